@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from recommit.graph import attribution, files, judge
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.policy.policy import CommitPolicy
 from recommit.train.baselines.problem import HeadProblem
 from recommit.train.baselines.stakes import Reader

@@ -23,7 +23,7 @@ import torch
 from bench.pages.causes import chooser, reader_of
 
 from recommit.graph import files, judge, rules, score
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.graph.rules import NamedRule
 from recommit.policy.policy import CommitPolicy
 from recommit.stats import bootstrap
@@ -177,7 +177,7 @@ def _rows(
             {
                 "seed": seed,
                 "K": setting.budget,
-                "ratio": setting.prices.look / setting.prices.action,
+                "ratio": setting.prices.observation / setting.prices.action,
                 "rule": name,
                 "solved": solved,
                 "actions": actions,

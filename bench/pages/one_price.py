@@ -21,7 +21,7 @@ import torch
 from bench.pages.causes import chooser, reader_of
 
 from recommit.graph import files, judge
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.policy.policy import CommitPolicy
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path, z
             "--price-action",
             str(prices.action),
             "--price-observation",
-            str(prices.look),
+            str(prices.observation),
         ]
         call = ["recommit", "train", "stakes", str(foresight), str(graph), *words, "--seed", str(seed), "--quiet"]
         subprocess.run([*call, "--out", str(out)], check=True)
@@ -55,7 +55,7 @@ def heads(folder: Path, graphs: Path, out: Path, seed: int) -> Iterator[tuple[st
     z = CommitPolicy.from_pretrained(family / f"stakes-s{seed}").config.head.reads == "stakes-z"
     for prices in PRICES:
         yield ALL, prices, family / f"stakes-s{seed}"
-        own = out / f"one-{prices.action:g}-{prices.look:g}-s{seed}"
+        own = out / f"one-{prices.action:g}-{prices.observation:g}-s{seed}"
         yield ONE, prices, taught(family / f"foresight-s{seed}", graphs / f"train-s{seed}", prices, seed, own, z)
 
 
@@ -74,7 +74,7 @@ def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any
             solved, actions, looks = (float(column.mean()) for column in episodes.outcome())
             value, most = setting.value(solved, actions, looks), float(court.ceiling(setting).mean())
             least = float(court.of_constant(setting, court.constant(setting)).mean())
-            about = {"head": name, "seed": seed, "K": budget, "action": prices.action, "look": prices.look}
+            about = {"head": name, "seed": seed, "K": budget, "action": prices.action, "look": prices.observation}
             figures = {"solved": solved, "actions": actions, "looks": looks, "value": value}
             result.append({**about, **figures, "gain": (value - least) / (most - least)})
     return result

@@ -9,7 +9,7 @@ import pytest
 from bench.answers import group
 
 from recommit.graph import attribution, ceiling_values, regret
-from recommit.graph.commitments import Commitments, Prices
+from recommit.graph.prices import Prices
 
 if TYPE_CHECKING:
     from bench.conftest import Timed

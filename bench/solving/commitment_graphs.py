@@ -21,7 +21,7 @@ import numpy as np
 import recommit
 from recommit import rng
 from recommit.graph import attribution, ceiling_values, files, judge, regret, rules
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.graph.graph import NEVER, PLAN, CommitmentGraph
 
 BUDGET, PRICES = 15, Prices(0.01, 0.01)

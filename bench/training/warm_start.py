@@ -18,7 +18,8 @@ import torch
 import recommit
 import recommit.data
 from recommit.data.starts import held_out
-from recommit.graph.plan_graph import PlanGraph, always, drawn, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.stats import share
@@ -50,7 +51,7 @@ def main() -> None:
     if rooms is not None:
         print(f"{rooms.max() + 1} rooms, which the intervals are over")
     depths = tuple(range(1, 9))
-    reach, own = PlanGraph(policy, task, depths), len(policy.config.depths)
+    reach, own = PolicyGraph(policy, task, depths), len(policy.config.depths)
     choices = {f"h={d}": always(reach, d) for d in depths} | {"uniform": drawn(reach, np.full(own, 1 / own), seed=0)}
     print(f"{'depth':<10}{'solved %':>9}{'95 % interval':>18}{'actions':>9}")
     for name, choose in choices.items():

@@ -16,7 +16,8 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.data.building import labels
-from recommit.graph.plan_graph import PlanGraph, head, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import head, play
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor, play
@@ -175,7 +176,7 @@ def test_episodes(tiny, device, task):
     """The rows of an evaluation: equal for equal weights, where no choice on the way was as good as equal."""
     here = policy_of(tiny)
     there, starts = arrived(here, device), states_of(task, 48)
-    graphs = [PlanGraph(policy, task, policy.config.depths) for policy in (here, there)]
+    graphs = [PolicyGraph(policy, task, policy.config.depths) for policy in (here, there)]
     played = [walk(graph, starts, 4, head(graph)) for graph in graphs]
     ends, sure = ended(graphs[0], starts, 4)
     assert sure.mean() > 0.5

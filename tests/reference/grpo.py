@@ -17,7 +17,7 @@ def reward(solved, progress, executed, decisions, config, lost=False):
     }[config.reward]
     total += config.progress * dense
     if solved:
-        total -= config.prices.action * executed + config.prices.look * decisions
+        total -= config.prices.action * executed + config.prices.observation * decisions
     if lost and config.deadlock == "penalty":
         total -= config.penalty
     return total
@@ -131,7 +131,7 @@ def value(graph, probs, node, remaining, prices):
 def depth_value(graph, probs, edge, remaining, prices):
     after, executed, solved = edge
     later = 1.0 if solved else value(graph, probs, after, remaining - 1, prices)
-    return later - prices.action * executed - prices.look
+    return later - prices.action * executed - prices.observation
 
 
 def visits(graph, probs, node, remaining, weight=1.0):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.plan_graph import run_directly, softmax
+from recommit.graph.build import run_directly
+from recommit.graph.episodes import softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.graph.plan_graph import RunPass
+    from recommit.graph.build import RunPass
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 

@@ -18,7 +18,7 @@ from recommit.estimate.counting.passes import EvaluationStage, Passes
 from recommit.estimate.counting.stages import shadow_of
 from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.graph.plan_graph import always, walk
+from recommit.graph.episodes import always, play
 from recommit.policy.config import PolicyConfig
 from recommit.train.config import ModelConfig, SftConfig, parse
 from recommit.train.sft import run as sft

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.rollout.sampling import Actor
@@ -46,7 +46,7 @@ def decisions(policy, name="adaptive", **credit):
     actor = Actor(policy, TASK, variant(name), seed=5)
     collector = SampledCollector(actor, plan.credit, plan.rollout)
     if plan.credit.group == "exact":
-        collector = ExactCollector(actor, plan.credit, plan.rollout, lambda depths: PlanGraph(policy, TASK, depths))
+        collector = ExactCollector(actor, plan.credit, plan.rollout, lambda depths: PolicyGraph(policy, TASK, depths))
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 
 

@@ -18,8 +18,9 @@ from recommit.train.grpo import run
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
     from recommit.graph import values
-    from recommit.graph.commitments import Prices
-    from recommit.graph.plan_graph import PlanGraph, softmax
+    from recommit.graph.prices import Prices
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.episodes import softmax
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine
@@ -30,7 +31,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
-    reach = PlanGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
+    reach = PolicyGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
     program = values.Program(reach, roots, 4, Prices())

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
@@ -41,7 +41,7 @@ def decisions(policy, name, which):
     """Of one step from the same starts."""
     actor, rollout = Actor(policy, TASK, variant(name), seed=5), RolloutConfig(instances=24, budget=4)
     collector = ExactCollector(
-        actor, ExactCredit(depth_weighting=which), rollout, lambda depths: PlanGraph(policy, TASK, depths)
+        actor, ExactCredit(depth_weighting=which), rollout, lambda depths: PolicyGraph(policy, TASK, depths)
     )
     return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
 

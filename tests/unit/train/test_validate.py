@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 
 import recommit.data
 from recommit.data.starts import symmetry
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import Episodes
+from recommit.graph.prices import Prices
+from recommit.graph.episodes import Episodes
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy, validate
 from recommit.train.config import ValidationConfig

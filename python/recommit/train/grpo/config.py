@@ -20,7 +20,7 @@ from recommit.train.parsing import check_choices, check_least, parse, parse_list
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.graph.commitments import Prices
+    from recommit.graph.prices import Prices
 
 #: Sections that a puzzle may have values of its own in.
 OWN = ("credit", "objective", "rollout", "validation")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from recommit.graph.plan_graph import softmax
+from recommit.graph.episodes import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
 from recommit.train.grpo import loss, reward
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.graph.plan_graph import PlanGraph
-    from recommit.graph.values import Program
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.policy_evaluation import PolicyEvaluation
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DepthHeadOptimizer:
-    """Raises the expected return by the depth head alone; the program of values is run again after every move.
+    """Raises the expected return by the depth head alone; the policy is evaluated again after every move.
 
     Every rank reads what it looked at and moves a copy of the whole head: logits and gradients are exchanged, so that
     the copies stay equal.
@@ -42,21 +42,21 @@ class DepthHeadOptimizer:
     lr: float
     moves: int
 
-    def __call__(self, program: Program) -> None:
-        """Move the head, and give the program's graph its logits."""
-        graph, head = program.graph, self._copy()
-        rows = NodeShares(graph, program.nodes, next(head.parameters()).device)
+    def __call__(self, evaluation: PolicyEvaluation) -> None:
+        """Move the head, and give the evaluated graph its logits."""
+        graph, head = evaluation.graph, self._copy()
+        rows = NodeShares(graph, evaluation.rows, next(head.parameters()).device)
         optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
         for _ in range(self.moves):
             logits = head(rows.inputs)
-            gain = _gain(program, logits, rows, self.credit, self.objective)
+            gain = _gain(evaluation, logits, rows, self.credit, self.objective)
             optimizer.zero_grad()
             (-gain).backward()
             _add_up(list(head.parameters()), rows.team)
             optimizer.step()
         self.engine.assign(self.policy.depth_head.parameters(), [p.detach() for p in head.parameters()])
         with torch.no_grad():
-            graph.logits[program.nodes] = rows.whole(head(rows.inputs))
+            graph.logits[evaluation.rows] = rows.whole(head(rows.inputs))
 
     def _copy(self) -> DepthHead:
         """The depth head in float32, whole."""
@@ -72,8 +72,8 @@ class DepthHeadOptimizer:
 class NodeShares:
     """Which of all nodes this rank has read, and how what all ranks say of theirs becomes one array."""
 
-    def __init__(self, graph: PlanGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
-        read, inputs = graph.read()
+    def __init__(self, graph: PolicyGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
+        read, inputs = graph.inputs()
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.
         self.own = np.searchsorted(nodes, read)
@@ -89,11 +89,11 @@ class NodeShares:
 
 
 def _gain(
-    program: Program, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
+    evaluation: PolicyEvaluation, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
 ) -> Tensor:
     """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
     probs = softmax(rows.whole(logits))
-    advantage, mass = program.advantages(probs)
+    advantage, mass = evaluation.advantages(probs)
     share = mass / mass.sum()
     scaled = reward.whole_batch(advantage, mass[:, None] * probs, credit) * share[:, None]
     worth = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()

@@ -44,7 +44,7 @@ def rewards(
         "solved": lambda: np.zeros_like(n),
     }[config.reward]()
     prices = config.prices
-    price = prices.action * n + prices.look * np.asarray(decisions, np.float64)
+    price = prices.action * n + prices.observation * np.asarray(decisions, np.float64)
     result: Floats = solved.astype(np.float64) + config.progress * dense - np.where(solved, price, 0.0)
     if lost is not None and config.deadlock == "penalty":
         result = result - config.penalty * lost

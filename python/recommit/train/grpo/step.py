@@ -22,8 +22,8 @@ import torch
 
 from recommit import rng
 from recommit.data.starts import sampling
-from recommit.graph import plan_graph as reach
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import play
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
 from recommit.rollout.sampling import Actor
@@ -261,7 +261,7 @@ class Grpo(Trainer):
         agents = validate.agents(graph, self.variant, instances.starts, config.budget)
         budgets = sorted({config.budget, *self.config.validation.budgets})
         choose = validate.own_agent(graph, self.variant)
-        played = [reach.walk(graph, instances.starts, budget, choose) for budget in budgets]
+        played = [play(graph, graph.nodes(instances.starts, budget), budget, choose) for budget in budgets]
         imitated = validate.imitation(self.policy, self.task, instances.states, self.engine)
         judged = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
         worth = validate.worth(played, self.config.last_prices)
@@ -270,10 +270,10 @@ class Grpo(Trainer):
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None
 
-    def _graph(self, depths: tuple[int, ...]) -> PlanGraph:
+    def _graph(self, depths: tuple[int, ...]) -> PolicyGraph:
         keep = any(phase.head_updates for phase in self.config.phases)
         together = self.engine.together
-        return PlanGraph(
+        return PolicyGraph(
             self.policy, self.task, depths, run_pass=self._run_pass, team=self.team, together=together, keep_inputs=keep
         )
 

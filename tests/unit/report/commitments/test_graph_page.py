@@ -14,7 +14,7 @@ from tests.unit.graph import cases
 from recommit.graph import judge as judging
 from recommit.graph import page as text
 from recommit.graph import regret, rules, score
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.graph.own_rule import DepthTable
 from recommit.report.commitments import graph_page
 

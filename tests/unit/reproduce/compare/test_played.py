@@ -9,8 +9,9 @@ from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode
 
 from recommit.graph import judge as judging
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.prices import Prices
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Setting
 from recommit.reproduce.compare import played, table
 from recommit.reproduce.compare.redraws import Redraws
 
@@ -79,7 +80,7 @@ def test_rows_say_how_far_from_our_head(sources):
     drawn = Redraws(rooms, rounds=50)._drawn.astype(int).tolist()
     for row in rows:
         setting = next(
-            each for each in SETTINGS if each.budget == row.budget and each.prices.look == row.price_observation
+            each for each in SETTINGS if each.budget == row.budget and each.prices.observation == row.price_observation
         )
         own, ours = (each for name in (row.source, "adaptive") for each in sources if each.source == name)
         columns = own.of(row.rule, row.chosen, setting)

@@ -8,8 +8,9 @@ from tests.reference import compare as slow
 from tests.unit.graph import cases
 
 from recommit.graph import build, optimal
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.prices import Prices
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Setting
 from recommit.reproduce.compare import played, split
 from recommit.reproduce.compare.instances import StartSet
 from recommit.reproduce.compare.redraws import Redraws

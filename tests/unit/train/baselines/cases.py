@@ -10,7 +10,7 @@ from tests.reference import graphs as slow
 from tests.unit.graph import cases
 
 from recommit.graph import regret
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.train.baselines.problem import HeadProblem
 
 DEPTHS = (1, 2, 4, 8)

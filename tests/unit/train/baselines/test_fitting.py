@@ -14,8 +14,9 @@ pytest.importorskip("safetensors")
 
 from safetensors.numpy import load_file, save_file
 
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.prices import Prices
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Setting
 from recommit.storage import errors
 from recommit.train.baselines import fitted, fitting
 from recommit.train.baselines.methods import groups as grouped

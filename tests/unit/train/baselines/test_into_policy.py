@@ -13,8 +13,9 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.graph import build, files
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.prices import Prices
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Setting
 from recommit.policy import views
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.train.parsing import check_choices, check_least
 
 #: A price for the whole run, or where it begins and where it ends: it moves in a straight line from step to step. A
@@ -58,7 +58,7 @@ C = TypeVar("C", bound=PricedCredit)
 
 def at_prices(credit: C, prices: Prices) -> C:
     """The same credit at one price of an action and one of a look."""
-    return replace(credit, price_action=prices.action, price_observation=prices.look)
+    return replace(credit, price_action=prices.action, price_observation=prices.observation)
 
 
 @dataclass(frozen=True)

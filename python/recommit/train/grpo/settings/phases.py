@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.train.parsing import check_least
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class GrpoPhase:
     def prices(self, usual: Prices) -> Prices:
         """Its own, and the ``usual`` ones where it says none."""
         action = usual.action if self.price_action is None else self.price_action
-        return Prices(action, usual.look if self.price_observation is None else self.price_observation)
+        return Prices(action, usual.observation if self.price_observation is None else self.price_observation)
 
 
 #: What exact credit alone reads of a phase.

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.settings.phases import GrpoPhase
 from recommit.train.parsing import parse, plain
@@ -132,7 +132,7 @@ def test_a_look_may_have_prices_from_first_to_last_and_one_in_a_phase(group):
     credit = {"group": group, "price_action": 0.01, "price_observation": [0.0, 0.04]}
     plan = plan_of(credit=credit, phases=[{"steps": 3}, {"steps": 2, "price_observation": 0.5}], optim={"steps": 5})
     steps = [plan.credit_at(step).prices for step in range(5)]
-    assert [each.look for each in steps] == pytest.approx([0.0, 0.01, 0.02, 0.5, 0.5])
+    assert [each.observation for each in steps] == pytest.approx([0.0, 0.01, 0.02, 0.5, 0.5])
     assert {each.action for each in steps} == {0.01}
     assert plan.last_prices == Prices(0.01, 0.5)
     assert parse(GrpoConfig, plain(plan)) == plan

@@ -22,9 +22,9 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.ceiling import regrets
 from recommit.graph import oracle
-from recommit.graph.attribution import CAUSES
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.regret import CAUSES
+from recommit.graph.prices import Prices
+from recommit.graph.build import PolicyGraph
 
 BUDGET = 4
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
@@ -41,7 +41,7 @@ def player(request):
 
 def board(player):
     """Everything that the starts lead to, for the reference; nodes by number."""
-    graph = PlanGraph(Scripted(), player.task, DEPTHS)
+    graph = PolicyGraph(Scripted(), player.task, DEPTHS)
     starts = graph.nodes(player.starts)
     while not (graph.expanded | graph.goal).all():
         graph.expand(np.arange(len(graph)))
@@ -63,7 +63,7 @@ def by_hand(player, agent, graph, starts):
         taken = dict(zip(rows.turn[own].tolist(), rows.depth[own].tolist(), strict=True))
         columns = {BUDGET - turn: DEPTHS.index(depth) for turn, depth in taken.items()}
         causes = slow.causes(
-            graph, start, BUDGET, lambda remaining, _, c=columns: c[remaining], prices.action, prices.look
+            graph, start, BUDGET, lambda remaining, _, c=columns: c[remaining], prices.action, prices.observation
         )
         result += [(i, BUDGET - remaining, loss, cause) for remaining, _, loss, cause in causes]
     return sorted(result, key=lambda row: (row[1], row[0]))
@@ -89,7 +89,7 @@ def test_agents_that_draw_have_regret_on_average_too(player):
     every, prices = regrets.of(player, ("adaptive", "random", "sampled", "shuffled")), player.prices or Prices()
     assert every["adaptive"].expected is None
     assert "expected" not in regrets.columns_of(every["adaptive"], BUDGET)
-    whole = PlanGraph(Scripted(), player.task, DEPTHS)
+    whole = PolicyGraph(Scripted(), player.task, DEPTHS)
     whole.nodes(player.starts)
     while not (whole.expanded | whole.goal).all():
         whole.expand(np.arange(len(whole)))
@@ -105,7 +105,9 @@ def test_agents_that_draw_have_regret_on_average_too(player):
                 "shuffled": player.marginal(BUDGET).tolist(),
             }[agent]
             remaining = int(rows.remaining[i])
-            values = [slow.q_values(graph, node, remaining, c, prices.action, prices.look) for c in range(len(DEPTHS))]
+            values = [
+                slow.q_values(graph, node, remaining, c, prices.action, prices.observation) for c in range(len(DEPTHS))
+            ]
             mean = sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
             assert means[i] == pytest.approx(max(values) - mean, abs=1e-9)
         assert means.tolist() != rows.regret.tolist()
@@ -116,10 +118,10 @@ def test_the_ceiling_regrets_nothing_and_the_sum_is_the_gap(player):
     assert every["oracle-dp"].total() == pytest.approx(0, abs=1e-12)
     graph, starts = board(player)
     prices = player.prices or Prices()
-    most = [slow.best(graph, start, BUDGET, prices.action, prices.look) for start in starts.tolist()]
+    most = [slow.best(graph, start, BUDGET, prices.action, prices.observation) for start in starts.tolist()]
     for rows in every.values():
         solved, actions, looks = rows.outcome()
-        worth = solved - prices.action * actions - prices.look * looks
+        worth = solved - prices.action * actions - prices.observation * looks
         assert rows.total() == pytest.approx(most - worth, abs=1e-12)
 
 
