@@ -29,8 +29,8 @@ from recommit.data import DataSpec, Difficulty
 from recommit.data.feeding.mixture import Mixture
 from recommit.data.starts import sampling
 from recommit.estimate import CARDS, Machine, estimate
-from recommit.graph import values
 from recommit.graph.build import PolicyGraph
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.pictures.vision import Vision
@@ -106,7 +106,7 @@ def watch(stages: Stages) -> None:
         (rollout_sampling.Actor, "propose", "rollout"),
         (PolicyGraph, "expand", "graph"),
         (collect, "explore", "graph"),
-        (values.Program, "values", "program"),
+        (PolicyEvaluation, "values", "policy evaluation"),
         (DepthHeadOptimizer, "__call__", "head moves"),
         (collect, "plan_advantages", "credit"),
         (collect.ExactCollector, "__call__", "credit"),

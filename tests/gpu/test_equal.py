@@ -17,7 +17,8 @@ torch = pytest.importorskip("torch")
 import recommit
 from recommit.data.building import labels
 from recommit.graph.build import PolicyGraph
-from recommit.graph.episodes import head, play
+from recommit.graph.episodes import head
+from recommit.graph.episodes import play as play_on_graph
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor, play
@@ -177,7 +178,7 @@ def test_episodes(tiny, device, task):
     here = policy_of(tiny)
     there, starts = arrived(here, device), states_of(task, 48)
     graphs = [PolicyGraph(policy, task, policy.config.depths) for policy in (here, there)]
-    played = [walk(graph, starts, 4, head(graph)) for graph in graphs]
+    played = [play_on_graph(graph, graph.nodes(starts), 4, head(graph)) for graph in graphs]
     ends, sure = ended(graphs[0], starts, 4)
     assert sure.mean() > 0.5
     assert (ends == ended(graphs[1], starts, 4)[0])[sure].all()
@@ -190,13 +191,13 @@ def ended(graph, starts, budget):
     """The states in which the depth head's walks end, and which walks met no tie."""
     policy = graph.policy
     with torch.no_grad():
-        z = policy.look(graph.task, graph.states)
-        plans = clear(policy.decoder.plans(z, policy.task_index(graph.task))[1]).all(-1)
+        z = policy.look(graph.puzzle, graph.states)
+        plans = clear(policy.decoder.plans(z, policy.task_index(graph.puzzle))[1]).all(-1)
     best = np.sort(graph.logits, axis=1)
     no_tie = plans & (best[:, -1] - best[:, -2] > TIE)
     at, sure = graph.nodes(starts), np.ones(len(starts), bool)
     for _ in range(budget):
-        live = graph.expanded[at]
+        live = graph.planned[at]
         sure &= no_tie[at] | ~live
         at = np.where(live, graph.landing[at, graph.logits[at].argmax(axis=1)], at)
     return graph.states[at], sure

@@ -52,9 +52,9 @@ def every_state() -> np.ndarray:
 
 def best(policy, *, adaptive=False):
     """Share of all 359 unsolved boards solved in 15 decisions; without ``adaptive`` by the best fixed depth."""
-    reach = PolicyGraph(policy.eval(), TASK, policy.config.depths)
-    chosen = [head(reach)] if adaptive else [always(reach, depth) for depth in policy.config.depths]
-    return max(walk(reach, every_state(), 15, each).solve_rate for each in chosen)
+    graph = PolicyGraph(policy.eval(), TASK, policy.config.depths)
+    chosen = [head(graph)] if adaptive else [always(graph, depth) for depth in policy.config.depths]
+    return max(play(graph, graph.nodes(every_state()), 15, each).solve_rate for each in chosen)
 
 
 @pytest.mark.parametrize("seed", range(3))

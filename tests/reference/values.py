@@ -1,5 +1,5 @@
-"""The program of values in plain Python, from its description in ``recommit.graph.policy_evaluation``: slow, node by node, one
-budget after the other, also where states were not looked at."""
+"""Policy evaluation in plain Python, from its description in ``recommit.graph.policy_evaluation``: slow, node by node,
+one budget after the other, also where states were not planned in."""
 
 from __future__ import annotations
 

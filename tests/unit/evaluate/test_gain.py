@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from tests.reference import gain as slow
 
-from recommit.evaluate import text
+from recommit.evaluate import gain, text
 from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.ceiling import gain
 from recommit.evaluate.metrics import EpisodeRows
 from recommit.graph.prices import Prices
 

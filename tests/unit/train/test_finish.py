@@ -16,11 +16,11 @@ from recommit.train.grpo import run
 
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
-    """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
-    from recommit.graph import values
-    from recommit.graph.prices import Prices
+    """Many moves on one graph: the evaluation's own value grows, and state by state rather than by the mean."""
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import softmax
+    from recommit.graph.policy_evaluation import PolicyEvaluation, explore
+    from recommit.graph.prices import Prices
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine
@@ -31,21 +31,21 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
-    reach = PolicyGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
-    roots = reach.nodes(starts)
-    values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
-    program = values.Program(reach, roots, 4, Prices())
-    first = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
+    graph = PolicyGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
+    roots = graph.nodes(starts)
+    explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
+    evaluation = PolicyEvaluation(graph, roots, 4, Prices())
+    first = evaluation.values(softmax(graph.logits)[evaluation.rows]).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
-    DepthHeadOptimizer(given.policy, engine, plan.credit, plan.objective, 0.02, 60)(program)
-    last = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
+    DepthHeadOptimizer(given.policy, engine, plan.credit, plan.objective, 0.02, 60)(evaluation)
+    last = evaluation.values(softmax(graph.logits)[evaluation.rows]).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
     assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
-    nodes, inputs = reach.read()
-    assert np.array_equal(nodes, np.flatnonzero(reach.expanded))
+    nodes, inputs = graph.inputs()
+    assert np.array_equal(nodes, np.flatnonzero(graph.planned))
     with torch.no_grad():
-        assert torch.allclose(given.policy.depth_head(torch.from_numpy(inputs)), torch.from_numpy(reach.logits[nodes]))
+        assert torch.allclose(given.policy.depth_head(torch.from_numpy(inputs)), torch.from_numpy(graph.logits[nodes]))
 
 
 def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):

@@ -76,6 +76,7 @@ def row(
     names = ("best", "oracle", "crossed", "rule")
     best, ceiling, crossed, rule = (np.mean([getattr(one, name) for one in each], axis=0) for name in names)
     values = FourValues(best, ceiling, crossed, rule)
+    plans_first, (depths_first, plans_later) = values.orders()
     parts = redraws.means(values.parts())
     return SplitRule(
         instances=instances,
@@ -92,5 +93,5 @@ def row(
         value=float(rule.mean()),
         plans_lose=(parts[0].mean, parts[0].low, parts[0].high),
         depths_lose=(parts[1].mean, parts[1].low, parts[1].high),
-        orders=values.orders(),
+        orders=(plans_first, (plans_later, depths_first)),
     )

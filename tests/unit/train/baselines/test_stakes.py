@@ -16,9 +16,9 @@ from tests.unit.train.baselines import cases
 
 import recommit
 from recommit.graph import build
-from recommit.graph.prices import Prices
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
+from recommit.graph.prices import Prices
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.checkpoint import parse_config
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
@@ -146,7 +146,7 @@ def graph(folder):
 
 
 def problem_of(graph):
-    return HeadProblem.of(graph, graph.depths, (2, 3), Prices(), "plan")
+    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices(), "plan")
 
 
 @pytest.fixture(scope="module", params=[FEW, WITH_Z], ids=["without z", "with z"])

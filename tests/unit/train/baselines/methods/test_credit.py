@@ -177,7 +177,7 @@ def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, probs):
     names, task = cases.keys(problem), cases.cases.TASKS["sliding"]
     states = dict(zip(names, problem.graph.states, strict=True))
     fast = audit.state_expectation(problem, probs, 3)
-    visits, wrong = problem.visits(probs).sum(axis=0)[problem.rows], []
+    visits, wrong = problem.visits(probs).sum(axis=0), []
     for row in np.argsort(-visits)[:4]:
         here = names[problem.rows[row]]
         rewards = []
