@@ -25,7 +25,7 @@ import torch
 from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.ranks import Team
@@ -90,7 +90,7 @@ def collector(
     prices = config.prices_at(0)
     if config.advantage.estimator != "exact":
         return SampledCollector(actor, config.advantage, prices, config.rollout)
-    graph = partial(PlanGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
+    graph = partial(PolicyGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
     mover = DepthHeadOptimizer(policy, engine, config.advantage, config.objective, 0.0, HEAD_MOVES)
     return ExactCollector(actor, config.advantage, prices, (), config.rollout, graph, mover)
 

@@ -16,7 +16,8 @@ import torch
 from sft_7b import Clock, arguments, build, write
 
 import recommit
-from recommit.graph.plan_graph import PlanGraph, head, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import head, play
 
 
 def measure(policy: Any, task: Any, options: argparse.Namespace) -> dict[str, Any]:
@@ -24,10 +25,10 @@ def measure(policy: Any, task: Any, options: argparse.Namespace) -> dict[str, An
     rounds, clock = [], Clock(options.device)
     for number in range(options.rounds):
         starts = task.generate(options.starts, seed=number + 2, length=(8, 32)).states
-        reach = PlanGraph(policy, task, policy.config.depths)
-        played = clock.run("play", lambda r=reach, s=starts: walk(r, s, options.budget, head(r)))
+        graph = PolicyGraph(policy, task, policy.config.depths)
+        played = clock.run("play", lambda g=graph, s=starts: play(g, g.nodes(s), options.budget, head(g)))
         assert played.decisions.max() <= options.budget
-        rounds.append((int(played.decisions.sum()), int(reach.expanded.sum())))
+        rounds.append((int(played.decisions.sum()), int(graph.planned.sum())))
     seconds = clock.stages["play"]
     best = min(range(len(rounds)), key=lambda i: seconds[i] / rounds[i][0])
     decisions, looks = rounds[best]

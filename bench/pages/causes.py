@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from recommit.graph import attribution, files, judge
-from recommit.graph.commitments import Prices
+from recommit.graph import files
+from recommit.graph.episodes import by_state
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Prices, Setting
+from recommit.graph.regret import attribute
 from recommit.policy.policy import CommitPolicy
 from recommit.train.baselines.problem import HeadProblem
 from recommit.train.baselines.stakes import Reader
 
 if TYPE_CHECKING:
-    from recommit.graph.attribution import Choose
+    from recommit.graph.episodes import Chooser
     from recommit.graph.graph import CommitmentGraph
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining.json"
@@ -39,30 +42,30 @@ def chooser(
     budget: int,
     prices: Prices | None = None,
     reader: Reader | None = None,
-) -> Choose:
+) -> Chooser:
     """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left, for its own
     prices or for others."""
     problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
     reader, depths = reader or reader_of(policy, graph), np.array(policy.config.depths)
-    columns, prices = np.zeros((budget + 1, len(graph)), np.int64), prices or Prices(*policy.config.prices)
+    columns, prices = np.zeros((budget, len(graph)), np.int64), prices or Prices(*policy.config.prices)
     for remaining in range(1, budget + 1):
         with torch.no_grad():
             read = reader(slice(None), remaining, prices)
             if policy.config.head.reads == "foresight":
                 read = reader.ahead
-            columns[remaining, problem.rows] = depths[policy.depth_head(read).argmax(dim=1).numpy()] - 1
-    return lambda remaining, _episodes, path: columns[remaining, path[-1]]
+            columns[remaining - 1, problem.rows] = depths[policy.depth_head(read).argmax(dim=1).numpy()] - 1
+    return by_state(columns, budget)
 
 
 def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
     """What a policy comes to on the graph, without prices, and where its regret falls."""
-    setting = judge.Setting(budget, Prices())
-    court = judge.Judge(graph, (setting,))
+    setting = Setting(budget, Prices())
+    court = Judge(graph, (setting,))
     policy = CommitPolicy.from_pretrained(folder).eval()
-    every: attribution.Attribution = court.attributed(chooser(policy, graph, budget), setting)
+    every = attribute(court.best(setting), graph.starts, chooser(policy, graph, budget))
     solved, actions, looks = (float(column.mean()) for column in every.outcome())
-    least = float(court.of_constant(setting, court.constant(setting)).mean())
-    most = float(court.ceiling(setting).mean())
+    least = float(court.fixed(setting, court.best_fixed(setting)).mean())
+    most = float(court.oracle(setting).mean())
     figures = {"solved": solved, "actions": actions, "looks": looks, "gain": (solved - least) / (most - least)}
     name = "foresight" if policy.config.head.reads == "foresight" else "foresight and stakes"
     return {"K": budget, "rule": name, **figures, "regret": float(every.total().mean()), "causes": every.shares()}

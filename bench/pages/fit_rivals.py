@@ -22,8 +22,10 @@ import numpy as np
 import torch
 from bench.pages.causes import chooser, reader_of
 
-from recommit.graph import files, judge, rules, score
-from recommit.graph.commitments import Prices
+from recommit.graph import files, rules, score
+from recommit.graph.episodes import play
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Prices, Setting
 from recommit.graph.rules import NamedRule
 from recommit.policy.policy import CommitPolicy
 from recommit.stats import bootstrap
@@ -106,7 +108,7 @@ class Campaign:
             graph = graph or self.graph(seed, "train")
             if reads not in problems:
                 budgets = tuple(graph.puzzle.usual.budgets.values())
-                problems[reads] = HeadProblem.of(graph, graph.depths, budgets, prices, reads)
+                problems[reads] = HeadProblem.of(graph, graph.head_depths, budgets, prices, reads)
             learn, away = fitting.divided(problems[reads].over(prices=prices), 0.25, seed)
             extent = fitting.Extent(0, self.seconds)
             fitted.write(fitting.best_of(learn, away, method, seed, extent, print), out)
@@ -116,8 +118,8 @@ class Campaign:
         """A row per setting and head, rule or constant: what it comes to, and how far the head ahead is from it."""
         graph = self.graph(seed, "validation")
         prices = [Prices(ACTION, ACTION * ratio) for ratio in self.ratios(seed)]
-        settings = tuple(judge.Setting(k, each) for k in graph.puzzle.usual.budgets.values() for each in prices)
-        court, other = judge.Judge(graph, settings), judge.Judge(self.graph(seed, "train"), settings)
+        settings = tuple(Setting(k, each) for k in graph.puzzle.usual.budgets.values() for each in prices)
+        court, other = Judge(graph, settings), Judge(self.graph(seed, "train"), settings)
         entries = [rules.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)]
         entries += [rules.named(name) for name in PLAIN if not (name == "head" and self.warm)]
         chosen = {one.name: score.choices(other, one)[0] if one.swept else {} for one in entries}
@@ -140,7 +142,7 @@ class Campaign:
             rows += _rows(court, other, setting, played, seed)
         return rows
 
-    def _fitted(self, seed: int, setting: judge.Setting) -> Iterator[tuple[str, NamedRule]]:
+    def _fitted(self, seed: int, setting: Setting) -> Iterator[tuple[str, NamedRule]]:
         for name, _, _, prices in self.heads(seed):
             if prices == setting.prices and (self.out / name / fitted.ABOUT).exists():
                 short = name.rsplit("-", 2)[0]
@@ -159,17 +161,17 @@ class Campaign:
 
 
 def _rows(
-    court: judge.Judge, other: judge.Judge, setting: judge.Setting, played: dict[str, Callable[..., Any]], seed: int
+    court: Judge, other: Judge, setting: Setting, played: dict[str, Callable[..., Any]], seed: int
 ) -> list[dict[str, Any]]:
     """Every player's row; the first is held against the others, start by start."""
-    ceiling = court.ceiling(setting)
-    depth = other.constant(setting)
-    constant = court.of_constant(setting, depth)
+    ceiling = court.oracle(setting)
+    depth = other.best_fixed(setting)
+    constant = court.fixed(setting, depth)
     groups = np.unique(court.graph.groups, return_inverse=True)[1]
     rows, first = [], None
     for name, choose in played.items():
-        every = court.attributed(choose, setting)
-        value = every.value(court.commitments, setting.prices)
+        every = play(court.graph, court.graph.starts, setting.budget, choose)
+        value = setting.prices.returns(*every.outcome())
         first = value if first is None else first
         solved, actions, looks = (float(column.mean()) for column in every.outcome())
         gain = float((value - constant).mean() / (ceiling - constant).mean())
@@ -177,7 +179,7 @@ def _rows(
             {
                 "seed": seed,
                 "K": setting.budget,
-                "ratio": setting.prices.look / setting.prices.action,
+                "ratio": setting.prices.observation / setting.prices.action,
                 "rule": name,
                 "solved": solved,
                 "actions": actions,

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from bench.pages.causes import chooser, reader_of
 
-from recommit.graph import files, judge
-from recommit.graph.commitments import Prices
+from recommit.graph import files
+from recommit.graph.episodes import play
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Prices, Setting
 from recommit.policy.policy import CommitPolicy
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path, z
             "--price-action",
             str(prices.action),
             "--price-observation",
-            str(prices.look),
+            str(prices.observation),
         ]
         call = ["recommit", "train", "stakes", str(foresight), str(graph), *words, "--seed", str(seed), "--quiet"]
         subprocess.run([*call, "--out", str(out)], check=True)
@@ -55,7 +57,7 @@ def heads(folder: Path, graphs: Path, out: Path, seed: int) -> Iterator[tuple[st
     z = CommitPolicy.from_pretrained(family / f"stakes-s{seed}").config.head.reads == "stakes-z"
     for prices in PRICES:
         yield ALL, prices, family / f"stakes-s{seed}"
-        own = out / f"one-{prices.action:g}-{prices.look:g}-s{seed}"
+        own = out / f"one-{prices.action:g}-{prices.observation:g}-s{seed}"
         yield ONE, prices, taught(family / f"foresight-s{seed}", graphs / f"train-s{seed}", prices, seed, own, z)
 
 
@@ -63,18 +65,18 @@ def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any
     """What every head of a seed comes to on validation starts, with every number of looks."""
     graph = files.read(graphs / f"validation-s{seed}")
     budgets = tuple(graph.puzzle.usual.budgets.values())
-    court = judge.Judge(graph, tuple(judge.Setting(k, prices) for k in budgets for prices in PRICES))
+    court = Judge(graph, tuple(Setting(k, prices) for k in budgets for prices in PRICES))
     result, reader = [], None
     for name, prices, place in heads(folder, graphs, out, seed):
         policy = CommitPolicy.from_pretrained(place).eval()
         reader = reader or reader_of(policy, graph)  # all heads of a seed go by the same foresight
         for budget in budgets:
-            setting = judge.Setting(budget, prices)
-            episodes = court.attributed(chooser(policy, graph, budget, prices, reader), setting)
-            solved, actions, looks = (float(column.mean()) for column in episodes.outcome())
-            value, most = setting.value(solved, actions, looks), float(court.ceiling(setting).mean())
-            least = float(court.of_constant(setting, court.constant(setting)).mean())
-            about = {"head": name, "seed": seed, "K": budget, "action": prices.action, "look": prices.look}
+            setting = Setting(budget, prices)
+            played = play(graph, graph.starts, budget, chooser(policy, graph, budget, prices, reader))
+            solved, actions, looks = (float(column.mean()) for column in played.outcome())
+            value, most = prices.returns(solved, actions, looks), float(court.oracle(setting).mean())
+            least = float(court.fixed(setting, court.best_fixed(setting)).mean())
+            about = {"head": name, "seed": seed, "K": budget, "action": prices.action, "look": prices.observation}
             figures = {"solved": solved, "actions": actions, "looks": looks, "value": value}
             result.append({**about, **figures, "gain": (value - least) / (most - least)})
     return result

@@ -20,9 +20,11 @@ import numpy as np
 
 import recommit
 from recommit import rng
-from recommit.graph import attribution, ceiling_values, files, judge, regret, rules
-from recommit.graph.commitments import Prices
-from recommit.graph.graph import NEVER, PLAN, CommitmentGraph
+from recommit.graph import files, judge, rules
+from recommit.graph.episodes import play
+from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
+from recommit.graph.prices import Prices, Setting
+from recommit.graph.values import optimal_values
 
 BUDGET, PRICES = 15, Prices(0.01, 0.01)
 BOARDS = ((2, 2), (2, 3), (2, 4), (3, 3))
@@ -51,28 +53,30 @@ def boards(rows: int, columns: int) -> CommitmentGraph:
     open_, number = ~task.is_solved(states), {state.tobytes(): i for i, state in enumerate(states)}
     words = rng.draw(rng.streams(0, 63, np.arange(len(states))), 0)
     plans, landing = np.zeros((len(states), PLAN), np.uint8), np.zeros((len(states), PLAN), np.int32)
-    stop, here = np.full(len(states), NEVER, np.uint8), states
+    stop, here = np.full(len(states), PLAN + 1, np.uint8), states
     for place in range(PLAN):
         word = rng.draw(words, place)
         right, guess = task.optimal_actions(here).argmax(axis=1), rng.below(word, 4)
         plans[:, place] = np.where(rng.below(rng.draw(word, 1), 5) == 0, guess, right)
         after = task.step(here, np.ascontiguousarray(plans[:, place]))
-        here = np.where((stop == NEVER)[:, None, None], after, here)
-        stop[(stop == NEVER) & task.is_solved(here) & open_] = place + 1
+        here = np.where((stop > PLAN)[:, None, None], after, here)
+        stop[(stop > PLAN) & task.is_solved(here) & open_] = place + 1
         landing[:, place] = [number[state.tobytes()] for state in here]
     generator = np.random.default_rng(0)
     chances = generator.dirichlet([1.0] * 4, (len(states), PLAN)).astype(np.float32)
     return CommitmentGraph(
         task="sliding",
-        depths=(1, 2, 4, 8),
+        depths=ALL_DEPTHS,
+        head_depths=(1, 2, 4, 8),
+        goal=~open_,
         states=states,
         distance=task.distance(states),
-        looked=open_,
+        planned=open_,
         plans=plans,
-        probabilities=chances,
+        probs=chances,
         logits=generator.normal(size=(len(states), 4)).astype(np.float32),
         landing=np.where(open_[:, None], landing, -1),
-        stop=stop,
+        executed=np.minimum(stop[:, None], ALL_DEPTHS).astype(np.int8),
         starts=np.flatnonzero(open_).astype(np.int32),
         groups=np.arange(open_.sum(), dtype=np.int32),
         source={},
@@ -86,19 +90,19 @@ def judged(graph: CommitmentGraph) -> dict[str, Any]:
         read, again = cpu(lambda: files.read(folder), 1)
         size = (Path(folder) / files.NODES).stat().st_size
     assert files.content(again) == files.content(graph)
-    setting = judge.Setting(BUDGET, PRICES)
+    setting = Setting(BUDGET, PRICES)
     one = judge.Judge(graph, (setting,))
-    arrays, prices = one.commitments, [Prices(0.01, 0.01 * 2 ** (i / 2 - 4)) for i in range(16)]
-    best, value = cpu(lambda: regret.best(arrays, BUDGET, prices[8]).value[-1])
-    many, values = cpu(lambda: ceiling_values.with_all_looks(arrays, BUDGET, prices))
+    prices = [Prices(0.01, 0.01 * 2 ** (i / 2 - 4)) for i in range(16)]
+    best, value = cpu(lambda: optimal_values(graph, BUDGET, prices[8])[-1])
+    many, values = cpu(lambda: optimal_values(graph, BUDGET, prices, last=True))
     assert np.allclose(values[:, 8], value, atol=1e-12)
     seconds = {}
     for name in ("fixed-8", "head", "confidence-product", "confidence-entropy", "disagreement", "consecutive"):
         entry = rules.named(name)
         seconds[name], columns = cpu(lambda e=entry: played(one, e))
-        assert (setting.value(*columns) <= value[graph.starts] + 1e-12).all()
+        assert (setting.prices.returns(*columns) <= value[graph.starts] + 1e-12).all()
     plain = [each for name, each in seconds.items() if name != "consecutive"]
-    rest = size - graph.probabilities.nbytes - graph.plans.nbytes
+    rest = size - graph.probs.nbytes - graph.plans.nbytes
     return {
         "states": len(graph),
         "starts": len(graph.starts),
@@ -112,7 +116,7 @@ def judged(graph: CommitmentGraph) -> dict[str, Any]:
 
 
 def played(one: judge.Judge, entry: rules.NamedRule) -> tuple[Any, ...]:
-    return attribution.outcome(one.commitments, one.graph.starts, BUDGET, one.bench.chooser(entry))
+    return play(one.graph, one.graph.starts, BUDGET, one.bench.chooser(entry)).outcome()
 
 
 def built(run: str, size: tuple[int, int] | None, count: int, limit: int) -> tuple[CommitmentGraph, dict[str, Any]]:
@@ -133,11 +137,11 @@ def built(run: str, size: tuple[int, int] | None, count: int, limit: int) -> tup
     start = time.process_time()
     graph = build.build(policy, task, states, limit=limit)
     building = time.process_time() - start
-    looked = graph.states[graph.looked][:1024]
+    looked = graph.states[graph.planned][:1024]
     seconds, _ = cpu(
         lambda: [policy.plan_with_probabilities(task, looked[i : i + 128], (8,)) for i in range(0, len(looked), 128)], 1
     )
-    return graph, {"build": int(graph.looked.sum()) / building, "look": len(looked) / seconds}
+    return graph, {"build": int(graph.planned.sum()) / building, "look": len(looked) / seconds}
 
 
 def main() -> int:

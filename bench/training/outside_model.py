@@ -29,8 +29,8 @@ from recommit.data import DataSpec, Difficulty
 from recommit.data.feeding.mixture import Mixture
 from recommit.data.starts import sampling
 from recommit.estimate import CARDS, Machine, estimate
-from recommit.graph import values
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.pictures.vision import Vision
@@ -102,9 +102,9 @@ def watch(stages: Stages) -> None:
         (task, "distance", "distances"),
         (task, "optimal_actions", "distances"),
         (rollout_sampling.Actor, "propose", "rollout"),
-        (PlanGraph, "expand", "graph"),
+        (PolicyGraph, "expand", "graph"),
         (collect, "explore", "graph"),
-        (values.Program, "values", "program"),
+        (PolicyEvaluation, "values", "policy evaluation"),
         (DepthHeadOptimizer, "__call__", "head moves"),
         (collect, "plan_advantages", "credit"),
         (collect.ExactCollector, "__call__", "credit"),

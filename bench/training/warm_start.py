@@ -18,7 +18,8 @@ import torch
 import recommit
 import recommit.data
 from recommit.data.starts import held_out
-from recommit.graph.plan_graph import PlanGraph, always, drawn, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.stats import share
@@ -50,11 +51,12 @@ def main() -> None:
     if rooms is not None:
         print(f"{rooms.max() + 1} rooms, which the intervals are over")
     depths = tuple(range(1, 9))
-    reach, own = PlanGraph(policy, task, depths), len(policy.config.depths)
-    choices = {f"h={d}": always(reach, d) for d in depths} | {"uniform": drawn(reach, np.full(own, 1 / own), seed=0)}
+    graph, own = PolicyGraph(policy, task, depths), len(policy.config.depths)
+    nodes = graph.nodes(starts, arguments.budget)
+    choices = {f"h={d}": always(graph, d) for d in depths} | {"uniform": sampled(graph, np.full(own, 1 / own), seed=0)}
     print(f"{'depth':<10}{'solved %':>9}{'95 % interval':>18}{'actions':>9}")
     for name, choose in choices.items():
-        played = walk(reach, starts, arguments.budget, choose)
+        played = play(graph, nodes, arguments.budget, choose)
         low, high = share(played.solved, rooms)
         interval = f"{100 * low:.1f} .. {100 * high:.1f}"
         print(f"{name:<10}{100 * played.solve_rate:>9.1f}{interval:>18}{played.mean_actions:>9.1f}")

@@ -348,8 +348,9 @@ def graphs() -> dict[str, Any]:
 
 def backups_on_file(folder: Path) -> dict[str, Any]:
     """State by state: optimal values, values and regrets of a fixed depth and of the head, costs without a budget."""
-    from recommit.graph import files, regret
     from recommit.graph.commitments import Prices
+
+    from recommit.graph import files, regret
 
     graph, budget, found = files.read(folder), 4, {}
     every = graph.commitments(tuple(range(1, 9)))
@@ -370,10 +371,11 @@ def backups_on_file(folder: Path) -> dict[str, Any]:
 
 def backups_in_memory() -> dict[str, Any]:
     """What reinforcement computes of a policy: values, Q, visits and advantages; and the best depths."""
-    from recommit import CommitPolicy, Sliding
-    from recommit.graph import oracle, values
     from recommit.graph.commitments import Prices
     from recommit.graph.plan_graph import PlanGraph, softmax
+
+    from recommit import CommitPolicy, Sliding
+    from recommit.graph import oracle, values
 
     policy, task = CommitPolicy.from_pretrained(warm()).eval(), Sliding(2, 4)
     starts = task.generate(20, seed=4, length=(2, 14)).states

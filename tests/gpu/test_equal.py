@@ -16,8 +16,8 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.data.building import labels
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph, head, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.prices import Prices
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor, play
@@ -176,8 +176,8 @@ def test_episodes(tiny, device, task):
     """The rows of an evaluation: equal for equal weights, where no choice on the way was as good as equal."""
     here = policy_of(tiny)
     there, starts = arrived(here, device), states_of(task, 48)
-    graphs = [PlanGraph(policy, task, policy.config.depths) for policy in (here, there)]
-    played = [walk(graph, starts, 4, head(graph)) for graph in graphs]
+    graphs = [PolicyGraph(policy, task, policy.config.depths) for policy in (here, there)]
+    played = [episodes.play(graph, graph.nodes(starts, 4), 4, episodes.head(graph)) for graph in graphs]
     ends, sure = ended(graphs[0], starts, 4)
     assert sure.mean() > 0.5
     assert (ends == ended(graphs[1], starts, 4)[0])[sure].all()
@@ -196,7 +196,7 @@ def ended(graph, starts, budget):
     no_tie = plans & (best[:, -1] - best[:, -2] > TIE)
     at, sure = graph.nodes(starts), np.ones(len(starts), bool)
     for _ in range(budget):
-        live = graph.expanded[at]
+        live = graph.planned[at]
         sure &= no_tie[at] | ~live
         at = np.where(live, graph.landing[at, graph.logits[at].argmax(axis=1)], at)
     return graph.states[at], sure

@@ -12,7 +12,7 @@ from tests.gpu.waits import Waits
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
@@ -85,7 +85,7 @@ def passes(device, begin):
     """What two passes of a rollout and of a graph of looks wait for."""
     policy, task = CommitPolicy.from_pretrained(best_policy(begin)).eval().to(device), recommit.Sliding(2, 3)
     starts = task.generate(8, seed=3).states
-    actor, reach = Actor(policy, task, variant("adaptive"), seed=0), PlanGraph(policy, task, policy.config.depths)
+    actor, reach = Actor(policy, task, variant("adaptive"), seed=0), PolicyGraph(policy, task, policy.config.depths)
     actor.propose(starts, 4, np.arange(8, dtype=np.uint64))  # positions and masks
     with Waits(device) as rollout:
         actor.propose(starts, 4, np.arange(8, dtype=np.uint64))

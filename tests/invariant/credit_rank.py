@@ -14,7 +14,7 @@ from unittest import mock
 import torch
 from tests.unit.train.runs import plan_of
 
-from recommit.graph import plan_graph as graph
+from recommit.graph.build import PolicyGraph
 from recommit.runs import ranks
 from recommit.train.grpo import trainer as run
 
@@ -87,18 +87,18 @@ DEFECTS = {
 def noted() -> Iterator[list[list[str]]]:
     """Graph by graph, the states that this process looks at."""
     graphs: list[list[str]] = []
-    begin, look = graph.PlanGraph.__init__, graph.PlanGraph._look
+    begin, plan = PolicyGraph.__init__, PolicyGraph._plan
 
     def begun(self: Any, *arguments: Any, **options: Any) -> None:
         begin(self, *arguments, **options)
         self.noted = []
         graphs.append(self.noted)
 
-    def looked(self: Any, piece: Any, others: Any) -> Any:
+    def planned(self: Any, piece: Any, others: Any) -> Any:
         self.noted.extend(self.states[i].tobytes().hex() for i in piece)
-        return look(self, piece, others)
+        return plan(self, piece, others)
 
-    with mock.patch.object(graph.PlanGraph, "__init__", begun), mock.patch.object(graph.PlanGraph, "_look", looked):
+    with mock.patch.object(PolicyGraph, "__init__", begun), mock.patch.object(PolicyGraph, "_plan", planned):
         yield graphs
 
 

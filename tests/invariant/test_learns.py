@@ -13,7 +13,8 @@ pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 
 import recommit
-from recommit.graph.plan_graph import PlanGraph, always, head, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, head, play
 from recommit.train import config, sft
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
@@ -50,9 +51,9 @@ def every_state() -> np.ndarray:
 
 def best(policy, *, adaptive=False):
     """Share of all 359 unsolved boards solved in 15 decisions; without ``adaptive`` by the best fixed depth."""
-    reach = PlanGraph(policy.eval(), TASK, policy.config.depths)
+    reach = PolicyGraph(policy.eval(), TASK, policy.config.depths)
     chosen = [head(reach)] if adaptive else [always(reach, depth) for depth in policy.config.depths]
-    return max(walk(reach, every_state(), 15, each).solve_rate for each in chosen)
+    return max(play(reach, reach.nodes(every_state(), 15), 15, each).solve_rate for each in chosen)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,7 +10,7 @@ def reward(solved, progress, executed, decisions, config, prices, lost=False):
     total = float(solved)
     total += config.progress * math.tanh(progress / executed if executed else 0.0)
     if solved:
-        total -= prices.action * executed + prices.look * decisions
+        total -= prices.action * executed + prices.observation * decisions
     if lost and config.deadlock == "penalty":
         total -= config.penalty
     return total
@@ -124,7 +124,7 @@ def value(graph, probs, node, remaining, prices):
 def depth_value(graph, probs, edge, remaining, prices):
     after, executed, solved = edge
     later = 1.0 if solved else value(graph, probs, after, remaining - 1, prices)
-    return later - prices.action * executed - prices.look
+    return later - prices.action * executed - prices.observation
 
 
 def visits(graph, probs, node, remaining, weight=1.0):

@@ -1,5 +1,5 @@
-"""The program of values in plain Python, from its description in ``recommit.graph.values``: slow, node by node, one
-budget after the other, also where states were not looked at."""
+"""Policy evaluation in plain Python, from its description in ``recommit.graph.policy_evaluation``: slow, node by node,
+one budget after the other, also where states were not planned in."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 
 def values(graph, roots, probs, budget, prices, budgets=()):
-    """By node and decisions left; see ``recommit.graph.values.Values``."""
-    distance = [int(d) for d in graph.task.distance(graph.states)]
+    """By node and decisions left; see ``recommit.graph.policy_evaluation.GraphValues``."""
+    distance = [int(d) for d in graph.distance]
     nodes, depths = range(len(graph)), range(graph.landing.shape[1])
-    looked = [node for node in nodes if graph.expanded[node]]
+    looked = [node for node in nodes if graph.planned[node]]
     cost = {node: [_price(prices, int(graph.executed[node, column])) for column in depths] for node in looked}
     wasted = sum(sum(probs[node, c] * cost[node][c] for c in depths) for node in looked) / max(len(looked), 1)
     worth, q_values = [[float(graph.goal[node]) for node in nodes]], [{}]
@@ -39,16 +39,16 @@ def values(graph, roots, probs, budget, prices, budgets=()):
         visits[remaining, node]
         for remaining in range(budget + 1)
         for node in nodes
-        if graph.expanded[node] or distance[node] < 0 or distance[node] > 8 * remaining
+        if graph.planned[node] or distance[node] < 0 or distance[node] > 8 * remaining
     )
-    visits_of_plans = visits * graph.expanded
+    visits_of_plans = visits * graph.planned
     share = settled / visits.sum()
-    return SimpleNamespace(value=np.array(worth), visits=visits_of_plans, advantage=advantage, settled=share)
+    return SimpleNamespace(value=np.array(worth), visits=visits_of_plans, advantage=advantage, exact_fraction=share)
 
 
 def _price(prices, actions):
     """One look, and every action by itself."""
-    return prices.look + sum(prices.action for _ in range(actions))
+    return prices.observation + sum(prices.action for _ in range(actions))
 
 
 def _visits(graph, roots, probs, budget, remaining):
@@ -58,7 +58,7 @@ def _visits(graph, roots, probs, budget, remaining):
         visits[remaining, root] += not graph.goal[root]
     for k in range(remaining, 1, -1):
         for node in range(len(graph)):
-            for column in range(graph.landing.shape[1]) if graph.expanded[node] else ():
+            for column in range(graph.landing.shape[1]) if graph.planned[node] else ():
                 landing = graph.landing[node, column]
                 visits[k - 1, landing] += visits[k, node] * probs[node, column] * (not graph.goal[landing])
     return visits

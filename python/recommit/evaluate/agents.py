@@ -13,9 +13,11 @@ import numpy as np
 from recommit import rng
 from recommit.evaluate import thresholds
 from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
-from recommit.graph import oracle, rules, side_by_side
-from recommit.graph.at_work import RuleAtWork
-from recommit.graph.plan_graph import PlanGraph, adaptive_memory, always, drawn, head
+from recommit.graph import episodes as on_graph
+from recommit.graph import oracle, rules
+from recommit.graph.at_work import rule_on_growing
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import adaptive_memory, always, head, sampled
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout import episodes, shared
 from recommit.rollout.sampling import Actor
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Prices
-    from recommit.graph.plan_graph import Chooser
+    from recommit.graph.episodes import Chooser
+    from recommit.graph.prices import Prices
     from recommit.graph.rules import NamedRule
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -57,10 +59,10 @@ class PolicyPlayer:
     _thresholds: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
 
     @cached_property
-    def reach(self) -> PlanGraph:
+    def graph(self) -> PolicyGraph:
         """All depths, also those that the head cannot choose."""
         depths = tuple(range(1, MAX_ACTIONS + 1))
-        return PlanGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE, keep_probabilities=True)
+        return PolicyGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE, keep_probs=True)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
@@ -88,33 +90,34 @@ class PolicyPlayer:
         if agent in ("solver", "random-actions"):
             without_policy = solver(self.task) if agent == "solver" else random_actions(seed)
             return episodes.of_callable(without_policy, self.task, self.starts, budget)
-        return episodes.on_graph(self.reach, self.starts, budget, self._choose(agent, budget, seed))
+        return episodes.on_graph(self.graph, self.starts, budget, self._choose(agent, budget, seed))
 
     def _choose(self, agent: str, budget: int, seed: int) -> Chooser:
-        reach, depths = self.reach, self.policy.config.depths
+        graph, depths = self.graph, self.policy.config.depths
         if depth := AgentName(agent).depth:
-            return always(reach, depth)
+            return always(graph, depth)
         if AgentName(agent).rule:
-            return RuleAtWork(reach, self.rule(AgentName(agent), budget))
+            return rule_on_growing(graph, self.rule(AgentName(agent), budget))
         if agent == "oracle-dp":
-            return self._ceiling(budget).choose(budget)
+            return self._oracle(budget).choose(budget)
         makers: dict[str, Callable[[], Chooser]] = {
-            "adaptive": lambda: head(reach),
-            "adaptive-memory": lambda: adaptive_memory(reach),
-            "sampled": lambda: drawn(reach, None, seed),
-            "random": lambda: drawn(reach, np.full(len(depths), 1 / len(depths)), seed),
-            "shuffled": lambda: drawn(reach, self.marginal(budget), seed),
-            "mixture": lambda: drawn(reach, self.mixture(budget), seed),
-            "oracle-delta": lambda: oracle.greedy(reach, depths, rate=False),
-            "oracle-rate": lambda: oracle.greedy(reach, depths, rate=True),
+            "adaptive": lambda: head(graph),
+            "adaptive-memory": lambda: adaptive_memory(graph),
+            "sampled": lambda: sampled(graph, None, seed),
+            "random": lambda: sampled(graph, np.full(len(depths), 1 / len(depths)), seed),
+            "shuffled": lambda: sampled(graph, self.marginal(budget), seed),
+            "mixture": lambda: sampled(graph, self.mixture(budget), seed),
+            "oracle-delta": lambda: oracle.greedy(graph, depths, rate=False),
+            "oracle-rate": lambda: oracle.greedy(graph, depths, rate=True),
         }
         return makers[agent]()
 
-    def _ceiling(self, budget: int) -> oracle.Ceiling:
-        ceiling = oracle.ceiling(self.reach, self.starts, budget, self.policy.config.depths, self.prices)
-        if ceiling.missing:
-            warnings.warn(f"oracle-dp: {ceiling.missing:,} states were left out: below the ceiling", stacklevel=2)
-        return ceiling
+    def _oracle(self, budget: int) -> oracle.OracleDepths:
+        starts = self.graph.nodes(self.starts, budget)
+        best = oracle.oracle(self.graph, starts, budget, self.policy.config.depths, self.prices)
+        if best.missing:
+            warnings.warn(f"oracle-dp: {best.missing:,} states were left out: below the ceiling", stacklevel=2)
+        return best
 
     def rule(self, agent: AgentName, budget: int) -> NamedRule:
         """What an agent goes by, with the threshold that is best on validation instances if it has one. It chooses
@@ -159,8 +162,9 @@ class PolicyPlayer:
         allowed = chosen_on.rows("adaptive", budget)
         limit = int(allowed.executed[allowed.turn < budget].sum())
         chances = simplex(len(self.policy.config.depths), 10)
-        choices = [drawn(chosen_on.reach, probs, 0) for probs in chances]
-        scores = side_by_side.scores(chosen_on.reach, chosen_on.starts, budget, choices, limit)
+        choices = [sampled(chosen_on.graph, probs, 0) for probs in chances]
+        starts = chosen_on.graph.nodes(chosen_on.starts, budget)
+        scores = on_graph.scores(chosen_on.graph, starts, budget, choices, limit)
         best = max(range(len(chances)), key=scores.__getitem__)
         return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest
 

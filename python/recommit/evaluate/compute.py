@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.agent_names import AgentName
-    from recommit.graph.commitments import Prices
+    from recommit.graph.prices import Prices
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 
@@ -38,7 +38,7 @@ def loaded(
     if name.views:
         policy.replace_views(name.views)
     if prices is not None:
-        policy.replace_prices(prices.action, prices.look)
+        policy.replace_prices(prices.action, prices.observation)
     return policy
 
 

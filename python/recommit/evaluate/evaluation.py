@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.starts import held_out
-from recommit.evaluate import compute, metrics, summaries, thresholds, transcripts
+from recommit.evaluate import compute, gain, metrics, regrets, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.ceiling import gain, plans, regrets
 from recommit.evaluate.spec import split_words
 from recommit.evaluate.split import fresh, instances
 from recommit.evaluate.store import LATER, flat
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
@@ -243,7 +242,7 @@ class Evaluation:
                 summary.append({**head, **figures, **more})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
-        same_plans = plans.digests(self.spec.names, self.spec.run)
+        same_plans = gain.plans_digests(self.spec.names, self.spec.run)
         gain.add(summary, played, self.rooms, self.spec.prices, same_plans)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
@@ -277,7 +276,7 @@ class Evaluation:
             assert rows is not None
             now = rows.turn < k
             solved.append(float((rows.solved & now).sum()))
-            paid.append(float(prices.of(rows.executed[now]).sum()))
+            paid.append(float(prices.cost(rows.executed[now]).sum()))
         count = len(solved) * self.spec.validation
         rate = {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
         return rate if self.spec.prices is None else {**rate, "validation_value": (sum(solved) - sum(paid)) / count}

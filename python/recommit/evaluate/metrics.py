@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Prices
+    from recommit.graph.prices import Prices
     from recommit.rollout.episodes import DecisionRows
 
 #: Distances up to which a state is near, and up to which it is half-way.
@@ -43,7 +43,7 @@ class EpisodeRows:
 
     def value(self, prices: Prices) -> NDArray[np.float64]:
         """Solved, less what actions and looks cost; a decision has one look."""
-        result: NDArray[np.float64] = self.solved - prices.action * self.actions - prices.look * self.decisions
+        result: NDArray[np.float64] = prices.returns(self.solved, self.actions, self.decisions)
         return result
 
     @property

@@ -20,8 +20,8 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agent_words import readable
 from recommit.evaluate.spec import split_words
 from recommit.evaluate.text import Grid
-from recommit.graph.commitments import Prices
-from recommit.graph.share import gain_interval
+from recommit.graph.gain import gain_interval
+from recommit.graph.prices import Prices
 from recommit.storage import reading
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
     spec, rooms, ends = _spec(folder), rooms_of(folder), _ends(folder)
     own, prices = seed_of(spec["run"]), _prices(spec)
-    names = ("seed", "instance", "solved", "actions", *(("decisions",) if prices.look else ()))
+    names = ("seed", "instance", "solved", "actions", *(("decisions",) if prices.observation else ()))
     table = _table(folder, "episodes.parquet", (*names, "agent", "budget"))
     columns = {name: table[name].to_numpy() for name in names}
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
@@ -98,7 +98,7 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
         count = int(columns["instance"][rows].max()) + 1
         order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]
         means = {n: columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in names[2:]}
-        worth = means["solved"] - prices.action * means["actions"] - prices.look * means.get("decisions", 0.0)
+        worth = prices.returns(means["solved"], means["actions"], means.get("decisions", 0.0))
         seen = Seen(means["solved"], means["actions"], rooms, worth, prices != Prices(), ends.get((agent, budget)))
         by_kind.setdefault((kind(agent), budget), seen)
     return by_kind

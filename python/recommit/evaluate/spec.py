@@ -8,7 +8,7 @@ from typing import Any
 
 from recommit.evaluate import agent_names, metrics
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 
 #: What only newer specs name.
 OPTIONS = (

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from recommit.graph.at_work import RuleAtWork
-from recommit.graph.plan_graph import head, turns_on_graph
-from recommit.graph.side_by_side import scores
+from recommit.graph.at_work import rule_on_growing
+from recommit.graph.episodes import episodes, head, scores
 from recommit.horizon import Plans
 from recommit.horizon.rule import ThresholdRule
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.agent_names import AgentName
     from recommit.evaluate.store import EvaluationStore
-    from recommit.graph.plan_graph import PlanGraph
+    from recommit.graph.build import PolicyGraph
     from recommit.graph.rules import NamedRule
     from recommit.runs.ranks import Team
 
@@ -31,7 +30,7 @@ class PlayedStarts(Protocol):
     """Where a policy plays, and the graph of its plans there."""
 
     @property
-    def reach(self) -> PlanGraph:
+    def graph(self) -> PolicyGraph:
         """The plans of all depths."""
 
     @property
@@ -46,10 +45,11 @@ class PlayedStarts(Protocol):
 def candidates(player: PlayedStarts, entry: NamedRule) -> NDArray[np.float64]:
     """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head looks."""
     assert isinstance(entry.rule, ThresholdRule)
-    reach = player.reach
-    steps = [nodes for _, _, nodes, _ in turns_on_graph(reach, player.starts, player.budget, head(reach))]
+    graph = player.graph
+    starts = graph.nodes(player.starts, player.budget)
+    steps = [nodes for _, _, nodes, _ in episodes(graph, starts, player.budget, head(graph))]
     nodes = np.unique(np.concatenate(steps))
-    plans = Plans(reach.plans[nodes, 0], reach.probabilities[nodes, 0])
+    plans = Plans(graph.plans[nodes], graph.probs[nodes])
     return np.unique(entry.rule.thresholds(plans, STEPS))
 
 
@@ -75,8 +75,8 @@ def _played(
     player: PlayedStarts, entry: NamedRule, values: NDArray[np.float64], budget: int
 ) -> NDArray[np.integer[Any]]:
     """[T, 2] episodes solved, and actions with a minus."""
-    choices = [RuleAtWork(player.reach, entry.at(float(value))) for value in values]
-    return np.array(scores(player.reach, player.starts, budget, choices))
+    choices = [rule_on_growing(player.graph, entry.at(float(value))) for value in values]
+    return np.array(scores(player.graph, player.graph.nodes(player.starts, budget), budget, choices))
 
 
 def keep(

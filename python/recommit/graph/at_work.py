@@ -1,8 +1,8 @@
 """Rules at work in episodes: the one place that asks a rule again and again and remembers what its episodes have seen.
 
-Episodes go on side by side on nodes that have plans. ``RuleAtWork`` chooses on a graph that still grows, where each
-look asks the rule about the plans that are new; ``on_finished`` on a commitment graph, where a rule that reads the
-present plan alone is asked about all nodes at once. Both give the same episodes on the same plans.
+On a graph that still grows, each observation asks the rule about the plans that are new (``rule_on_growing``). On a
+finished one, a rule that reads the present plan alone is asked about all nodes at once (``RuleBench``). Both give the
+same episodes on the same plans.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recommit.graph.graph import PLAN
+from recommit.graph.episodes import softmax
+from recommit.graph.graph import ALL_DEPTHS, PLAN
 from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, near
 from recommit.horizon.rule import ThresholdRule
 
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.attribution import Choose
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.episodes import Chooser
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.plan_graph import PlanGraph
     from recommit.graph.rules import NamedRule
 
     Depths = NDArray[np.int32]
-    Ints = NDArray[np.int64]
+    Nodes = NDArray[np.int64]
 
 
 class PlansOf(Protocol):
     """The plans of nodes, beside what is left of the last ones."""
 
-    def __call__(self, nodes: Ints, previous: Tail | None = None) -> Plans:
+    def __call__(self, nodes: Nodes, previous: Tail | None = None) -> Plans:
         """In the order of the nodes."""
 
 
@@ -54,86 +55,82 @@ class LikeliestDepth(Rule):
         return self.allowed(plans.horizon)[np.argsort(-logits, axis=1, kind="stable")]
 
 
-class EpisodesUnderRule:
-    """Depths for episodes that are under way; a look of turn 0 begins new ones.
+class RuleChooser:
+    """A ``Chooser`` by a rule. ``orders`` are those of all nodes (``NamedRule.orders``), where the rule has been asked
+    before; otherwise it is asked at every observation."""
 
-    ``orders`` are those of all nodes (``NamedRule.orders``), where the rule has been asked before; otherwise it is
-    asked at every look.
-    """
-
-    def __init__(self, entry: NamedRule, plans_of: PlansOf, orders: NDArray[np.int32] | None = None) -> None:
+    def __init__(
+        self, entry: NamedRule, plans_of: PlansOf, depths: tuple[int, ...] = ALL_DEPTHS, orders: Depths | None = None
+    ) -> None:
         self._entry, self._plans_of, self._orders = entry, plans_of, orders
+        self._column = np.zeros(PLAN + 1, np.int64)
+        self._column[list(depths)] = np.arange(len(depths))
         self._begin(0)
 
-    def depths(self, turn: int, episodes: Ints, nodes: Ints) -> NDArray[np.int32]:
-        """What each of the ``episodes`` commits to at its node."""
+    def __call__(self, turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
+        """The columns of the depths that the rule commits to."""
         if turn == 0:
             self._begin(int(episodes.max(initial=-1)) + 1)
         order = self._orders_now(episodes, nodes) if self._orders is None else self._orders[nodes]
         before = self._visits(episodes, nodes) if self._entry.memory else np.zeros(len(nodes), np.int64)
-        result: NDArray[np.int32] = order[np.arange(len(nodes)), before % order.shape[1]]
-        self._node[episodes], self._depth[episodes] = nodes, result
-        return result
+        depths: Depths = order[np.arange(len(nodes)), before % order.shape[1]]
+        self._node[episodes], self._depth[episodes] = nodes, depths
+        return self._column[depths]
 
     def _begin(self, count: int) -> None:
-        """Nobody has been anywhere; a depth of 0 stands for no last look."""
+        """Nobody has been anywhere; a depth of 0 stands for no last plan."""
         self._path = np.empty((0, count), np.int64)
         self._node, self._depth = np.zeros(count, np.int64), np.zeros(count, np.int64)
 
-    def _orders_now(self, episodes: Ints, nodes: Ints) -> NDArray[np.int32]:
+    def _orders_now(self, episodes: Nodes, nodes: Nodes) -> Depths:
         if not self._entry.reads_last_plan:
             return self._entry.orders(self._plans_of(nodes))
         depth = self._depth[episodes]
         tail = self._plans_of(np.where(depth > 0, self._node[episodes], nodes)).tail(depth)
         return self._entry.orders(self._plans_of(nodes, Tail(tail.actions, np.where(depth > 0, tail.remaining, 0))))
 
-    def _visits(self, episodes: Ints, nodes: Ints) -> Ints:
+    def _visits(self, episodes: Nodes, nodes: Nodes) -> Nodes:
         """How often each of the episodes was at its node so far."""
-        before: Ints = (self._path[:, episodes] == nodes).sum(axis=0)
+        before: Nodes = (self._path[:, episodes] == nodes).sum(axis=0)
         here = np.full((1, self._path.shape[1]), -1)
         here[0, episodes] = nodes
         self._path = np.concatenate([self._path, here])
         return before
 
 
-class RuleAtWork:
-    """A ``Chooser`` of ``recommit.graph.plan_graph``."""
+def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
+    """The rule in episodes on a graph that grows."""
+    if graph.probs is None or graph.probs.ndim != 3:
+        raise ValueError(
+            "agents: expected rules for a policy whose plan does not depend on the depth, got "
+            "decoder.depth_conditioning"
+        )
+    if entry.rule is None:
+        raise ValueError(f"rules: expected a rule that reads plans, got {entry.name}")
+    of_head = isinstance(entry.rule, LikeliestDepth)
 
-    def __init__(self, graph: PlanGraph, entry: NamedRule) -> None:
-        if graph.probabilities.shape[1] != 1:
-            raise ValueError(
-                "agents: expected rules for a policy whose plan does not depend on the depth, got "
-                "decoder.depth_conditioning"
-            )
-        if entry.rule is None:
-            raise ValueError(f"rules: expected a rule that reads plans, got {entry.name}")
-        self._graph = graph
-        self._episodes = EpisodesUnderRule(entry, self._plans)
+    def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
+        features = graph.logits[nodes] if of_head else None
+        return Plans(graph.plans[nodes], graph.probs[nodes], previous=previous, features=features)
 
-    def __call__(self, turn: int, episodes: Ints, nodes: Ints) -> Ints:
-        """The columns of the depths that the rule commits to."""
-        return np.searchsorted(self._graph.depths, self._episodes.depths(turn, episodes, nodes))
-
-    def _plans(self, nodes: Ints, previous: Tail | None = None) -> Plans:
-        return Plans(self._graph.plans[nodes, 0], self._graph.probabilities[nodes, 0], previous=previous)
+    return RuleChooser(entry, plans_of, graph.depths)
 
 
-def on_finished(entry: NamedRule, every: Plans, orders: NDArray[np.int32] | None = None) -> Choose:
-    """The rule in episodes of ``recommit.graph.attribution`` on a commitment graph with the plans ``every``; columns
-    are depths 1..8. ``orders`` of all nodes need not be asked for where they are at hand."""
+def on_finished(entry: NamedRule, every: Plans, orders: Depths | None = None) -> Chooser:
+    """The rule in episodes on a finished graph of all depths with the plans ``every``; ``orders`` of all nodes need not
+    be asked for where they are at hand."""
     if orders is None and not entry.reads_last_plan:
         orders = entry.orders(every)
     part = _actions if isinstance(entry.rule, Consecutive) else _all
-    episodes = EpisodesUnderRule(entry, partial(part, every), orders)
-    return lambda _left, who, path: episodes.depths(len(path) - 1, who, path[-1]).astype(np.int64) - 1
+    return RuleChooser(entry, partial(part, every), orders=orders)
 
 
-def _actions(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
-    """Actions alone, which are all that ``Consecutive`` reads: its looks are many."""
+def _actions(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
+    """Actions alone, which are all that ``Consecutive`` reads: it is asked often."""
     return Plans(every.actions[nodes], previous=previous)
 
 
-def _all(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
+def _all(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
     """All that is known of these plans, for a rule of somebody else that reads the last ones too."""
     arrays = {name: getattr(every, name) for name in ("probabilities", "samples", "features")}
     rows = {name: None if values is None else values[nodes] for name, values in arrays.items()}
@@ -142,16 +139,16 @@ def _all(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
 
 @dataclass(frozen=True, eq=False)
 class RuleBench:
-    """A graph laid out for rules: the plans of all nodes, read once."""
+    """A finished graph laid out for rules: the plans of all nodes, read once."""
 
     graph: CommitmentGraph
 
     @cached_property
     def plans(self) -> Plans:
-        """Those of every node, without samples; a node that was not looked at has an even one that nobody reads."""
+        """Those of every node, without samples; a node without a plan has an even one that nobody reads."""
         even = np.float32(0.25)
-        chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances, features=self.graph.read)
+        probs = np.where(self.graph.planned[:, None, None], self.graph.probs, even)
+        return Plans(self.graph.plans, probs, features=self.graph.head_features)
 
     @cached_property
     def _head_plans(self) -> Plans:
@@ -174,25 +171,22 @@ class RuleBench:
             return self._sampled_plans
         return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
-    def depths(self, entry: NamedRule) -> Ints:
-        """[N] the depth of a rule that reads nothing but the present plan."""
-        return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64)
+    def columns(self, entry: NamedRule) -> Nodes:
+        """[N] of the depths of a rule that reads nothing but the present plan."""
+        return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64) - 1
 
-    def chances(self, entry: NamedRule) -> NDArray[np.float64]:
+    def probs(self, entry: NamedRule) -> NDArray[np.float64]:
         """[N, 8] of every depth, of a rule that draws."""
-        logits = self.graph.logits.astype(np.float64)
-        weights = (
-            np.exp(logits - logits.max(axis=1, keepdims=True)) if entry.name == "sampled" else np.ones_like(logits)
-        )
+        logits = self.graph.logits if entry.name == "sampled" else np.zeros_like(self.graph.logits)
         result = np.zeros((len(self.graph), PLAN))
-        result[:, [depth - 1 for depth in self.graph.depths]] = weights / weights.sum(axis=1, keepdims=True)
+        result[:, [depth - 1 for depth in self.graph.head_depths]] = softmax(logits)
         return result
 
-    def chooser(self, entry: NamedRule) -> Choose:
-        """The rule at work in episodes, whose columns are depths 1..8."""
+    def chooser(self, entry: NamedRule) -> Chooser:
+        """The rule at work in episodes."""
         return on_finished(self._with_head(entry), self.plans_for(entry))
 
-    def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Choose]:
+    def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Chooser]:
         """The rule at work with each of these thresholds."""
         assert isinstance(entry.rule, ThresholdRule)
         if type(entry.rule).order is not Rule.order:
@@ -204,10 +198,10 @@ class RuleBench:
             yield on_finished(entry, self.plans, orders)
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
-        return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
+        return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))
 
 
 def _orders_by_depth(rule: Rule) -> Depths:
     """[8, depths] a row per depth of the first visit: the order follows from it alone."""
     one = Plans(np.zeros((1, PLAN), np.uint8))
-    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in range(1, PLAN + 1)])
+    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in ALL_DEPTHS])

@@ -1,8 +1,9 @@
-"""A policy's commitment graph: every state that any choice of depths can reach, looked at once.
+"""A policy's commitment graph while it grows: distinct states, each planned in once.
 
-States are looked at in waves: first the starts, then where the prefixes of their plans lead, and so on until nothing is
-new. Nodes stand in the order of their waves, so that the same policy gives the same graph. A wave is divided into
-pieces of one size, since on some devices the states that are looked at together decide the last bits.
+``PolicyGraph.expand`` plans at nodes and adds the states where the prefixes of the plans lead. Every rank has the whole
+graph, in one order, and plans at its share. ``build`` expands in waves until nothing is new: first the starts, then
+where their plans lead. Which states pass through the policy together decides, on some devices, the last bits, so that a
+wave is divided into pieces of one size.
 
 Samples are drawn by a counter that is named by the state: they depend on the policy, the state and the seed alone, so
 that two graphs of one policy agree where they meet.
@@ -10,18 +11,19 @@ that two graphs of one policy agree where they meet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import torch
 
 from recommit import rng
-from recommit.graph.graph import NEVER, NOWHERE, PLAN, CommitmentGraph
+from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph
 from recommit.policy.transfer import to_device, to_host
 from recommit.policy.views import plan_agreement
+from recommit.runs.division import divided, turns
+from recommit.runs.ranks import Team
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,61 +33,232 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 
-#: States per pass of the policy.
-PIECE = 128
-#: Nodes of a graph at most, where nobody says another number.
-LIMIT = 4_000_000
-#: Samples of a look at most, in a stream of random numbers of their own each.
+    Nodes = NDArray[np.int64]
+    States = NDArray[np.uint8]
+    Arrays = dict[str, NDArray[Any]]
+
+T = TypeVar("T")
+#: States per pass of the policy, and nodes of a graph at most, where nobody says another number.
+PIECE, LIMIT = 128, 4_000_000
+#: Samples of an observation at most, in a stream of random numbers of their own each.
 MOST_SAMPLES = 1024
 
 
-@dataclass(frozen=True)
-class _Keeps:
-    """What is kept of a look besides plan and logits."""
+class RunPass(Protocol):
+    """How a pass through the policy is made; see ``Engine.run``."""
 
-    features: bool
-    samples: int
-    seed: int
-
-    def noise(self, states: NDArray[np.uint8], sample: int) -> NDArray[np.float32]:
-        """[states, 8, 4] uniform numbers of one sample of each state."""
-        named = np.array([_number(state) for state in states], np.uint64)
-        stream = rng.streams(self.seed, rng.Purpose.GRAPH_SAMPLES, named ^ np.uint64(sample))
-        return rng.uniforms(stream, 4 * PLAN).reshape(-1, PLAN, 4)
+    def __call__(self, work: Callable[[], T]) -> T:
+        """The result of ``work``."""
 
 
-def _number(state: NDArray[np.uint8]) -> int:
-    """The first 64 bits of the sha256 of a state, the last ten of them left to the number of the sample."""
-    return int.from_bytes(sha256(state.tobytes()).digest()[:8], "big") & ~(MOST_SAMPLES - 1)
+def run_directly(work: Callable[[], T]) -> T:
+    """In this process, at once."""
+    return work()
 
 
-class _Nodes:
-    """Distinct states by number, in the order in which they came, at most ``limit``."""
+class PolicyGraph(CommitmentGraph):
+    """Plans of one policy; its arrays grow."""
 
-    def __init__(self, shape: tuple[int, int], limit: int) -> None:
-        self._shape, self._limit = shape, limit
-        self._number: dict[bytes, int] = {}
+    def __init__(
+        self,
+        policy: CommitPolicy,
+        task: Puzzle,
+        depths: tuple[int, ...],
+        *,
+        run_pass: RunPass = run_directly,
+        team: Team | None = None,
+        together: bool = False,
+        piece: int = 0,
+        limit: int = 0,
+        depth_major: bool = False,
+        keep_inputs: bool = False,
+        keep_probs: bool = False,
+        features: bool = False,
+        samples: int = 0,
+        seed: int = 0,
+    ) -> None:
+        """Plan at ``piece`` states at a time, or as many as divide the work evenly; ``together``: see ``Engine``. New
+        states beyond ``limit`` nodes are left out. They are numbered plan by plan, or all landings of one depth first.
+        ``keep_inputs`` keeps what the depth head reads, on the rank that planned; ``keep_probs``, ``features`` and
+        ``samples`` (drawn by ``seed``) are columns of the graph."""
+        self.policy, self.depths, self.run_pass = policy, depths, run_pass
+        self.team, self.together, self.piece, self.limit = team or Team(), together, piece, limit
+        self.depth_major, self.keep_inputs, self.seed, self._puzzle = depth_major, keep_inputs, seed, task
+        self.task, self.head_depths, self.source = task.task, policy.config.depths, {}
+        self.starts = self.groups = np.zeros(0, np.int32)
+        #: Is the policy told how many decisions remain? Then a state is another node with another number of them.
+        self.budget_conditioned = policy.config.budget_conditioned
+        self._index: dict[bytes, int] = {}
+        self._inputs: list[tuple[Nodes, NDArray[np.float32]]] = []
+        self._distance: NDArray[np.int32] = np.zeros(0, np.int32)
+        plans = (PLAN,) if policy.plans_first else (len(depths), PLAN)
+        views = features and policy.vision.views(task, task.shape) > 1
+        said: dict[str, tuple[tuple[int, ...], type] | None] = {
+            "plans": (plans, np.uint8),
+            "logits": ((len(self.head_depths),), np.float32),
+            "probs": ((*plans, 4), np.float32) if keep_probs else None,
+            "features": ((policy.backbone.width,), np.float32) if features else None,
+            "disagreement": ((DISAGREEMENTS * PLAN,), np.float32) if views else None,
+            "samples": ((samples, PLAN), np.uint8) if samples else None,
+        }
+        #: What the policy says of a node.
+        self._said = [name for name, column in said.items() if column]
+        own = {
+            "states": (task.shape, np.uint8),
+            "remaining": ((), np.int64),
+            "landing": ((len(depths),), np.int32),
+            "executed": ((len(depths),), np.int8),
+            "goal": ((), np.bool_),
+            "planned": ((), np.bool_),
+        }
+        for name, column in {**own, **said}.items():
+            setattr(self, name, np.zeros((0, *column[0]), column[1]) if column else None)
+        self._columns: Arrays = {name: getattr(self, name) for name in (*own, *self._said)}
 
-    def __len__(self) -> int:
-        return len(self._number)
+    @property
+    def puzzle(self) -> Puzzle:
+        """Whose states these are."""
+        return self._puzzle
 
-    def add(self, states: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """The number of each state, new ones by the next numbers; ``NOWHERE`` for a new one beyond the limit."""
-        numbers = np.empty(len(states), np.int32)
-        for i, key in enumerate(state.tobytes() for state in states):
-            number = self._number.get(key, NOWHERE)
-            if number == NOWHERE and len(self._number) < self._limit:
-                number = self._number[key] = len(self._number)
-            numbers[i] = number
-        return numbers
+    @property
+    def distance(self) -> NDArray[np.int32]:  # type: ignore[override]
+        """[N] of the nodes so far; asked for, since it may need a search."""
+        if len(self._distance) < len(self):
+            fresh = self._puzzle.distance(self.states[len(self._distance) :])
+            self._distance = np.concatenate([self._distance, fresh])
+        return self._distance
 
-    def states(self, first: int = 0) -> NDArray[np.uint8]:
-        """Those from the ``first`` number on."""
-        keys = b"".join(islice(self._number, first, None))
-        return np.frombuffer(bytearray(keys), np.uint8).reshape(-1, *self._shape)
+    def nodes(self, states: States, remaining: Nodes | int = 0) -> Nodes:
+        """The node of each state, with so many decisions ``remaining``, which only counts where the policy is told; new
+        ones are added without a plan, and are ``NOWHERE`` beyond the limit."""
+        numbers = np.broadcast_to(remaining if self.budget_conditioned else 0, len(states))
+        result, fresh, count = np.empty(len(states), np.int64), list[int](), len(self)
+        for i, (state, number) in enumerate(zip(states, numbers.tolist(), strict=True)):
+            key = state.tobytes() + bytes([number])
+            node = self._index.get(key, NOWHERE)
+            if node == NOWHERE and not 0 < self.limit <= count:
+                node = self._index[key] = count
+                fresh.append(i)
+                count += 1
+            result[i] = node
+        if fresh:
+            self._append(np.ascontiguousarray(states[fresh]), numbers[fresh])
+        return result
+
+    def find(self, states: States) -> Nodes:
+        """The node of each state, ``NOWHERE`` if it is none; of a policy that is told nothing of the decisions left."""
+        return np.fromiter(
+            (self._index.get(state.tobytes() + b"\0", NOWHERE) for state in states), np.int64, len(states)
+        )
+
+    def _append(self, states: States, remaining: Nodes) -> None:
+        begin, end = len(self), len(self) + len(states)
+        for name, column in self._columns.items():
+            if end > len(column):
+                larger = np.zeros((max(end, 2 * len(column), 64), *column.shape[1:]), column.dtype)
+                larger[:begin] = column[:begin]
+                self._columns[name] = larger
+            setattr(self, name, self._columns[name][:end])
+        self.states[begin:], self.remaining[begin:] = states, remaining
+        self.landing[begin:], self.goal[begin:] = NOWHERE, self._puzzle.is_solved(states)
+
+    def expand(self, nodes: Nodes) -> None:
+        """Plan at the nodes that have no plan, pieces in turn by rank; every rank calls this with the same ones."""
+        missing = np.unique(nodes[~self.planned[nodes] & ~self.goal[nodes]])
+        if not len(missing):
+            return
+        pieces = divided(missing, self.team.world, self.piece)
+        empty = {name: getattr(self, name)[:0] for name in self._said}
+        mine = [self._plan(piece, missing) for piece in turns(pieces, self.team, self.together)]
+        gathered = self.team.exchange(
+            {name: np.concatenate([none, *(each[name] for each in mine)]) for name, none in empty.items()}
+        )
+        used = [0] * self.team.world
+        for i, piece in enumerate(pieces):  # in one order everywhere, since it numbers the nodes
+            rank = i % self.team.world
+            part = slice(used[rank], used[rank] + len(piece))
+            self._connect(piece, {name: values[part] for name, values in gathered[rank].items()})
+            used[rank] += len(piece)
+
+    def _plan(self, piece: Nodes, others: Nodes) -> Arrays:
+        """What the policy says of a piece; of an empty one, nothing, though the first of ``others`` passes."""
+        nodes = piece if len(piece) else others[:1]
+        if "features" in self._said or "samples" in self._said:
+            every = self.run_pass(partial(self._plan_with_features, self.states[nodes]))
+            return {name: every[name][: len(piece)] for name in self._said}
+        remaining = {"remaining": self.remaining[nodes]} if self.budget_conditioned else {}
+        plan = self.policy.plan_with_probabilities if "probs" in self._said else self.policy.plan
+        inputs, logits, plans, *probs = self.run_pass(
+            partial(plan, self._puzzle, self.states[nodes], self.depths, **remaining)
+        )
+        if self.keep_inputs and len(piece):
+            self._inputs.append((piece, inputs))
+        every = {"logits": logits, "plans": plans[:, 0] if self.policy.plans_first else plans}
+        if probs:
+            every["probs"] = probs[0][:, 0] if self.policy.plans_first else probs[0]
+        return {name: values[: len(piece)] for name, values in every.items()}
+
+    @torch.no_grad()
+    def _plan_with_features(self, states: States) -> Arrays:
+        """The same of a policy whose plans do not depend on the depth, with z, how far views agree, and samples."""
+        policy, task = self.policy, self._puzzle
+        z, index = policy.look(task, states), policy.task_index(task)
+        plans, scores = policy.decoder.plans(z, index)
+        logits = policy.depth_head(policy.read(z, index, scores, cells=policy.vision.kinds(task, states)))
+        count = self.samples.shape[1] if self.samples is not None else 0
+        samples = plans.new_zeros((len(states), count, PLAN))
+        for i in range(count):  # one at a time: a pass is as wide as that of the plans
+            noise = to_device(_noise(states, i, self.seed), z.device)
+            samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
+        mean, apart = z, z[:, :0]
+        if z.ndim == 3:
+            mean = z.mean(dim=1)
+            apart = plan_agreement(policy.decoder, z, index, scores) if "disagreement" in self._said else mean[:, :0]
+        names = ("plans", "probs", "logits", "features", "disagreement", "samples")
+        arrays = (plans.byte(), scores.float().softmax(-1), logits.float(), mean.float(), apart.float(), samples.byte())
+        return dict(zip(names, to_host(*arrays), strict=True))
+
+    def inputs(self) -> tuple[Nodes, NDArray[np.float32]]:
+        """The nodes that this rank planned at, ascending, and what the depth head read of them: it stays where it is,
+        since it is as wide as the backbone. Needs ``keep_inputs``."""
+        empty = np.empty(0, np.int64), np.empty((0, self.policy.depth_head.inputs), np.float32)
+        nodes, inputs = (np.concatenate(parts) for parts in zip(empty, *self._inputs, strict=True))
+        order = np.argsort(nodes)
+        return nodes[order], inputs[order]
+
+    def _connect(self, chosen: Nodes, said: Arrays) -> None:
+        many, order = len(self.depths), "F" if self.depth_major else "C"
+        for name, values in said.items():
+            getattr(self, name)[chosen] = values
+        plans = said["plans"] if said["plans"].ndim == 3 else np.repeat(said["plans"][:, None], many, axis=1)
+        outcome = self._puzzle.execute(
+            np.repeat(self.states[chosen], many, axis=0),
+            plans.reshape(-1, PLAN),
+            np.tile(np.array(self.depths, np.int32), len(chosen)),
+        )
+        numbered = np.arange(len(chosen) * many).reshape(-1, many).ravel(order)
+        landing = np.empty(len(numbered), np.int64)
+        landing[numbered] = self.nodes(outcome.states[numbered], np.repeat(self.remaining[chosen] - 1, many)[numbered])
+        self.landing[chosen] = landing.reshape(-1, many)
+        self.executed[chosen] = outcome.executed.reshape(-1, many)
+        self.planned[chosen] = True
+
+    def finished(self, starts: Nodes, groups: NDArray[np.integer] | None, source: dict[str, Any]) -> CommitmentGraph:
+        """The graph as it is now, with these starts."""
+        groups = np.arange(len(starts)) if groups is None else groups
+        own = {"starts": starts.astype(np.int32), "groups": groups.astype(np.int32), "source": source}
+        return CommitmentGraph(**{**self.arrays(), **own})
 
 
-def every_state(task: Puzzle) -> NDArray[np.uint8]:
+def _noise(states: States, sample: int, seed: int) -> NDArray[np.float32]:
+    """[states, 8, 4] uniform numbers of one sample of each state, named by the first 64 bits of its sha256, the last
+    ten of them left to the number of the sample."""
+    named = [int.from_bytes(sha256(state.tobytes()).digest()[:8], "big") & ~(MOST_SAMPLES - 1) for state in states]
+    stream = rng.streams(seed, rng.Purpose.GRAPH_SAMPLES, np.array(named, np.uint64) ^ np.uint64(sample))
+    return rng.uniforms(stream, 4 * PLAN).reshape(-1, PLAN, 4)
+
+
+def every_state(task: Puzzle) -> States:
     """All states that are not solved and can be; only of puzzles whose states can be listed."""
     return task.population()[0]
 
@@ -93,10 +266,10 @@ def every_state(task: Puzzle) -> NDArray[np.uint8]:
 def build(
     policy: CommitPolicy,
     task: Puzzle,
-    starts: NDArray[np.uint8],
+    starts: States,
     groups: NDArray[np.integer] | None = None,
     *,
-    also: NDArray[np.uint8] | None = None,
+    also: States | None = None,
     limit: int = LIMIT,
     features: bool = False,
     samples: int = 0,
@@ -104,14 +277,13 @@ def build(
     source: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CommitmentGraph:
-    """The graph of a policy from these starts.
+    """The graph of a policy from these starts: every state that any choice of depths can reach.
 
-    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also``
-    are states to look at besides, where no episode begins. Where a wave would
-    make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``features``
-    keeps what the depth head reads of a look: z, of several views their mean and how far they agree. ``samples`` plans
-    are drawn from the policy at every look, besides the greedy one, by the streams of ``seed``. ``progress`` is called
-    with the nodes that were looked at and all nodes so far.
+    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also`` are states
+    to plan at besides, where no episode begins. Where a wave would make more than ``limit`` nodes, the states beyond it
+    are left out, and the graph is not ``closed``. ``features`` keeps z, of several views their mean and how far they
+    agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the streams of
+    ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
     """
     if policy.config.decoder.depth_conditioning != "none" or policy.config.budget_conditioned:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "looks left"
@@ -120,71 +292,16 @@ def build(
         raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")
     if len(starts) > limit:
         raise ValueError(f"limit: expected at least one node per start ({len(starts)}), got {limit}")
-    nodes, keeps = _Nodes((starts.shape[1], starts.shape[2]), limit), _Keeps(features, samples, seed)
-    numbers = nodes.add(starts)
+    keep: dict[str, Any] = {"keep_probs": True, "features": features, "samples": samples, "seed": seed}
+    graph = PolicyGraph(policy, task, ALL_DEPTHS, piece=PIECE, limit=limit, depth_major=True, **keep)
+    numbers = graph.nodes(starts)
     if also is not None:
-        nodes.add(also)
-    looks = []
-    looked = 0
-    while looked < len(nodes):
-        wave = nodes.states(looked)
-        for begin in range(0, len(wave), PIECE):
-            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes, keeps))
-            looked += len(looks[-1][0])
+        graph.nodes(also)
+    done = 0
+    while done < len(graph):
+        for begin in range(done, wave := len(graph), PIECE):
+            done = min(begin + PIECE, wave)
+            graph.expand(np.arange(begin, done))
             if progress is not None:
-                progress(looked, len(nodes))
-    plans, probabilities, logits, z, apart, drawn, landing, stop = map(np.concatenate, zip(*looks, strict=True))
-    states = nodes.states()
-    return CommitmentGraph(
-        task=task.task,
-        depths=policy.config.depths,
-        states=states,
-        distance=task.distance(states),
-        looked=~task.is_solved(states),
-        plans=plans,
-        probabilities=probabilities,
-        logits=logits,
-        landing=landing,
-        stop=stop,
-        starts=numbers,
-        groups=np.arange(len(starts), dtype=np.int32) if groups is None else groups.astype(np.int32),
-        source=source or {},
-        features=z if features else None,
-        disagreement=apart if apart.shape[1] else None,
-        samples=drawn if samples else None,
-    )
-
-
-def _look(
-    policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, keeps: _Keeps
-) -> tuple[NDArray[Any], ...]:
-    """What ``_plan`` says of a piece, landings and stops; goals are looked at beside the others, and forgotten."""
-    look = _plan(policy, task, states, keeps)
-    open_, plans = ~task.is_solved(states), look[0]
-    for column in look:
-        column[~open_] = 0
-    here, stop = states, np.full(len(states), NEVER, np.uint8)
-    landing = np.full((len(states), PLAN), NOWHERE, np.int32)
-    for place in range(PLAN):
-        after = task.step(here, np.ascontiguousarray(plans[:, place]))
-        here = np.where((stop == NEVER)[:, None, None], after, here)
-        stop[open_ & (stop == NEVER) & task.is_solved(here)] = place + 1
-        landing[open_, place] = nodes.add(here[open_])
-    return *look, landing, stop
-
-
-def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], keeps: _Keeps) -> list[NDArray[Any]]:
-    """Plans, probabilities, logits; of features z and how far views agree, else columns of no numbers; samples."""
-    with torch.no_grad():
-        z, index = policy.look(task, states), policy.task_index(task)
-        plans, scores = policy.decoder.plans(z, index)
-        logits = policy.depth_head(policy.read(z, index, scores, cells=policy.vision.kinds(task, states)))
-        samples = plans.new_zeros((len(states), keeps.samples, PLAN))
-        for i in range(keeps.samples):  # one at a time: a pass is as wide as that of the plans
-            noise = to_device(keeps.noise(states, i), z.device)
-            samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
-        mean = z.mean(dim=1) if z.ndim == 3 else z
-        apart = plan_agreement(policy.decoder, z, index, scores) if keeps.features and z.ndim == 3 else mean[:, :0]
-    read = (mean if keeps.features else mean[:, :0]).float()
-    chances = scores.float().softmax(-1)
-    return to_host(plans.byte(), chances, logits.float(), read, apart.float(), samples.byte())
+                progress(done, len(graph))
+    return graph.finished(numbers, groups, source or {})

@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
-nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits, and
-                 features and samples where they were kept, with disagreement where a look has several views
+nodes.parquet    a row per node: state, distance, planned, plan, executed, landing, probs, logits, and features and
+                 samples where they were kept, with disagreement where an observation has several views
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import pa, parsed, pq
-from recommit.graph.graph import PLAN, CommitmentGraph
+from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
 from recommit.puzzles import registry
 from recommit.storage import digests, errors, files, ownership, reading
 from recommit.storage.lock import Lock
@@ -34,8 +34,23 @@ if TYPE_CHECKING:
 FORMAT = "recommit commitment graph 1"
 #: Graphs that come with the package.
 EXAMPLES = Path(__file__).parent / "examples"
-#: Columns that a graph may have or not.
-EXTRA = ("features", "samples", "disagreement")
+#: Arrays of a graph by node: their numbers in the file, and how many of them are in a row; ``ANY_WIDTH`` is one that a
+#: graph may have or not. Distances are kept as they are used; columns are named like the arrays.
+ANY_WIDTH = -1
+COLUMNS: dict[str, tuple[type[np.generic], int]] = {
+    "states": (np.uint8, 0),
+    "distance": (np.int32, 1),
+    "planned": (np.bool_, 1),
+    "plans": (np.uint8, PLAN),
+    "executed": (np.int8, PLAN),
+    "landing": (np.int32, PLAN),
+    "probs": (np.float32, PLAN * 4),
+    "logits": (np.float32, 0),
+    "features": (np.float32, ANY_WIDTH),
+    "disagreement": (np.float32, ANY_WIDTH),
+    "samples": (np.uint8, ANY_WIDTH),
+}
+START_COLUMNS: dict[str, tuple[type[np.generic], int]] = {"starts": (np.int32, 1), "groups": (np.int32, 1)}
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
@@ -43,13 +58,11 @@ MOST_NODES = 1 << 24
 MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
 #: The numbers of a column by their name in Arrow, and how many of them are in a row.
 StoredType = tuple[str, int]
-ANY_WIDTH = -1
-START_TYPES: dict[str, StoredType] = {"node": ("int32", 1), "group": ("int32", 1)}
 FIELDS = {
     "format": str,
     "task": str,
     "shape": [int],
-    "depths": [int],
+    "head_depths": [int],
     "nodes": int,
     "starts": int,
     "content": str,
@@ -68,8 +81,8 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
         ownership.take(work, place, (MANIFEST, NODES, STARTS), "a commitment graph")
         manifest = describe(graph)
         digests.write(work, place, {})
-        files.replace(work, place / NODES, _parquet(_node_columns(graph)))
-        files.replace(work, place / STARTS, _parquet({"node": pa.array(graph.starts), "group": pa.array(graph.groups)}))
+        files.replace(work, place / NODES, _parquet(graph, COLUMNS))
+        files.replace(work, place / STARTS, _parquet(graph, START_COLUMNS))
         files.replace(work, place / MANIFEST, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
         digests.seal(work, place, (NODES, STARTS, MANIFEST))
     return manifest
@@ -82,9 +95,9 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
         "version": VERSION,
         "task": graph.task,
         "shape": list(graph.states.shape[1:]),
-        "depths": list(graph.depths),
+        "head_depths": list(graph.head_depths),
         "nodes": len(graph),
-        "looked": int(graph.looked.sum()),
+        "planned": int(graph.planned.sum()),
         "starts": len(graph.starts),
         "groups": len(np.unique(graph.groups)),
         "closed": graph.closed,
@@ -97,23 +110,10 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
 
 def content(graph: CommitmentGraph) -> str:
     """sha256 of everything but where it is from."""
-    digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.depths)]).encode())
-    for name in (
-        "states",
-        "distance",
-        "looked",
-        "plans",
-        "probabilities",
-        "logits",
-        "landing",
-        "stop",
-        "starts",
-        "groups",
-    ):
-        _update(digest, name, getattr(graph, name))
-    for name in EXTRA:  # a graph without them has the hash that it had before there were any
+    digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.head_depths)]).encode())
+    for name, (kind, _) in (COLUMNS | START_COLUMNS).items():
         if (column := getattr(graph, name)) is not None:
-            _update(digest, name, column)
+            _update(digest, name, column.astype(kind, copy=False))
     return digest.hexdigest()
 
 
@@ -139,8 +139,9 @@ def read(folder: str | Path) -> CommitmentGraph:
     for many in ("nodes", "starts"):
         if not 1 <= manifest[many] <= MOST_NODES:
             raise errors.Damaged(f"{place / MANIFEST}: {many}: expected 1..{MOST_NODES:,}, got {manifest[many]:,}")
-    nodes = _table(place, NODES, manifest["nodes"], _node_types(manifest))
-    starts = _table(place, STARTS, manifest["starts"], START_TYPES)
+    widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
+    nodes = _table(place, NODES, manifest["nodes"], COLUMNS, widths)
+    starts = _table(place, STARTS, manifest["starts"], START_COLUMNS, {})
     try:
         graph = _graph(manifest, nodes, starts)
     except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
@@ -150,7 +151,9 @@ def read(folder: str | Path) -> CommitmentGraph:
     return graph
 
 
-def _table(folder: Path, name: str, rows: int, types: dict[str, StoredType]) -> pa.Table:
+def _table(
+    folder: Path, name: str, rows: int, kinds: dict[str, tuple[type[np.generic], int]], widths: dict[str, int]
+) -> pa.Table:
     """The columns of a file, refused before they are read if they are others, or would fill the memory."""
     data, path = reading.content(folder, name), folder / name
     try:
@@ -159,6 +162,7 @@ def _table(folder: Path, name: str, rows: int, types: dict[str, StoredType]) -> 
         raise errors.Damaged(f"{path}: cannot be read: {error}") from None
     if stored != rows:
         raise errors.Damaged(f"{path}: expected {rows:,} rows as {MANIFEST} says, got {stored:,}")
+    types = {key: (str(pa.from_numpy_dtype(kind)), widths.get(key, width)) for key, (kind, width) in kinds.items()}
     columns = {field.name: _stored_type(field.type) for field in schema}
     if wrong := [column for column, kind in columns.items() if not _alike(kind, types.get(column))]:
         raise errors.Damaged(f"{path}: {wrong[0]}: expected a column of a commitment graph, got {columns[wrong[0]]}")
@@ -177,96 +181,42 @@ def _alike(kind: StoredType, wanted: StoredType | None) -> bool:
     return wanted is not None and kind[0] == wanted[0] and wanted[1] in (ANY_WIDTH, kind[1])
 
 
-def _node_types(manifest: dict[str, Any]) -> dict[str, StoredType]:
-    """What a column of the nodes may be: its numbers, and how many of them are in a row."""
-    landings = {f"landing_{h + 1}": ("int32", 1) for h in range(PLAN)}
-    return {
-        "state": ("uint8", math.prod(manifest["shape"])),
-        "distance": ("int16", 1),
-        "looked": ("bool", 1),
-        "plan": ("uint8", PLAN),
-        "stop": ("uint8", 1),
-        **landings,
-        "probabilities": ("float", PLAN * 4),
-        "logits": ("float", len(manifest["depths"])),
-        "features": ("float", ANY_WIDTH),
-        "disagreement": ("float", ANY_WIDTH),
-        "samples": ("uint8", ANY_WIDTH),
-    }
-
-
-def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
-    flat = graph.states.reshape(len(graph), -1)
-    columns = {name: getattr(graph, name) for name in EXTRA}
-    more = {name: _lists(column.reshape(len(graph), -1)) for name, column in columns.items() if column is not None}
-    landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
-    return {
-        "state": _lists(flat),
-        "distance": pa.array(graph.distance.astype(np.int16)),
-        "looked": pa.array(graph.looked),
-        "plan": _lists(graph.plans),
-        "stop": pa.array(graph.stop),
-        **landings,
-        "probabilities": _lists(graph.probabilities.reshape(len(graph), -1)),
-        "logits": _lists(graph.logits),
-        **more,
-    }
-
-
-def _lists(rows: NDArray[Any]) -> pa.Array:
-    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(rows).ravel()), rows.shape[1])
-
-
-def _parquet(columns: dict[str, pa.Array]) -> memoryview:
+def _parquet(graph: CommitmentGraph, kinds: dict[str, tuple[type[np.generic], int]]) -> memoryview:
+    columns = {}
+    for name, (kind, width) in kinds.items():
+        if (array := getattr(graph, name)) is not None:
+            flat = pa.array(np.ascontiguousarray(array, dtype=kind).ravel())
+            rows = max(len(array), 1)
+            columns[name] = flat if width == 1 else pa.FixedSizeListArray.from_arrays(flat, array.size // rows)
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns), buffer, compression="zstd", compression_level=9, use_dictionary=False)
     return buffer.getbuffer()
 
 
 def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> CommitmentGraph:
-    rows, columns = manifest["shape"]
-    many = len(nodes)
-    depths = tuple(manifest["depths"])
+    if len(manifest["shape"]) != 2:
+        raise ValueError(f"shape: expected rows and columns, got {manifest['shape']}")
+    shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
+    arrays = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
+    arrays |= {name: array.reshape(len(nodes), *shapes[name]) for name, array in arrays.items() if name in shapes}
     registry.puzzle(manifest["task"])  # refuses what is none
     return CommitmentGraph(
+        depths=ALL_DEPTHS,
+        goal=arrays["distance"] == 0,
         task=manifest["task"],
-        depths=depths,
-        states=_matrix(nodes, "state", np.uint8).reshape(many, rows, columns),
-        distance=_column(nodes, "distance", np.int32),
-        looked=_column(nodes, "looked", np.bool_),
-        plans=_matrix(nodes, "plan", np.uint8),
-        probabilities=_finite(nodes, "probabilities").reshape(many, PLAN, 4),
-        logits=_finite(nodes, "logits").reshape(many, len(depths)),
-        landing=np.stack([_column(nodes, f"landing_{h + 1}", np.int32) for h in range(PLAN)], axis=1),
-        stop=_column(nodes, "stop", np.uint8),
-        starts=_column(starts, "node", np.int32),
-        groups=_column(starts, "group", np.int32),
+        head_depths=tuple(manifest["head_depths"]),
         source=manifest["source"],
-        **{name: _finite(nodes, name) for name in ("features", "disagreement") if name in nodes.column_names},
-        samples=_matrix(nodes, "samples", np.uint8).reshape(many, -1, PLAN)
-        if "samples" in nodes.column_names
-        else None,
+        **arrays,
+        **{name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS},
     )
 
 
-def _column(table: pa.Table, name: str, kind: type) -> NDArray[Any]:
-    column = table[name]
-    if column.null_count:
-        raise ValueError(f"{name}: expected no nulls, got {column.null_count}")
-    return np.ascontiguousarray(column.to_numpy(), dtype=kind)
-
-
-def _matrix(table: pa.Table, name: str, kind: type) -> NDArray[Any]:
+def _array(table: pa.Table, name: str, kind: type[np.generic], width: int) -> NDArray[Any]:
     column = table[name].combine_chunks()
-    values = column.flatten()
+    values = column if width == 1 else column.flatten()
     if column.null_count or values.null_count:
         raise ValueError(f"{name}: expected no nulls, got some")
-    width = column.type.list_size
-    return np.ascontiguousarray(values.to_numpy(), dtype=kind).reshape(len(column), width)
-
-
-def _finite(table: pa.Table, name: str) -> NDArray[np.float32]:
-    numbers = _matrix(table, name, np.float32)
-    if not np.isfinite(numbers).all():
+    result = np.ascontiguousarray(values.to_numpy(zero_copy_only=False), dtype=kind)
+    if result.dtype.kind == "f" and not np.isfinite(result).all():
         raise ValueError(f"{name}: expected finite numbers, got infinity or NaN")
-    return numbers
+    return result if width == 1 else result.reshape(len(column), column.type.list_size)

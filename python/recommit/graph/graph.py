@@ -1,126 +1,177 @@
-"""A commitment graph: with it, any rule that says how much of a plan to execute is judged exactly, without the policy.
+"""The commitment graph of a policy: with it, any rule that chooses how much of a plan to execute is judged exactly.
 
-A node is a state. A look at it makes one plan, eight greedy actions. An edge (node, depth) executes the first ``depth``
-of them: it knows where that lands, how many actions were executed (fewer than ``depth`` only if the goal came first)
-and whether the goal was reached. Plans do not depend on the depth, so a rule chooses among the eight edges of a node,
-and the value of a rule is a sum over edges instead of a mean over sampled episodes.
+A node is a state. With an observation the policy makes one plan there, and an edge commits to the first ``h`` actions
+of it: the graph knows where each edge lands and how many actions were executed (fewer than ``h`` only if the goal came
+first). Plans are greedy, so an episode is a walk along edges, and whoever chooses the depths -- a depth head, a fixed
+depth, the oracle -- walks in the same graph. The value of a depth policy is then a sum over edges instead of a mean
+over sampled episodes (``graph/values.py``).
+
+A graph grows while a policy plans (``graph/build.py``) and can be kept as files (``graph/files.py``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.commitments import Commitments
+from recommit.horizon import checks
 from recommit.puzzles import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: Actions of a plan, and so the number of edges of a node.
+    Nodes = NDArray[np.int64]
+
+#: Actions of a plan, and every depth there is.
 PLAN = 8
-#: Numbers per action of a plan that say how far views agree on it.
+ALL_DEPTHS = tuple(range(1, PLAN + 1))
+#: Numbers per action of a plan that say how far several views agree on it.
 DISAGREEMENTS = 2
-#: A landing that is no node of the graph; ``stop`` of a plan that does not reach the goal.
-NOWHERE, NEVER = -1, 0
+#: A landing that is no node of the graph.
+NOWHERE = -1
+CUT = "graph: expected one whose edges all lead to nodes, got one that was cut; build it with a higher limit"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class CommitmentGraph:
-    """Columns by node; those of a node that was never looked at (the goal, or beyond a limit) are zero, its landings
-    ``NOWHERE``. Depth h stands in column h - 1."""
+    """Arrays by node; columns of ``landing`` and ``executed`` are ``depths``, ascending. What a policy says of a node,
+    and where that leads, is only read where the node is ``planned`` and no goal."""
 
-    task: str
-    #: The depths that the policy's own head chooses from, ascending.
     depths: tuple[int, ...]
-    states: NDArray[np.uint8]  #: [N, rows, columns]
-    distance: NDArray[np.int32]  #: exact number of actions to the goal; -1: out of reach
-    looked: NDArray[np.bool_]  #: [N] has it a plan?
-    plans: NDArray[np.uint8]  #: [N, 8]
-    probabilities: NDArray[np.float32]  #: [N, 8, 4] of every action at every place of the plan
-    logits: NDArray[np.float32]  #: [N, depths] of the policy's own head
-    landing: NDArray[np.int32]  #: [N, 8] nodes
-    stop: NDArray[np.uint8]  #: [N] after how many actions the plan reaches the goal, or ``NEVER``
-    starts: NDArray[np.int32]  #: [M] nodes where episodes begin
-    #: [M] starts of one room have one number: they are drawn together when intervals are made.
-    groups: NDArray[np.int32]
-    #: Where it is from: any plain values.
-    source: dict[str, Any]
-    #: [N, width] what a look gave besides the plan, z: for whoever trains another head. None where it was not kept.
+    landing: NDArray[np.integer]  #: [N, depths] the node where the commitment ends, or ``NOWHERE``
+    executed: NDArray[np.integer]  #: [N, depths] actions until there or until the goal
+    goal: NDArray[np.bool_]  #: [N] solved states
+    planned: NDArray[np.bool_]  #: [N] states with a plan
+    distance: NDArray[np.integer]  #: [N] actions to the goal, below zero where it is out of reach
+    #: The puzzle, and its states [N, rows, columns].
+    task: str = ""
+    states: NDArray[np.uint8] | None = None
+    #: Greedy actions: [N, 8], or [N, depths, 8] of a policy that makes another plan for another depth.
+    plans: NDArray[np.uint8] | None = None
+    #: [N, 8, 4], or [N, depths, 8, 4]: of every action at every place of the plan.
+    probs: NDArray[np.float32] | None = None
+    #: The depths that the policy's own head chooses from, ascending, and its logits [N, head_depths].
+    head_depths: tuple[int, ...] = ()
+    logits: NDArray[np.float32] | None = None
+    #: [N, width]: what an observation gave besides, z, for whoever trains another head.
     features: NDArray[np.float32] | None = None
-    #: [N, 16] how far several views of a look agree on the plan, kept beside ``features`` of a policy with views.
+    #: [N, 16]: how far several views agree on the plan, kept beside ``features`` of a policy with views.
     disagreement: NDArray[np.float32] | None = None
-    #: [N, S, 8] other plans of the same look, drawn from the policy. None where there are none.
+    #: [N, S, 8]: other plans of the same observation, sampled from the policy.
     samples: NDArray[np.uint8] | None = None
+    #: [M] nodes where episodes begin, and their groups: starts of one room have one number, since intervals draw whole
+    #: rooms again.
+    starts: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
+    groups: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
+    #: Where it is from: any plain values.
+    source: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        nodes = len(self.states)
-        shapes = {
-            "distance": (nodes,),
-            "looked": (nodes,),
-            "plans": (nodes, PLAN),
-            "probabilities": (nodes, PLAN, 4),
-            "logits": (nodes, len(self.depths)),
-            "landing": (nodes, PLAN),
-            "stop": (nodes,),
-            "groups": self.starts.shape,
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape:
-                raise ValueError(f"{name}: expected the shape {shape}, got {getattr(self, name).shape}")
-        if self.features is not None and (self.features.ndim != 2 or len(self.features) != nodes):
-            raise ValueError(f"features: expected the shape ({nodes}, width), got {self.features.shape}")
-        if self.disagreement is not None and self.disagreement.shape != (nodes, DISAGREEMENTS * PLAN):
-            raise ValueError(
-                f"disagreement: expected the shape ({nodes}, {DISAGREEMENTS * PLAN}), got {self.disagreement.shape}"
-            )
-        if self.samples is not None:
-            _check_samples(self.samples, nodes)
+        nodes, many, head = len(self.goal), len(self.depths), len(self.head_depths)
+        wanted = {"landing": (nodes, many), "executed": (nodes, many), "distance": (nodes,)}
+        for name, shape in (wanted | {"goal": (nodes,), "planned": (nodes,)}).items():
+            checks.shape(name, checks.array(name, getattr(self, name), "iu" if name in wanted else "b"), shape)
+        checks.shape("groups", self.groups, self.starts.shape)
+        for each in ("depths", "head_depths"):
+            _within(each, np.array(getattr(self, each), np.int64), 1, PLAN)
+            if list(getattr(self, each)) != sorted(set(getattr(self, each))):
+                raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
         _within("landing", self.landing, NOWHERE, nodes - 1)
+        _within("executed", self.executed, 0, self.depths[-1])
         _within("starts", self.starts, 0, nodes - 1)
-        _within("stop", self.stop, NEVER, PLAN)
-        _within("plans", self.plans, 0, 3)
-        _within("depths", np.array(self.depths), 1, PLAN)
-        if list(self.depths) != sorted(set(self.depths)):
-            raise ValueError(f"depths: expected each once, ascending, got {self.depths}")
+        self._check("plans", (nodes, PLAN), (nodes, many, PLAN))
+        self._check("probs", (nodes, PLAN, 4), (nodes, many, PLAN, 4))
+        self._check("logits", (nodes, head))
+        self._check("disagreement", (nodes, DISAGREEMENTS * PLAN))
+        if self.features is not None:
+            self._check("features", (nodes, *self.features.shape[1:2]))
+        if self.samples is not None:
+            self._check("samples", (nodes, max(self.samples.shape[1], 1) if self.samples.ndim > 1 else 1, PLAN))
+        for name in ("plans", "samples"):
+            if getattr(self, name) is not None:
+                _within(name, getattr(self, name), 0, 3)
+
+    def _check(self, name: str, *shapes: tuple[int, ...]) -> None:
+        array = getattr(self, name)
+        if array is not None and array.shape not in shapes:
+            raise ValueError(f"{name}: expected the shape {' or '.join(map(str, shapes))}, got {array.shape}")
 
     def __len__(self) -> int:
-        return len(self.states)
+        return len(self.goal)
+
+    @property
+    def rows(self) -> Nodes:
+        """The nodes where somebody has to choose."""
+        return np.flatnonzero(self.planned & ~self.goal)
 
     @property
     def puzzle(self) -> Puzzle:
         """Whose states these are."""
+        assert self.states is not None
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
 
     @property
-    def read(self) -> NDArray[np.float32] | None:
+    def head_features(self) -> NDArray[np.float32] | None:
         """[N, numbers] what a head may read beside the plan's probabilities: features, then disagreement."""
         if self.features is None or self.disagreement is None:
             return self.features
         return np.concatenate([self.features, self.disagreement], axis=1)
 
     @property
-    def goal(self) -> NDArray[np.bool_]:
-        """[N] which nodes are goals?"""
-        result: NDArray[np.bool_] = self.distance == 0
+    def closed(self) -> bool:
+        """Is every landing of every planned node a goal or planned too, and every start?"""
+        landing, ends = self.landing[self.planned], self.planned | self.goal
+        return bool((landing != NOWHERE).all() and ends[landing].all() and ends[self.starts].all())
+
+    def column(self, depth: int) -> int:
+        """The column of a depth."""
+        if depth not in self.depths:
+            raise ValueError(f"depths: expected some of {self.depths}, got {depth}")
+        return self.depths.index(depth)
+
+    def columns(self, depths: NDArray[np.integer], budget: int = 1) -> Nodes:
+        """Columns of a rule's depths, [N] or [budget, N] with row k - 1 for k observations left; any where it has no
+        choice."""
+        values = checks.array("depths", depths, "iu")
+        checks.shape("depths", values, (len(self),), (budget, len(self)))
+        result: Nodes = np.searchsorted(self.depths, values).clip(max=len(self.depths) - 1)
+        wrong = (np.array(self.depths)[result] != values)[..., self.rows]
+        if wrong.any():
+            raise ValueError(
+                f"depths: expected those of the graph, {self.depths}, got {values[..., self.rows][wrong][0]}"
+            )
         return result
 
-    @property
-    def closed(self) -> bool:
-        """Is every landing of every node that was looked at a goal or a node that was looked at too?"""
-        landing = self.landing[self.looked]
-        ends = self.looked | self.goal
-        return bool((landing != NOWHERE).all() and ends[landing].all() and ends[self.starts].all())
+    def only(self, depths: tuple[int, ...]) -> CommitmentGraph:
+        """With these depths alone to choose from."""
+        columns = [self.column(depth) for depth in sorted(set(depths))]
+        chosen = {"landing": self.landing[:, columns], "executed": self.executed[:, columns]}
+        by_depth = {"plans": 3, "probs": 4}
+        for name, ndim in by_depth.items():
+            if (array := getattr(self, name)) is not None and array.ndim == ndim:
+                chosen[name] = array[:, columns]
+        return CommitmentGraph(**{**self.arrays(), **chosen, "depths": tuple(sorted(set(depths)))})
+
+    def arrays(self) -> dict[str, Any]:
+        """All fields by name."""
+        return {each.name: getattr(self, each.name) for each in fields(CommitmentGraph)}
 
     def numbers(self) -> dict[bytes, int]:
         """The number of every node by the bytes of its state."""
+        assert self.states is not None
         return {state.tobytes(): i for i, state in enumerate(self.states)}
+
+    def expand(self, nodes: Nodes) -> None:
+        """Plan at these nodes: a graph that does not grow has all the plans that it will have."""
+
+    def plans_of(self, nodes: Nodes, columns: Nodes) -> NDArray[np.uint8]:
+        """[nodes, 8] the plan of each node for the depth of this column."""
+        assert self.plans is not None
+        return self.plans[nodes] if self.plans.ndim == 2 else self.plans[nodes, columns]
 
     def reachable(self, starts: NDArray[np.integer]) -> NDArray[np.bool_]:
         """[N] which nodes can episodes from these nodes come to, themselves too?"""
@@ -128,7 +179,7 @@ class CommitmentGraph:
         new = np.unique(starts)
         while len(new):
             reached[new] = True
-            landing = np.unique(self.landing[new[self.looked[new]]])
+            landing = np.unique(self.landing[new[self.planned[new]]])
             new = landing[(landing != NOWHERE) & ~reached[landing]]
         return reached
 
@@ -140,9 +191,7 @@ class CommitmentGraph:
         number = np.full(len(self) + 1, NOWHERE, np.int32)  # the last one is that of NOWHERE
         number[:-1][nodes] = np.arange(nodes.sum(), dtype=np.int32)
         own = ("landing", "starts", "groups")
-        columns: dict[str, Any] = {
-            k: v[nodes] for k, v in vars(self).items() if isinstance(v, np.ndarray) and k not in own
-        }
+        columns = {k: v[nodes] for k, v in self.arrays().items() if isinstance(v, np.ndarray) and k not in own}
         rooms = np.arange(len(starts)) if groups is None else groups
         return replace(
             self,
@@ -151,45 +200,6 @@ class CommitmentGraph:
             starts=number[starts],
             groups=rooms.astype(np.int32),
         )
-
-    def commitments(self, depths: Sequence[int]) -> Commitments:
-        """The graph as arrays for the exact programs of ``recommit.graph.regret``, with these depths to choose from."""
-        columns = columns_of(depths)
-        return Commitments(
-            tuple(column + 1 for column in columns),
-            self.landing[:, columns],
-            self.executed(columns),
-            self.goal,
-            self.looked,
-            self.distance,
-        )
-
-    def executed(self, columns: Sequence[int]) -> NDArray[np.int32]:
-        """[N, columns] actions that each of these edges executes."""
-        depths = np.array(columns, np.int32) + 1
-        last = np.where(self.stop == NEVER, PLAN, self.stop).astype(np.int32)
-        result: NDArray[np.int32] = np.minimum(depths[None], last[:, None])
-        return result
-
-    def solved(self, columns: Sequence[int]) -> NDArray[np.bool_]:
-        """[N, columns] which of these edges reach the goal?"""
-        depths = np.array(columns) + 1
-        result: NDArray[np.bool_] = (self.stop[:, None] != NEVER) & (self.stop[:, None] <= depths[None])
-        return result
-
-
-def columns_of(depths: Sequence[int]) -> list[int]:
-    """The columns of these depths."""
-    bad = [depth for depth in depths if not 1 <= depth <= PLAN]
-    if bad or not depths:
-        raise ValueError(f"depths: expected some of 1..{PLAN}, got {bad[0] if bad else 'none'}")
-    return [depth - 1 for depth in sorted(set(depths))]
-
-
-def _check_samples(samples: NDArray[np.uint8], nodes: int) -> None:
-    if samples.ndim != 3 or not samples.shape[1] or (len(samples), samples.shape[2]) != (nodes, PLAN):
-        raise ValueError(f"samples: expected the shape ({nodes}, at least 1, {PLAN}), got {samples.shape}")
-    _within("samples", samples, 0, 3)
 
 
 def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:

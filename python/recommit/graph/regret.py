@@ -1,188 +1,176 @@
-"""What every single commitment cost against the best one, exactly, over the arrays of a commitment graph.
+"""What every single commitment cost against the best one, exactly, and why.
 
-With k looks left, the best value of a state under these plans and the value of a rule that takes depth c_k(s) are
+With V^p and Q of the best depths under these plans, a commitment to depth h with k observations left has the regret
 
-    V^p_k(s) = max over h of Q_k(s, h),   Q_k(s, h) = W_{k-1}(s') - price_action * n - price_observation,   W = V^p
-    V^r_k(s) = Q_k(s, c_k(s)) with W = V^r
+    r_k(s, h) = V^p_k(s) - Q_k(s, h) >= 0,       and       V^p - V^r = the sum of visits_k(s) r_k(s, .) over all k and s
 
-where s' is where the first h actions end, n of them executed, and a goal is worth 1 whatever is left. The regret of a
-commitment is r_k(s) = V^p_k(s) - Q_k(s, c_k(s)) with W = V^p, never below zero, and of any start
+for any rule r and any start: the whole gap is made of single commitments. ``attribute`` plays a rule's episodes;
+``expect`` goes over every depth that a rule may draw. Each commitment that was not the best has a cause:
 
-    V^p - V^r = the sum of visits_k(s) * r_k(s) over all k and s:
-
-the whole gap is made of single commitments. Prices are in solved episodes. A state without a plan that is no goal is
-never solved, and pays for the least depth at every look that is left.
+``last look``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
+level``: the commitment made it unsolvable. ``round``: it led to a state where the episode had been (of depths that are
+drawn: where it began, since a state does not say where an episode has been). Otherwise the depth was ``too deep`` or
+``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph import ceiling_values
-from recommit.graph.commitments import Prices
+from recommit.graph.episodes import episodes
+from recommit.graph.values import TIE, chosen_rows, commitments, outcomes
+from recommit.horizon import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Commitments
+    from recommit.graph.episodes import Chooser
+    from recommit.graph.values import OptimalValues
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
-#: Values closer than this are equal: both commitments are best.
-TIE = 1e-12
+#: Why a commitment was not the best: the first of these that applies.
+CAUSES = ("last look", "lost level", "round", "too deep", "too shallow")
+#: Probabilities of a state may miss 1 by this.
+SLACK = 1e-6
+
+
+def shares(cause: NDArray[np.integer], regret: Floats) -> dict[str, float]:
+    """Shares of all regret by cause; they add up to 1, or are all 0 if there is none."""
+    sums = np.bincount(cause[cause >= 0], regret[cause >= 0], len(CAUSES))
+    return dict(zip(CAUSES, (sums / max(sums.sum(), TIE)).tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
-class Best:
-    """The best choice of depths for the plans of a graph, by looks left."""
+class Attribution:
+    """Every commitment of some episodes, in order (observation, start), with its regret and the cause of it."""
 
-    graph: Commitments
-    prices: Prices
-    value: Floats  #: [K + 1, N]: V^p
+    starts: Nodes  #: the nodes where the episodes begin
+    ends: tuple[NDArray[np.generic], ...]  #: [starts] solved, actions and observations
+    start: Nodes  #: which of the starts
+    remaining: Nodes  #: observations left, this one too
+    node: Nodes
+    depth: Nodes
+    executed: Nodes
+    landing: Nodes
+    regret: Floats
+    cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
+    best: Nodes  #: the nearest depth that was best, of two as near the shallower
+    #: What whoever drew these depths gives away there on average over its draw. None where nothing was drawn.
+    expected: Floats | None = None
+
+    def outcome(self) -> tuple[NDArray[np.generic], ...]:
+        """[starts] solved, actions and observations."""
+        return self.ends
+
+    def total(self) -> Floats:
+        """[starts] the regret of each episode: V^p - V^r."""
+        return np.bincount(self.start, self.regret, len(self.starts)).astype(np.float64)
+
+    def shares(self) -> dict[str, float]:
+        """Shares of all regret by cause."""
+        return shares(self.cause, self.regret)
+
+
+def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser) -> Attribution:
+    """Play every start once, and judge each commitment."""
+    graph, nodes = best.graph, np.asarray(starts, np.int64)
+    solved, actions, observations = graph.goal[nodes], np.zeros(len(nodes)), np.zeros(len(nodes))
+    path, parts = np.full((best.budget, len(nodes)), -1), []
+    for turn, who, here, column in episodes(graph, nodes, best.budget, choose):
+        remaining = best.budget - turn
+        path[turn, who] = here
+        there = graph.landing[here, column].astype(np.int64)
+        executed = graph.executed[here, column].astype(np.int64)
+        solved[who], actions[who], observations[who] = graph.goal[there], actions[who] + executed, turn + 1
+        returned = (path[: turn + 1, who] == there).any(axis=0)
+        each = judged(best, remaining, here, column, returned)
+        depth = np.array(graph.depths)[column]
+        parts.append((who, np.full(len(who), remaining), here, depth, executed, there, *each))
+    none = (*[np.zeros(0, np.int64)] * 6, np.zeros(0), np.zeros(0, np.int8), np.zeros(0, np.int64))
+    columns = (np.concatenate(column) for column in zip(none, *parts, strict=True))
+    return Attribution(nodes, (solved, actions, observations), *columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What episodes with drawn depths come to on average, and what they give away where, by cause."""
+
+    starts: Nodes
+    ends: Floats  #: [starts, 3] solved, actions, observations
+    gap: Floats  #: [starts] V^p - V^r
+    lost: Floats  #: [N, causes] over the episodes of all starts
+
+    def outcome(self) -> tuple[Floats, ...]:
+        """[starts] solved, actions and observations."""
+        return tuple(self.ends.T)
+
+    def total(self) -> Floats:
+        """[starts] V^p - V^r."""
+        return self.gap
+
+    def shares(self) -> dict[str, float]:
+        """Shares of all regret by cause."""
+        return shares(self.cause, self.regret)
 
     @property
-    def budget(self) -> int:
-        """K."""
-        return len(self.value) - 1
+    def node(self) -> Nodes:
+        """Where something is given away; beside it ``cause`` and ``regret``."""
+        return np.nonzero(self.lost)[0]
 
-    @cached_property
-    def hope(self) -> Flags:
-        """[K + 1, N] can any choice of depths still solve it?"""
-        return best(self.graph, self.budget).value > 0.5
+    @property
+    def cause(self) -> NDArray[np.int8]:
+        """Why; a place in ``CAUSES``."""
+        return np.nonzero(self.lost)[1].astype(np.int8)
 
-    def q_values(self, remaining: int, nodes: Nodes) -> Floats:
-        """[nodes, depths] Q with ``left`` looks."""
-        graph = self.graph
-        result: Floats = self.value[remaining - 1][graph.landing[nodes]] - self.prices.of(graph.executed[nodes])
+    @property
+    def regret(self) -> Floats:
+        """How much, of the episodes of all starts."""
+        result: Floats = self.lost[np.nonzero(self.lost)]
         return result
 
 
-@dataclass(frozen=True, eq=False)
-class Followed:
-    """A rule on the plans of a graph, by looks left."""
-
-    best: Best
-    column: Nodes  #: [K, N] of its depths
-    value: Floats  #: [K + 1, N]: V^r
-    regret: Floats  #: [K + 1, N]: r
-
-
-def best(graph: Commitments, budget: int, prices: Prices | None = None) -> Best:
-    """V^p by dynamic programming."""
-    prices = prices or Prices()
-    return Best(graph, prices, np.ascontiguousarray(ceiling_values.by_looks(graph, budget, [prices])[:, :, 0]))
+def expect(best: OptimalValues, starts: NDArray[np.integer], probs: Floats) -> Expectation:
+    """Everything about depths that are drawn by ``probs`` [N, depths], the same at every visit: nothing is sampled.
+    Rows of nodes where nobody chooses are not read."""
+    graph, nodes = best.graph, np.asarray(starts, np.int64)
+    rows = chosen_rows(graph)
+    checks.shape("probs", checks.array("probs", probs, "f"), (len(graph), len(graph.depths)))
+    checks.between("probs", probs[rows], 0, 1)
+    checks.sums("probs", probs[rows], SLACK)
+    *_, table = outcomes(graph, best.budget, probs)
+    ends = table[nodes]
+    gap = best.value[best.budget, nodes] - best.prices.returns(*ends.T)
+    return Expectation(nodes, ends, gap, _lost(best, nodes, probs))
 
 
-def follow(best: Best, depths: NDArray[np.integer]) -> Followed:
-    """V^r and r of a rule: its depths [N], or [K, N] with row k - 1 for k looks left."""
-    graph, rows = best.graph, best.graph.rows
-    column = graph.columns(depths, best.budget)
-    value, regret = _ends(graph, best.budget, best.prices), np.zeros_like(best.value)
-    there = price = np.zeros(0)
-    for remaining in range(1, best.budget + 1):
-        if remaining == 1 or column.strides[0]:  # a rule that ignores the looks left is the same row again and again
-            chosen = column[remaining - 1, rows]
-            there, price = graph.landing[rows, chosen].astype(np.intp), best.prices.of(graph.executed[rows, chosen])
-        value[remaining, rows] = value[remaining - 1].take(there) - price
-        regret[remaining, rows] = best.value[remaining, rows] - (best.value[remaining - 1].take(there) - price)
-    return Followed(best, column, value, regret)
+def _lost(best: OptimalValues, starts: Nodes, probs: Floats) -> Floats:
+    """[N, causes] expected visits times what each depth gives away."""
+    graph, lost = best.graph, np.zeros((len(best.graph), len(CAUSES)))
+    for remaining, nodes, column, mass in commitments(graph, starts, best.budget, probs):
+        columns, returned = np.full(len(nodes), column), graph.landing[nodes, column] == nodes
+        regret, cause, _ = judged(best, remaining, nodes, columns, returned)
+        some = np.flatnonzero(cause >= 0)
+        np.add.at(lost, (nodes[some], cause[some]), mass[some] * regret[some])
+    return lost
 
 
-def _ends(graph: Commitments, budget: int, prices: Prices) -> Floats:
-    """[K + 1, N] what states are worth where nobody chooses, and 0 elsewhere."""
-    value = np.zeros((budget + 1, len(graph)))
-    least = prices.look + prices.action * graph.depths[0]
-    value[:, ~graph.planned] = -least * np.arange(budget + 1)[:, None]
-    value[:, graph.goal] = 1.0
-    return value
-
-
-def costs(graph: Commitments, prices: Prices) -> Floats:
-    """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have
-    none."""
-    result: Floats = ceiling_values.costs(graph, [prices])[:, 0]
-    return result
-
-
-def rule_costs(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:
-    """Costs [N] of a rule's way to the goal without a budget; infinite where it goes round or ends."""
-    rows = graph.rows
-    column = graph.columns(depths, 1)[0, rows]
-    landing, cost = graph.landing[rows, column], prices.cost(graph)[np.arange(len(rows)), column]
-    result = np.where(graph.goal, 0.0, np.inf)
-    while True:
-        further = cost + result[landing]
-        if np.array_equal(further, result[rows]):
-            return result
-        result[rows] = further
-
-
-def cost_regret(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:
-    """Regret [N] of each commitment without a budget: what it and the cheapest way on cost, beyond the cheapest way
-    from here.
-
-    Along a rule's way to the goal they add up to its cost less the cheapest. Infinite where the commitment leaves all
-    ways to the goal, 0 where there was none.
-    """
-    cheapest, rows = costs(graph, prices), graph.rows
-    column = graph.columns(depths, 1)[0, rows]
-    result = np.zeros(len(graph))
-    onward = prices.cost(graph)[np.arange(len(rows)), column] + cheapest[graph.landing[rows, column]]
-    some = np.isfinite(cheapest[rows])
-    result[rows[some]] = onward[some] - cheapest[rows[some]]
-    return result
-
-
-def optimal_values(
-    distance: NDArray[np.integer], depths: tuple[int, ...], budget: int, prices: Prices | None = None
-) -> Floats:
-    """[K + 1, N] V*: optimal plans and the best depths for them, from exact distances alone.
-
-    Solving takes ``distance`` actions and a look per deepest commitment; where that is too far, or costs more than it
-    is worth, the least depth at every look left is the cheapest way to fail.
-    """
-    prices = prices or Prices()
-    remaining = np.arange(budget + 1)[:, None]
-    looks = -(-distance // depths[-1])
-    solving = np.where(
-        (distance >= 0) & (looks <= remaining), 1.0 - prices.action * distance - prices.look * looks, -np.inf
-    )
-    result: Floats = np.where(
-        distance == 0, 1.0, np.maximum(solving, -remaining * (prices.look + prices.action * depths[0]))
-    )
-    return result
-
-
-@dataclass(frozen=True)
-class GapParts:
-    """The gap V* - V^r in two parts, what the plans lose and what the depths lose, in both orders and as their mean.
-
-    The parts depend on which is mended first, so neither order is right alone: their mean is Shapley's value of two.
-    """
-
-    of_plans: tuple[float, float]  #: with the best depths, and with the rule's own
-    of_depths: tuple[float, float]  #: under these plans, and under optimal ones
-
-    @property
-    def mean(self) -> tuple[float, float]:
-        """What the plans lose, and what the depths lose."""
-        return sum(self.of_plans) / 2, sum(self.of_depths) / 2
-
-
-def split(optimal: Floats, best: Floats, optimal_plans: Floats, rule: Floats) -> GapParts:
-    """Both parts from values by start: V*, V^p, the rule's depths on optimal plans, and V^r."""
-    every, plans, depths, own = (float(np.mean(values)) for values in (optimal, best, optimal_plans, rule))
-    return GapParts((every - plans, depths - own), (plans - own, every - depths))
-
-
-def gain_share(rule: float, constant: float, ceiling: float) -> float:
-    """How much of what choosing depths can give a rule takes: 0 is the best constant depth, 1 perfect, NaN if there is
-    nothing.
-    """
-    return (rule - constant) / (ceiling - constant) if ceiling - constant > TIE else float("nan")
+def judged(
+    best: OptimalValues, remaining: int, nodes: Nodes, column: Nodes, returned: NDArray[np.bool_]
+) -> tuple[Floats, NDArray[np.int8], Nodes]:
+    """Regret, cause and nearest best depth of commitments at nodes with so many observations left; which of them
+    ``returned`` to a state where the episode had been?"""
+    graph, each, depths = best.graph, np.arange(len(nodes)), np.array(best.graph.depths)
+    q_values, most = best.q_values(remaining, nodes), best.value[remaining, nodes]
+    maximal = q_values >= most[:, None] - TIE
+    apart = depths[column][:, None] - depths
+    nearest = np.where(maximal, np.abs(apart), np.iinfo(apart.dtype).max).argmin(axis=1)
+    hopeless, lost = ~best.solvable[remaining, nodes], graph.distance[graph.landing[nodes, column]] < 0
+    deep, shallow = apart[each, nearest] > 0, np.ones(len(nodes), np.bool_)
+    applies = [hopeless, (graph.distance[nodes] >= 0) & lost, returned, deep, shallow]
+    cause = np.where(maximal[each, column], -1, np.argmax(applies, axis=0)).astype(np.int8)
+    return most - q_values[each, column], cause, depths[nearest]

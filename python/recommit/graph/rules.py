@@ -18,7 +18,7 @@ NAME+memory              the same; in a state where the episode has been before,
 Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
 confidence-product. Whoever asks rules on a graph without samples takes that.
 
-Rules that draw are judged by expectation (``recommit.graph.expectation``): nothing is sampled.
+Rules that draw are judged by expectation (``recommit.graph.regret.expect``): nothing is sampled.
 """
 
 from __future__ import annotations

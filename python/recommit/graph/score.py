@@ -1,4 +1,4 @@
-"""Rules in a commitment graph: what each is worth, how much of the ceiling it takes, and why it misses the rest.
+"""Rules in a commitment graph: the value of each, its gain share, and why it misses the rest.
 
 A threshold is chosen on another graph of the same policy, from validation starts: once for each budget and price, and
 once for all of them together. Without such a graph it is chosen on the graph itself, and the table says so.
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.judge import Judge, Setting, sweep
+from recommit.graph.gain import gain_interval
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Prices, Setting
 from recommit.graph.rules import NamedRule
-from recommit.graph.share import gain_interval
 from recommit.stats import bootstrap
 
 if TYPE_CHECKING:
@@ -38,11 +39,11 @@ class RuleScore:
     shared: bool
     solved: float
     actions: float
-    looks: float
+    observations: float
     value: float
     value_low: float
     value_high: float
-    #: Of the distance between the best constant depth and the ceiling; None where there is none.
+    #: None where the oracle depth is no better than the best fixed depth.
     gain: float | None
     gain_low: float | None
     gain_high: float | None
@@ -55,8 +56,8 @@ class RuleScore:
 
     def under(self, setting: Setting) -> bool:
         """Is it of this setting?"""
-        prices = setting.prices
-        return (self.budget, self.price_action, self.price_observation) == (setting.budget, prices.action, prices.look)
+        prices = Prices(self.price_action, self.price_observation)
+        return Setting(self.budget, prices) == setting
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -65,7 +66,7 @@ class RuleScore:
 
 def choices(judge: Judge, entry: NamedRule) -> tuple[dict[Setting, float], float]:
     """The best threshold for each setting, and the best for all together."""
-    swept = sweep(judge, entry)
+    swept = judge.sweep(entry)
     return {each: swept.best([each]) for each in judge.settings}, swept.best(judge.settings)
 
 
@@ -94,18 +95,18 @@ def _row(
     judge: Judge, chosen_on: Judge, entry: NamedRule, setting: Setting, threshold: float | None, *, shared: bool
 ) -> RuleScore:
     rule = entry if threshold is None else entry.at(threshold)
-    episodes = judge.played(rule, setting)
-    solved, actions, looks = episodes.outcome()
-    value = episodes.value(judge.commitments, setting.prices)
+    played = judge.played(rule, setting)
+    solved, actions, observations = played.outcome()
+    value = setting.prices.returns(solved, actions, observations)
     spread = bootstrap(value, np.unique(judge.graph.groups, return_inverse=True)[1])
-    constant = judge.of_constant(setting, chosen_on.constant(setting))
-    gain = gain_interval(value, constant, judge.ceiling(setting), judge.graph.groups)
-    means = _means(solved=solved, actions=actions, looks=looks, value=value)
+    fixed = judge.fixed(setting, chosen_on.best_fixed(setting))
+    gain = gain_interval(value, fixed, judge.oracle(setting), judge.graph.groups)
+    means = _means(solved=solved, actions=actions, observations=observations, value=value)
     return RuleScore(
         entry.name,
         setting.budget,
         setting.prices.action,
-        setting.prices.look,
+        setting.prices.observation,
         threshold,
         shared,
         **means,
@@ -114,7 +115,7 @@ def _row(
         gain=gain.mean if gain else None,
         gain_low=gain.low if gain else None,
         gain_high=gain.high if gain else None,
-        causes=episodes.shares(),
+        causes=played.shares(),
     )
 
 

@@ -1,228 +1,245 @@
-"""The value of every depth, without sampling: a dynamic program over the states that greedy plans reach.
+"""The Bellman backup over a commitment graph with at most K observations, exactly: nothing is sampled.
 
-Under greedy plans an episode is a walk in a ``PlanGraph``, and the depth head turns it into a Markov chain. With
-k decisions left, the value of committing to depth h in state s is
+With k observations left, prices c(s, h) of a commitment, and s' where it ends,
 
-    Q_k(s, h) = 1 - c                                if that reaches the goal, c = price_observation + price_action * n
-                V_{k-1}(s') - c                      otherwise, n the actions executed, s' the state where it ends
-    V_k(s) = sum over h of pi(h | s) Q_k(s, h),      V_0 = 0
+    Q_k(s, h) = V_{k-1}(s') - c(s, h),     V_k(goal) = 1,     V_0 = 0
+    optimal values      V_k(s) = max over h of Q_k(s, h)
+    policy values       V_k(s) = sum over h of pi_k(h | s) Q_k(s, h)
 
-and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly sum
-of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
-``AdvantageConfig.max_expansions``) take the mean value of the known states at their distance. States that nobody can
-solve any more, or not with the decisions left, are never solved, which is a theorem; what is done there until the end
-still has its price, that of as many looks and as many commitments of average length, or else to lose a level would save
-what playing on costs.
+A state without a plan that is no goal is never solved, and pays for the least depth at every observation that is left.
+``optimal_values`` serves many prices at once; ``shortest_costs`` is the same without a budget. ``outcomes`` evaluates a
+depth policy by what its episodes come to (solved, actions, observations), from which its value at any prices follows.
+Training also wants Q and advantages: ``graph/policy_evaluation.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from recommit.policy.config import MAX_ACTIONS
+from recommit.graph.graph import CUT
+from recommit.graph.prices import Prices, arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Prices
-    from recommit.graph.plan_graph import PlanGraph
+    from recommit.graph.graph import CommitmentGraph
 
     Floats = NDArray[np.float64]
+    Nodes = NDArray[np.int64]
+    #: Who chooses depths: a column for every node, or probabilities [N, depths]; either may have an axis [K, ...]
+    #: before, row k - 1 with k observations left.
+    DepthPolicy: TypeAlias = "NDArray[np.integer] | Floats"
+
+#: Nodes that are worked on together: as many as stay in a processor's cache with their values for 16 prices.
+BLOCK = 2048
+#: Values closer than this are equal.
+TIE = 1e-12
 
 
-@dataclass(frozen=True)
-class Values:
-    """What depths chosen with certain chances are worth; rows are decisions left 0..K. Nodes that nobody has looked
-    at have a value, and neither visits nor advantages."""
-
-    value: Floats  #: [K + 1, nodes]
-    q_values: Floats  #: [K + 1, nodes with a plan in order, depths]: Q
-    visits: Floats  #: [K + 1, nodes], expected
-    advantage: Floats  #: [nodes, depths]: Q - V, averaged over the decisions left with the visits of each
-    by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
-    distance: NDArray[np.int32]
-    begin: Floats  #: [K + 1]: which share of the episodes begins with so many decisions left
-    #: Expected visits that fell on nodes with a plan or without a hope, as a share: all of it, and values are exact.
-    settled: float
-
-    def buckets(self, distance: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The columns of ``by_distance`` of states at these distances, which may be longer than any in the graph."""
-        lost = self.by_distance.shape[1] - 1
-        return np.where(distance < 0, lost, np.minimum(distance, lost - 1)).astype(np.int64)
+def chosen_rows(graph: CommitmentGraph) -> Nodes:
+    """The nodes where somebody chooses, of a graph whose edges lead to nodes."""
+    rows = graph.rows
+    if len(rows) and graph.landing[rows].min() < 0:
+        raise ValueError(CUT)
+    return rows
 
 
-def explore(
-    graph: PlanGraph,
-    roots: NDArray[np.int64],
-    budget: int,
-    choose: Callable[[PlanGraph, NDArray[np.int64]], Floats],
-    limit: int,
-) -> None:
-    """Look at the states that are likeliest to be visited, at most ``limit`` new ones per decision.
-
-    ``choose`` gives the probabilities [N, depths] of the depths at nodes that have a plan.
-    """
-    mass = np.zeros(len(graph))
-    np.add.at(mass, roots, 1.0)
-    for remaining in range(budget, 0, -1):
-        distance = graph.task.distance(graph.states)
-        hopeless = (distance < 0) | (distance > MAX_ACTIONS * remaining)
-        wanted = np.flatnonzero((mass > 0) & ~graph.expanded & ~graph.goal & ~hopeless)
-        graph.expand(wanted[np.argsort(-mass[wanted], kind="stable")[:limit]])
-        here = np.flatnonzero((mass > 0) & graph.expanded[: len(mass)])
-        moved = mass[here, None] * choose(graph, here)
-        mass = np.bincount(graph.landing[here].ravel(), moved.ravel(), len(graph)).astype(np.float64)
-        mass[graph.goal] = 0.0  # what is solved lands on a goal, where nothing goes on
-
-
-class Program:
-    """The program over a graph that does not grow, for one choice of depths after the other.
-
-    What no choice changes is worked out once, and states that were not looked at stand together by their distance,
-    behind the nodes with a plan: they are worth the same and lead nowhere. Equal parts of the episodes have each of
-    ``budgets``, or ``budget`` where that is less (so that a recipe's budgets do not forbid to train with fewer
-    decisions); all have ``budget`` if there are none.
-    """
-
-    def __init__(
-        self, graph: PlanGraph, roots: NDArray[np.int64], budget: int, prices: Prices, budgets: Sequence[int] = ()
-    ) -> None:
-        self.graph, self.nodes = graph, np.flatnonzero(graph.expanded)
-        self._distance = graph.task.distance(graph.states)
-        bucket, self._longest = _buckets(self._distance)
-        self._looked = len(self.nodes)
-        self._place = self._looked + bucket
-        self._place[self.nodes] = np.arange(self._looked)
-        self._landing, self._bucket = self._place[graph.landing[self.nodes]], bucket[self.nodes]
-        self._cost = prices.of(graph.executed[self.nodes])
-        self._places = self._looked + self._longest + 2
-        self._begin = _begin(budget, budgets)
-        self._roots = np.bincount(self._place[roots], minlength=self._places).astype(np.float64)
-        self._roots[self._looked] = 0.0  # solved from the start
-
-    def advantages(self, probs: Floats) -> tuple[Floats, Floats]:
-        """Q - V [looked, depths] and visits [looked] of ``nodes``, under probabilities ``chance`` [looked, depths]."""
-        q_values, _ = self._qualities(probs)
-        return self._averaged(q_values, self._visits(probs)[:, : self._looked], probs)
-
-    def values(self, probs: Floats) -> Values:
-        """Everything, node by node."""
-        q_values, worth = self._qualities(probs)
-        visits = self._visits(probs)
-        own = np.zeros((len(visits), len(self.graph)))
-        own[:, self.nodes] = visits[:, : self._looked]
-        advantage = np.zeros((len(self.graph), probs.shape[1]))
-        advantage[self.nodes], _ = self._averaged(q_values, visits[:, : self._looked], probs)
-        return Values(
-            value=worth[:, self._place],
-            q_values=q_values,
-            visits=own,
-            advantage=advantage,
-            by_distance=worth[:, self._looked :],
-            distance=self._distance,
-            begin=self._begin,
-            settled=self._settled(visits),
-        )
-
-    def _qualities(self, probs: Floats) -> tuple[Floats, Floats]:
-        """Q [K + 1, looked, depths], and what every place is worth [K + 1, places]."""
-        q_values = np.zeros((len(self._begin), *self._landing.shape))
-        worth = np.zeros((len(self._begin), self._places))
-        worth[:, self._looked] = 1.0  # a goal, whatever is left
-        wasted = (
-            float((self._cost * probs).sum(axis=1).mean()) if self._looked else 0.0
-        )  # by a decision in a lost state
-        for k in range(1, len(q_values)):
-            np.subtract(worth[k - 1][self._landing], self._cost, out=q_values[k])
-            own = worth[k, : self._looked] = np.einsum("nd,nd->n", probs, q_values[k])
-            worth[k, self._looked + 1 :] = _mean_by(self._bucket, own, self._longest, k, -wasted * k)
-        return q_values, worth
-
-    def _visits(self, probs: Floats) -> Floats:
-        """Expected visits [K + 1, places]."""
-        visits: Floats = self._begin[:, None] * self._roots
-        for k in range(len(visits) - 1, 1, -1):
-            moved = visits[k, : self._looked, None] * probs
-            visits[k - 1] += np.bincount(self._landing.ravel(), moved.ravel(), self._places)
-            visits[k - 1, self._looked] = 0.0  # nothing goes on from a goal
-        return visits
-
-    def _averaged(self, q_values: Floats, visits: Floats, probs: Floats) -> tuple[Floats, Floats]:
-        mass, total = np.zeros(self._looked), np.zeros(probs.shape)
-        for k in range(len(q_values) - 1, 0, -1):
-            mass += visits[k]
-            total += visits[k][:, None] * q_values[k]
-        total /= np.maximum(mass, 1e-12)[:, None]
-        return total - (probs * total).sum(axis=1, keepdims=True), mass
-
-    def _settled(self, visits: Floats) -> float:
-        """See ``Values``."""
-        remaining, distance = np.arange(len(visits))[:, None], np.arange(self._longest + 2)
-        hopeless = (distance > self._longest) | (distance > MAX_ACTIONS * remaining)
-        settled = visits[:, : self._looked].sum() + (visits[:, self._looked :] * hopeless).sum()
-        total = visits.sum()
-        return float(settled / total) if total else 1.0
+@overload
+def optimal_values(graph: CommitmentGraph, budget: int, prices: Prices) -> Floats: ...
+@overload
+def optimal_values(graph: CommitmentGraph, budget: int, prices: Sequence[Prices], *, last: bool = False) -> Floats: ...
+def optimal_values(
+    graph: CommitmentGraph, budget: int, prices: Prices | Sequence[Prices], *, last: bool = False
+) -> Floats:
+    """[K + 1, N, prices] the value of the best depths by observations left; [K + 1, N] at one price. ``last``: those
+    with the whole budget alone, [N, prices], in the memory of two."""
+    if isinstance(prices, Prices):
+        return np.ascontiguousarray(optimal_values(graph, budget, [prices])[:, :, 0])
+    action, observation = arrays(prices)
+    rows = chosen_rows(graph)
+    every, value = [], np.zeros(0)
+    for remaining in range(budget + 1):
+        before, value = value, _unchosen(graph, remaining, action, observation)
+        for begin in range(0, len(rows) if remaining else 0, BLOCK):
+            block = rows[begin : begin + BLOCK]
+            value[block] = _largest(graph, block, before, action) - observation
+        every = [value] if last else [*every, value]
+    return value if last else np.stack(every)
 
 
-def _buckets(distance: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
-    """Every node's column of ``Values.by_distance``, and the longest distance."""
-    longest = max(int(distance.max(initial=0)), 1)
-    return np.where(distance < 0, longest + 1, distance).astype(np.int64), longest
+def _unchosen(graph: CommitmentGraph, remaining: int, action: Floats, observation: Floats) -> Floats:
+    """[N, prices] values where nobody chooses, and 0 elsewhere."""
+    value = np.zeros((len(graph), len(action)))
+    value[~graph.planned] = -remaining * (observation + action * graph.depths[0])
+    value[graph.goal] = 1.0
+    return value
 
 
-def _begin(budget: int, budgets: Sequence[int]) -> Floats:
-    """Which share of the episodes begins with so many decisions left."""
-    count = np.bincount([min(k, budget) for k in budgets] or [budget], minlength=budget + 1)
-    share: Floats = count / max(len(budgets), 1)
-    return share
-
-
-def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, remaining: int, lost: float) -> Floats:
-    """Mean value at each distance 1..longest, interpolated where no state has it; then ``lost``, also beyond reach."""
-    count = np.bincount(bucket, minlength=longest + 2)[1 : longest + 1]
-    total = np.bincount(bucket, weights=value, minlength=longest + 2)[1 : longest + 1]
-    result = np.full(longest + 1, lost)
-    have = np.flatnonzero(count)
-    if len(have):
-        result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
-    result[min(MAX_ACTIONS * remaining, longest) :] = lost
+def _largest(graph: CommitmentGraph, rows: Nodes, value: Floats, action: Floats) -> Floats:
+    """[rows, prices] the largest of the values of the landings, less the price of the actions until there."""
+    result = np.full((len(rows), len(action)), -np.inf)
+    onward, cost = np.empty_like(result), np.empty_like(result)
+    for landing, executed in zip(graph.landing[rows].T, graph.executed[rows].T, strict=True):
+        value.take(landing, axis=0, out=onward, mode="clip")  # clip: without it, the result is copied once more
+        onward -= np.multiply(executed[:, None], action, out=cost)
+        np.maximum(result, onward, out=result)
     return result
 
 
-def plan_advantages(
-    values: Values,
-    visits: Floats,
-    probs: Floats,
-    depths: tuple[int, ...],
-    landing: NDArray[np.int64],
-    bucket: NDArray[np.int64],
-    solved: NDArray[np.bool_],
-    executed: NDArray[np.int32],
-    prices: Prices,
-) -> tuple[Floats, Floats]:
-    """Advantages and weights [N, G, 8] of the actions of sampled plans.
+def shortest_costs(graph: CommitmentGraph, prices: Prices) -> Floats:
+    """[N] the cost of the cheapest way to the goal without a budget: a shortest path; infinite where there is none.
 
-    ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
-    ``by_distance``, ``chance`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it;
-    what it is credited with is their expected return against the mean over the plans of the same state and depth.
+    Nodes are brought up to date nearest first, each from what its nearer ones have just become: most commitments lead
+    nearer, so that few rounds are needed until nothing changes any more.
     """
-    many, plans, _ = landing.shape
-    worth = np.zeros(landing.shape)
-    for k in range(1, len(values.value)):
-        later = np.where(landing >= 0, values.value[k - 1][landing], values.by_distance[k - 1][bucket])
-        worth += visits[k][:, None, None] * np.where(solved, 1.0, later)
-    worth /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
-    worth -= prices.of(executed)
-    centred = worth - worth.mean(axis=1, keepdims=True)
-    advantage, weight = np.zeros((many, plans, MAX_ACTIONS)), np.zeros((many, plans, MAX_ACTIONS))
-    for column, depth in enumerate(depths):
-        reached = (np.arange(MAX_ACTIONS) < depth) & (np.arange(MAX_ACTIONS) < executed[:, :, column, None])
-        share = probs[:, None, column, None] * reached
-        advantage += share * centred[:, :, column, None]
-        weight += share
-    return advantage / np.maximum(weight, 1e-12), weight
+    action, observation = arrays([prices])
+    far, rows = np.where(graph.distance < 0, np.iinfo(np.int32).max, graph.distance), chosen_rows(graph)
+    order = rows[np.argsort(far[rows], kind="stable")]
+    parts = np.split(order, np.flatnonzero(np.diff(far[order])) + 1)
+    blocks = [part[begin : begin + BLOCK] for part in parts for begin in range(0, len(part), BLOCK)]
+    value = np.full((len(graph), 1), -np.inf)
+    value[graph.goal] = 0.0
+    changed = True
+    while changed:
+        changed = False
+        for block in blocks:
+            fresh = _largest(graph, block, value, action) - observation
+            if not np.array_equal(fresh, value[block]):
+                value[block], changed = fresh, True
+    result: Floats = -value[:, 0]
+    return result
+
+
+def policy_costs(graph: CommitmentGraph, prices: Prices, column: Nodes) -> Floats:
+    """[N] the cost of a rule's way to the goal without a budget; infinite where it goes round or ends."""
+    rows = chosen_rows(graph)
+    landing, cost = graph.landing[rows, column[rows]], prices.cost(graph.executed[rows, column[rows]])
+    result = np.where(graph.goal, 0.0, np.inf)
+    while True:
+        further = cost + result[landing]
+        if np.array_equal(further, result[rows]):
+            return result
+        result[rows] = further
+
+
+def solver_values(
+    distance: NDArray[np.integer], depths: tuple[int, ...], budget: int, prices: Prices | None = None
+) -> Floats:
+    """[K + 1, N] V*: optimal plans and the best depths for them, from exact distances alone.
+
+    Solving takes ``distance`` actions and an observation per deepest commitment; where that is too far, or costs more
+    than it brings, the least depth at every observation left is the cheapest way to fail.
+    """
+    prices = prices or Prices()
+    remaining, observations = np.arange(budget + 1)[:, None], -(-distance // depths[-1])
+    within = (distance >= 0) & (observations <= remaining)
+    solving = np.where(within, prices.returns(1.0, distance, observations), -np.inf)
+    failing = -remaining * (prices.observation + prices.action * depths[0])
+    result: Floats = np.where(distance == 0, 1.0, np.maximum(solving, failing))
+    return result
+
+
+#: Columns of ``outcomes``.
+SOLVED, ACTIONS, OBSERVATIONS = range(3)
+
+
+def outcomes(graph: CommitmentGraph, budget: int, policy: DepthPolicy) -> Iterator[Floats]:
+    """[N, 3] for 0, 1, ... ``budget`` observations: what episodes from every node are expected to come to. Their values
+    at any prices are ``prices.returns(*table.T)``."""
+    rows, table = chosen_rows(graph), np.zeros((len(graph), 3))
+    table[graph.goal, SOLVED] = 1.0
+    stuck, ways = ~graph.planned & ~graph.goal, []
+    yield table
+    for remaining in range(1, budget + 1):
+        if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
+            ways = list(_ways(graph, rows, policy, remaining))
+        before, table = table, table.copy()
+        table[rows] = 0.0
+        table[stuck, ACTIONS], table[stuck, OBSERVATIONS] = remaining * graph.depths[0], remaining
+        for nodes, column, probs in ways:
+            onward = before.take(graph.landing[nodes, column], axis=0)
+            onward[:, ACTIONS] += graph.executed[nodes, column]
+            onward[:, OBSERVATIONS] += 1.0
+            if probs is None:
+                table[nodes] = onward
+            else:
+                table[nodes] += probs[:, None] * onward
+        yield table
+
+
+def policy_values(graph: CommitmentGraph, budget: int, policy: DepthPolicy, prices: Prices) -> Floats:
+    """[K + 1, N] of a depth policy."""
+    return np.stack([prices.returns(*table.T) for table in outcomes(graph, budget, policy)])
+
+
+def commitments(
+    graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, policy: DepthPolicy
+) -> Iterator[tuple[int, Nodes, Any, Floats]]:
+    """Forward from these starts: observations left, nodes, the column of a depth (one for all, or one each), and how
+    often episodes are expected to commit to it there. Where nobody chooses, they end."""
+    choosing, visits = np.zeros(len(graph), np.bool_), np.bincount(starts, minlength=len(graph)).astype(np.float64)
+    choosing[chosen_rows(graph)] = True
+    for remaining in range(budget, 0, -1):
+        after = np.zeros(len(graph))
+        for nodes, column, probs in _ways(graph, np.flatnonzero((visits > 0) & choosing), policy, remaining):
+            mass = visits[nodes] if probs is None else visits[nodes] * probs
+            yield remaining, nodes, column, mass
+            after += np.bincount(graph.landing[nodes, column], mass, len(graph))
+        visits = after
+
+
+def _by_budget(policy: DepthPolicy) -> bool:
+    return policy.ndim == (3 if policy.dtype.kind == "f" else 2)
+
+
+def _ways(
+    graph: CommitmentGraph, rows: Nodes, policy: DepthPolicy, remaining: int
+) -> Iterator[tuple[Nodes, Any, Floats | None]]:
+    """Nodes among ``rows``, the column of a depth there, and its probabilities (None: it is certain)."""
+    now = policy[remaining - 1] if _by_budget(policy) else policy
+    if now.dtype.kind != "f":
+        yield rows, now[rows], None
+        return
+    for column in range(len(graph.depths)):
+        probs = now[rows, column]
+        some = np.flatnonzero(probs)
+        if len(some):
+            yield rows[some], column, probs[some]
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalValues:
+    """The best choice of depths for the plans of a graph, by observations left."""
+
+    graph: CommitmentGraph
+    prices: Prices
+    value: Floats  #: [K + 1, N]
+
+    @classmethod
+    def of(cls, graph: CommitmentGraph, budget: int, prices: Prices | None = None) -> OptimalValues:
+        """By the backup."""
+        prices = prices or Prices()
+        return cls(graph, prices, optimal_values(graph, budget, prices))
+
+    @property
+    def budget(self) -> int:
+        """K."""
+        return len(self.value) - 1
+
+    @cached_property
+    def solvable(self) -> NDArray[np.bool_]:
+        """[K + 1, N] can any choice of depths still solve it?"""
+        result: NDArray[np.bool_] = optimal_values(self.graph, self.budget, Prices()) > 0.5
+        return result
+
+    def q_values(self, remaining: int, nodes: Nodes) -> Floats:
+        """[nodes, depths] Q of nodes with a plan."""
+        graph = self.graph
+        result: Floats = self.value[remaining - 1][graph.landing[nodes]] - self.prices.cost(graph.executed[nodes])
+        return result

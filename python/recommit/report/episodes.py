@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.attribution import CAUSES
+from recommit.graph.regret import CAUSES
 from recommit.report.agents.agent import KNOWING
 from recommit.report.commitments import regret
 from recommit.report.screen import opening

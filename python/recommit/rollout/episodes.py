@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit.graph.plan_graph import softmax, turns_on_graph
+from recommit.graph.episodes import episodes, softmax
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout.trace import joined
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.plan_graph import Chooser, PlanGraph
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.episodes import Chooser
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.sampling import Actor
     from recommit.rollout.trace import Trace
@@ -76,11 +77,11 @@ def join(parts: list[DecisionRows]) -> DecisionRows:
     return joined(parts)
 
 
-def on_graph(graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
+def on_graph(graph: PolicyGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
     """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
     steps = [
         (who, np.full(len(who), turn), nodes, columns)
-        for turn, who, nodes, columns in turns_on_graph(graph, starts, budget, choose)
+        for turn, who, nodes, columns in episodes(graph, graph.nodes(starts, budget), budget, choose)
     ]
     if not steps:
         return join([])
@@ -89,16 +90,16 @@ def on_graph(graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: C
 
 
 def _rows(
-    graph: PlanGraph,
+    graph: PolicyGraph,
     who: NDArray[np.int64],
     turn: NDArray[np.int64],
     nodes: NDArray[np.int64],
     columns: NDArray[np.int64],
     after: NDArray[np.int64],
 ) -> DecisionRows:
-    distance = graph.task.distance(graph.states)
+    distance = graph.distance
     depth = np.array(graph.depths)[columns]
-    entropy, probs = depth_head_of(graph.logits[nodes], depth, graph.policy.config.depths)
+    entropy, probs = depth_head_of(graph.logits[nodes], depth, graph.head_depths)
     return DecisionRows(
         who.astype(np.int32),
         turn.astype(np.int16),
@@ -106,22 +107,21 @@ def _rows(
         graph.executed[nodes, columns].astype(np.int8),
         distance[nodes],
         distance[after],
-        graph.solved[nodes, columns],
+        graph.goal[after],
         entropy,
         probs,
-        packed(graph.plans[nodes, columns]),
-        in_bytes(softmax(graph.logits[nodes]), graph.policy.config.depths),
+        packed(graph.plans_of(nodes, columns)),
+        in_bytes(softmax(graph.logits[nodes]), graph.head_depths),
         in_bytes(plan_chances(graph, nodes, columns)),
     )
 
 
-def plan_chances(graph: PlanGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
+def plan_chances(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
     """[N, 8] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
-    many = graph.probabilities.shape[1]
-    if not many:
+    if graph.probs is None:
         return np.zeros((len(nodes), MAX_ACTIONS), np.float32)
-    own = graph.plans[nodes, columns][..., None].astype(np.int64)
-    every = graph.probabilities[nodes, np.minimum(columns, many - 1)]
+    own = graph.plans_of(nodes, columns)[..., None].astype(np.int64)
+    every = graph.probs[nodes] if graph.probs.ndim == 3 else graph.probs[nodes, columns]
     result: NDArray[np.float32] = np.take_along_axis(every, own, axis=-1)[..., 0]
     return result
 

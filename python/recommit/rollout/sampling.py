@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.graph.plan_graph import run_directly
+from recommit.graph.build import run_directly
 from recommit.policy.config import MAX_ACTIONS, PASS
 from recommit.policy.distributions import log_prob
 from recommit.policy.transfer import to_device, to_host
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.graph.plan_graph import RunPass
+    from recommit.graph.build import RunPass
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.variants import Variant

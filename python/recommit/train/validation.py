@@ -12,7 +12,8 @@ import torch
 from recommit import rng
 from recommit.data.building import labels
 from recommit.data.starts import sampling
-from recommit.graph.plan_graph import PlanGraph, always, drawn, head, run_directly, softmax, walk
+from recommit.graph.build import PolicyGraph, run_directly
+from recommit.graph.episodes import always, head, play, sampled, softmax
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.division import divided, turns
 from recommit.runs.ranks import Team
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.graph.commitments import Prices
-    from recommit.graph.plan_graph import Chooser, Episodes, RunPass
+    from recommit.graph.build import RunPass
+    from recommit.graph.episodes import Chooser, Episodes
+    from recommit.graph.prices import Prices
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.variants import Variant
@@ -135,35 +137,37 @@ def episodes(
 ) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
     depths = policy.config.depths
-    graph = PlanGraph(policy, task, depths)
+    graph = PolicyGraph(policy, task, depths)
     if engine:
-        graph = PlanGraph(policy, task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
-    played = {str(depth): walk(graph, starts, config.budget, always(graph, depth)) for depth in depths}
-    return rates(played)
+        graph = PolicyGraph(policy, task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
+    nodes = graph.nodes(starts, config.budget)
+    return rates({str(depth): play(graph, nodes, config.budget, always(graph, depth)) for depth in depths})
 
 
-def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
+def agents(graph: PolicyGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
     """Episodes of a variant's own agent, and of the controls of a depth head: sampled depths, and its own depths
     shuffled over states."""
     choose = own_agent(graph, variant)
+    nodes = graph.nodes(starts, budget)
     if not variant.head:
-        return {str(variant.depth or "uniform"): walk(graph, starts, budget, choose)}
-    adaptive, sampled = (walk(graph, starts, budget, each) for each in (choose, drawn(graph, None, 0)))
+        return {str(variant.depth or "uniform"): play(graph, nodes, budget, choose)}
+    adaptive = play(graph, nodes, budget, choose)
     share = adaptive.depths / max(adaptive.depths.sum(), 1)
-    return {"adaptive": adaptive, "sampled": sampled, "shuffled": walk(graph, starts, budget, drawn(graph, share, 1))}
+    controls = {"sampled": sampled(graph, None, 0), "shuffled": sampled(graph, share, 1)}
+    return {"adaptive": adaptive, **{name: play(graph, nodes, budget, each) for name, each in controls.items()}}
 
 
-def own_agent(graph: PlanGraph, variant: Variant) -> Chooser:
+def own_agent(graph: PolicyGraph, variant: Variant) -> Chooser:
     """What chooses the depths of a variant, greedily where it has a head."""
     if variant.depth:
         return always(graph, variant.depth)
-    return head(graph) if variant.head else drawn(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
+    return head(graph) if variant.head else sampled(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
 
 
 def value(played: list[Episodes], prices: Prices) -> float:
     """Share solved less what actions and observations cost, on average over budgets."""
-    each = (one.solve_rate - prices.action * one.mean_actions - prices.look * one.mean_looks for one in played)
-    return sum(each) / len(played)
+    each = (prices.returns(one.solve_rate, one.mean_actions, one.mean_observations) for one in played)
+    return float(sum(each) / len(played))
 
 
 def rates(episodes: dict[str, Episodes]) -> dict[str, Any]:

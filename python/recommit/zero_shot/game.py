@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.data.showing import png
-from recommit.graph.commitments import Prices
-from recommit.graph.regret import optimal_values
+from recommit.graph.prices import Prices
+from recommit.graph.values import solver_values
 from recommit.puzzles import levels
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
 from recommit.zero_shot import parser, prompt
@@ -216,11 +216,11 @@ class Game:
         hit.
         """
         distance = np.array(self.distances)
-        value = optimal_values(distance, parser.DEPTHS, self.budget, self.prices)
+        value = solver_values(distance, parser.DEPTHS, self.budget, self.prices)
         executed = np.array([step.executed for step in self.steps], np.int64)
         remaining = self.budget - np.arange(len(self.steps))
         row = np.arange(len(self.steps))
-        lost = value[remaining, row] - (value[remaining - 1, row + 1] - self.prices.of(executed))
+        lost = value[remaining, row] - (value[remaining - 1, row + 1] - self.prices.cost(executed))
         lost[(distance[:-1] == UNKNOWN) | (distance[1:] == UNKNOWN)] = np.nan
         result: list[float] = lost.tolist()
         return result

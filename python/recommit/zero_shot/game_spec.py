@@ -10,7 +10,7 @@ import numpy as np
 
 from recommit.data.spec import SPLITS, DataSpec, Difficulty
 from recommit.data.starts import held_out
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.puzzles import registry
 from recommit.zero_shot.game import CELL, Game
 from recommit.zero_shot.prompt import MOVES, VIEWS, of

@@ -39,7 +39,7 @@ def commit(player, state, depth=None):
 
 def test_plans_are_not_prefixes_of_each_other(player):
     player.rows("fixed-8", BUDGET)
-    plans = player.reach.plans[player.reach.expanded]
+    plans = player.graph.plans[player.graph.planned]
     assert (plans[:, 0] != plans[:, 7]).any()
     assert (plans[:, 2] == plans[:, 3]).all(), "depth 3 is told as the next larger, 4"
 

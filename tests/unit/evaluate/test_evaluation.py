@@ -216,7 +216,7 @@ def test_policies_play_without_distances(run, monkeypatch):
         monkeypatch.setattr(type(task), name, refuse)
     distance = type(task).distance
     monkeypatch.setattr(type(task), "distance", lambda self, *a, **k: (allowed.append(1), distance(self, *a, **k))[1])
-    expanding = type(player.reach).expand
+    expanding = type(player.graph).expand
     blind = []
 
     def watched(self, wanted):
@@ -224,7 +224,7 @@ def test_policies_play_without_distances(run, monkeypatch):
         expanding(self, wanted)
         blind.append(len(allowed) - count)
 
-    monkeypatch.setattr(type(player.reach), "expand", watched)
+    monkeypatch.setattr(type(player.graph), "expand", watched)
     for agent in ("adaptive", "sampled", "fixed-2", "random", "shuffled"):
         count = len(allowed)
         player.rows(agent, 4)

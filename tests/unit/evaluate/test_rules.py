@@ -19,7 +19,7 @@ from recommit.evaluate import agent_names, thresholds
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import rules
-from recommit.graph.at_work import RuleAtWork
+from recommit.graph.at_work import rule_on_growing
 from recommit.rollout import episodes
 
 BUDGET = 7
@@ -73,7 +73,7 @@ def test_the_names_are_those_of_the_rules():
 @pytest.mark.parametrize("name", NAMES)
 def test_episodes_equal_plain_python(player, name):
     entry = entry_of(name)
-    rows = episodes.on_graph(player.reach, player.starts, BUDGET, RuleAtWork(player.reach, entry))
+    rows = episodes.on_graph(player.graph, player.starts, BUDGET, rule_on_growing(player.graph, entry))
     assert by_instance(rows, len(player.starts)) == by_hand(player, entry)
 
 
@@ -86,15 +86,15 @@ def test_a_planted_defect_is_noticed(name, defect):
     differs = []
     for task in TASKS.values():
         player, entry = player_of(task), entry_of(name)
-        rows = episodes.on_graph(player.reach, player.starts, BUDGET, RuleAtWork(player.reach, entry))
+        rows = episodes.on_graph(player.graph, player.starts, BUDGET, rule_on_growing(player.graph, entry))
         differs.append(by_instance(rows, len(player.starts)) != by_hand(player, entry, defect=defect))
     assert any(differs)
 
 
 def test_new_episodes_remember_nothing(player):
     for name in ("consecutive+memory", "repetition+memory"):
-        choose = RuleAtWork(player.reach, entry_of(name))
-        first, second = (episodes.on_graph(player.reach, player.starts, BUDGET, choose) for _ in range(2))
+        choose = rule_on_growing(player.graph, entry_of(name))
+        first, second = (episodes.on_graph(player.graph, player.starts, BUDGET, choose) for _ in range(2))
         assert np.array_equal(first.depth, second.depth)
 
 

@@ -18,7 +18,7 @@ from recommit.estimate.counting.passes import EvaluationStage, Passes
 from recommit.estimate.counting.stages import shadow_of
 from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.graph.plan_graph import always, walk
+from recommit.graph.episodes import always, play
 from recommit.policy.config import PolicyConfig
 from recommit.train import sft
 from recommit.train.config import ModelConfig, SftConfig, parse
@@ -63,8 +63,10 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     from recommit.runs.directory import recipe_of
 
     starts = np.ascontiguousarray(held_out.starts(recipe_of(str(levels_run), ""), "test", 6, ()).states)
-    reach = PolicyPlayer(policy, task, starts, 6).reach
-    assert walk(reach, starts, 6, always(reach, 4)).solved.sum() == rows["fixed-4+views8", "loose"]["solved"]
+    graph = PolicyPlayer(policy, task, starts, 6).graph
+    assert (
+        play(graph, graph.nodes(starts), 6, always(graph, 4)).solved.sum() == rows["fixed-4+views8", "loose"]["solved"]
+    )
 
 
 def test_all_agents_at_once_and_again(levels_run, tmp_path):

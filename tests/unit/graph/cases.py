@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import recommit
-from recommit.graph.graph import NEVER, NOWHERE, PLAN, CommitmentGraph
+from recommit.graph.graph import ALL_DEPTHS, NOWHERE, PLAN, CommitmentGraph
 
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
 
@@ -29,7 +29,7 @@ def plan_of(task: Any, state: Any, wrong: int = 4) -> list[int]:
 def graph(name: str, starts: Any, wrong: int = 4) -> CommitmentGraph:
     """All states that plans of this kind lead to."""
     task = TASKS[name]
-    states, number, landing, stop, plans = [], {}, [], [], []
+    states, number, landing, executed, plans = [], {}, [], [], []
 
     def node(state: Any) -> int:
         if state.tobytes() not in number:
@@ -40,30 +40,32 @@ def graph(name: str, starts: Any, wrong: int = 4) -> CommitmentGraph:
     first = [node(state) for state in starts]
     for state in states:  # grows
         plan = plan_of(task, state, wrong)
-        solved, here, ends, after = bool(task.is_solved(state[None])[0]), state, NEVER, []
+        solved, here, ends, after = bool(task.is_solved(state[None])[0]), state, PLAN, []
         plans.append([0] * PLAN if solved else plan)
         for place, action in enumerate(plan):
-            if ends == NEVER:
+            if ends == PLAN:
                 here = task.step(here[None], np.array([action], np.uint8))[0]
-                ends = place + 1 if task.is_solved(here[None])[0] and not solved else NEVER
+                ends = place + 1 if task.is_solved(here[None])[0] and not solved else PLAN
             after.append(NOWHERE if solved else node(here))
         landing.append(after)
-        stop.append(ends)
+        executed.append([0 if solved else min(depth, ends) for depth in ALL_DEPTHS])
     every = np.array(states, np.uint8)
     distance = task.distance(every)
     generator = np.random.default_rng(5)
-    probabilities = generator.dirichlet([1.0] * 4, (len(every), PLAN)).astype(np.float32)
+    probs = generator.dirichlet([1.0] * 4, (len(every), PLAN)).astype(np.float32)
     return CommitmentGraph(
         task=name,
-        depths=(1, 2, 4, 8),
+        depths=ALL_DEPTHS,
+        head_depths=(1, 2, 4, 8),
         states=every,
         distance=distance,
-        looked=distance != 0,
+        goal=distance == 0,
+        planned=distance != 0,
         plans=np.array(plans, np.uint8),
-        probabilities=probabilities,
+        probs=probs,
         logits=generator.normal(size=(len(every), 4)).astype(np.float32),
         landing=np.array(landing, np.int32),
-        stop=np.array(stop, np.uint8),
+        executed=np.array(executed, np.int8),
         starts=np.array(first, np.int32),
         groups=np.arange(len(first), dtype=np.int32) // 2,
         source={"made": "in a test"},

@@ -10,11 +10,10 @@ pytest.importorskip("torch")
 from tests.unit.graph.test_oracle import Scripted
 
 import recommit
-from recommit.graph import attribution, rules
-from recommit.graph.at_work import LikeliestDepth, RuleAtWork, RuleBench
-from recommit.graph.graph import NEVER, CommitmentGraph
-from recommit.graph.plan_graph import PlanGraph, adaptive_memory, head, walk
-from recommit.horizon import Plans
+from recommit.graph import rules
+from recommit.graph.at_work import LikeliestDepth, RuleBench, rule_on_growing
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import adaptive_memory, head, play
 
 BUDGET, ALL = 7, tuple(range(1, 9))
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
@@ -22,30 +21,15 @@ NAMES = [name + memory for name in (*rules.NAMES, "fixed-3") for memory in ("", 
 
 
 def growing(task):
-    return PlanGraph(Scripted(), task, ALL, keep_probabilities=True)
+    return PolicyGraph(Scripted(), task, ALL, keep_probs=True)
 
 
 def finished(graph, starts):
     """The commitment graph of everything that is reached from these starts; nodes keep their numbers."""
     numbers = graph.nodes(starts)
-    while (missing := np.flatnonzero(~graph.expanded & ~graph.goal)).size:
+    while (missing := np.flatnonzero(~graph.planned & ~graph.goal)).size:
         graph.expand(missing)
-    stop = np.where(graph.solved[:, -1], graph.executed[:, -1], NEVER)
-    return CommitmentGraph(
-        task=graph.task.task,
-        depths=graph.policy.config.depths,
-        states=graph.states,
-        distance=graph.task.distance(graph.states),
-        looked=graph.expanded,
-        plans=graph.plans[:, 0],
-        probabilities=graph.probabilities[:, 0],
-        logits=graph.logits,
-        landing=graph.landing.astype(np.int32),
-        stop=stop.astype(np.uint8),
-        starts=numbers.astype(np.int32),
-        groups=np.arange(len(starts), dtype=np.int32),
-        source={},
-    )
+    return graph.finished(numbers, None, {})
 
 
 @pytest.fixture(scope="module", params=list(TASKS))
@@ -58,26 +42,18 @@ def both(request):
 def entry_of(name, graph):
     entry = rules.named(name)
     if entry.rule is None:
-        entry = rules.NamedRule(name, LikeliestDepth(depths=graph.depths), entry.memory)
+        entry = rules.NamedRule(name, LikeliestDepth(depths=graph.head_depths), entry.memory)
     return entry.at(2.0 if "entropy" in name else 0.3) if entry.swept else entry
 
 
 def on_the_way(graph, starts, choose):
-    played = walk(graph, starts, BUDGET, choose)
+    played = play(graph, graph.nodes(starts), BUDGET, choose)
     return [played.solved.tolist(), played.actions.tolist(), played.decisions.tolist()]
 
 
 def on_graph(graph, entry):
     choose = RuleBench(graph).chooser(entry)
-    return [column.tolist() for column in attribution.outcome(graph.commitments(ALL), graph.starts, BUDGET, choose)]
-
-
-class WithFeatures(RuleAtWork):
-    """With the logits of the head, which no agent of an evaluation needs."""
-
-    def _plans(self, nodes, previous=None):
-        plans = super()._plans(nodes, previous)
-        return Plans(plans.actions, plans.probabilities, None, previous, self._graph.logits[nodes])
+    return [column.tolist() for column in play(graph, graph.starts, BUDGET, choose).outcome()]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,7 +61,7 @@ def test_both_ways_give_the_same_episodes(both, name):
     graph, starts, whole = both
     entry = entry_of(name, whole)
     own = rules.named(name) if name.startswith("head") else entry
-    assert on_the_way(graph, starts, WithFeatures(graph, entry)) == on_graph(whole, own)
+    assert on_the_way(graph, starts, rule_on_growing(graph, entry)) == on_graph(whole, own)
 
 
 def test_the_head_is_the_agent_of_evaluations(both):
@@ -99,9 +75,9 @@ def test_other_depths_are_other_episodes(both, name):
     """The planted difference: evaluations restrict a rule to the depths of the head, graphs leave it all eight."""
     graph, starts, whole = both
     entry = entry_of(name, whole)
-    few = rules.named(name, whole.depths)
+    few = rules.named(name, whole.head_depths)
     few = few.at(entry.rule.threshold) if few.swept else few
-    assert on_the_way(graph, starts, RuleAtWork(graph, few)) == on_graph(whole, few)
+    assert on_the_way(graph, starts, rule_on_growing(graph, few)) == on_graph(whole, few)
     assert on_graph(whole, few) != on_graph(whole, entry)
 
 
@@ -109,15 +85,8 @@ def test_without_a_memory_episodes_differ(both):
     """The planted defect: the twin forgets."""
     graph, starts, whole = both
     differs = [
-        on_the_way(graph, starts, RuleAtWork(graph, rules.named(name)))
+        on_the_way(graph, starts, rule_on_growing(graph, rules.named(name)))
         != on_graph(whole, rules.named(name + "+memory"))
         for name in ("fixed-2", "repetition", "reversal")
     ]
     assert any(differs)
-
-
-def test_the_head_needs_its_logits(both):
-    graph, starts, whole = both
-    entry = entry_of("head", whole)
-    with pytest.raises(ValueError, match=r"LikeliestDepth needs Plans\.features"):
-        on_the_way(graph, starts, RuleAtWork(graph, entry))

@@ -54,21 +54,20 @@ def graph(policy, task, starts):
 
 def test_the_graph_is_that_of_the_policy(policy, task, starts, graph):
     edges = slow.explore(task, starts, lambda state: policy.act(task, state[None])[1][0].tolist())
-    assert {graph.states[i].tobytes() for i in np.flatnonzero(graph.looked)} == set(edges)
-    executed, solved = graph.executed(range(8)), graph.solved(range(8))
-    for i in np.flatnonzero(graph.looked):
+    assert {graph.states[i].tobytes() for i in np.flatnonzero(graph.planned)} == set(edges)
+    for i in np.flatnonzero(graph.planned):
         for depth, (after, actions, arrived) in edges[graph.states[i].tobytes()].items():
             assert graph.states[graph.landing[i, depth - 1]].tobytes() == after
-            assert (executed[i, depth - 1], solved[i, depth - 1]) == (actions, arrived)
+            assert (graph.executed[i, depth - 1], graph.goal[graph.landing[i, depth - 1]]) == (actions, arrived)
 
 
 def test_what_the_policy_says_is_kept(policy, task, graph):
-    nodes = np.flatnonzero(graph.looked)[:20]
+    nodes = np.flatnonzero(graph.planned)[:20]
     depths, plans = policy.act(task, graph.states[nodes])
     assert np.array_equal(plans, graph.plans[nodes])
-    assert np.array_equal(depths, np.array(graph.depths)[graph.logits[nodes].argmax(axis=1)])
-    np.testing.assert_allclose(graph.probabilities[nodes].sum(axis=-1), 1.0, atol=1e-6)
-    assert np.array_equal(graph.probabilities[nodes].argmax(axis=-1), graph.plans[nodes])
+    assert np.array_equal(depths, np.array(graph.head_depths)[graph.logits[nodes].argmax(axis=1)])
+    np.testing.assert_allclose(graph.probs[nodes].sum(axis=-1), 1.0, atol=1e-6)
+    assert np.array_equal(graph.probs[nodes].argmax(axis=-1), graph.plans[nodes])
     assert np.array_equal(graph.distance, task.distance(graph.states))
 
 
@@ -79,8 +78,8 @@ def test_features_are_what_the_head_reads(policy, task, starts, graph):
     with torch.no_grad():
         z = policy.look(task, graph.states)
     assert graph.features is None
-    np.testing.assert_allclose(rich.features[graph.looked], z.numpy()[graph.looked], atol=1e-5)
-    assert not rich.features[~graph.looked].any()
+    np.testing.assert_allclose(rich.features[graph.planned], z.numpy()[graph.planned], atol=1e-5)
+    assert not rich.features[~graph.planned].any()
 
 
 def test_twice_is_the_same(policy, task, starts, graph):
@@ -92,7 +91,7 @@ def test_twice_is_the_same(policy, task, starts, graph):
 def test_a_limit_leaves_states_out_and_says_so(policy, task, starts, graph):
     cut = build.build(policy, task, starts, limit=3)
     assert len(cut) == 3 < len(graph)
-    assert (cut.landing[cut.looked] == NOWHERE).any()
+    assert (cut.landing[cut.planned] == NOWHERE).any()
     assert not cut.closed
     assert graph.closed
     with pytest.raises(ValueError, match="limit: expected at least one node per start"):
@@ -102,7 +101,7 @@ def test_a_limit_leaves_states_out_and_says_so(policy, task, starts, graph):
 def test_every_state_of_a_small_board(policy):
     task = recommit.Sliding(2, 2)
     graph = build.build(policy, task, build.every_state(task))
-    assert graph.looked.sum() == 11  # the twelfth is the goal
+    assert graph.planned.sum() == 11  # the twelfth is the goal
     assert graph.closed
 
 
@@ -130,12 +129,12 @@ def test_samples_are_named_by_the_state(policy, task, starts, graph):
     rich = build.build(policy, task, starts, samples=3, seed=5)
     assert graph.samples is None
     assert rich.samples.shape == (len(graph), 3, 8)
-    nodes = np.flatnonzero(rich.looked)[::7]
+    nodes = np.flatnonzero(rich.planned)[::7]
     for node in nodes:
         for sample in range(3):
             expected = one_sample(policy, task, rich.states[node], sample, 5)
             assert rich.samples[node, sample].tolist() == expected
-    assert not rich.samples[~rich.looked].any()
+    assert not rich.samples[~rich.planned].any()
     other = build.build(policy, task, rich.states[nodes[-1:]], samples=2, seed=5)
     assert np.array_equal(other.samples[0], rich.samples[nodes[-1], :2])
     assert np.array_equal(rich.plans, graph.plans)

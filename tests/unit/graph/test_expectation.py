@@ -7,9 +7,9 @@ import pytest
 from tests.reference import expectation as slow
 from tests.unit.graph.test_regret import BUDGET, DEPTHS, PRICES, plain, random_graph, random_rule
 
-from recommit.graph import attribution, regret
-from recommit.graph.attribution import CAUSES
-from recommit.graph.expectation import expect
+from recommit.graph.episodes import by_state
+from recommit.graph.regret import CAUSES, attribute, expect
+from recommit.graph.values import OptimalValues, policy_values
 
 
 def random_chance(graph, seed):
@@ -27,8 +27,8 @@ def close(own, prices, defect=""):
     twin, probs = plain(graph), own.probs.tolist()
     lost = np.zeros(len(CAUSES))
     for start in range(len(graph)):
-        *ends, causes = slow.expected(twin, start, BUDGET, probs, prices.action, prices.look, defect)
-        if not np.allclose(own.played.ends[start], ends, atol=1e-12):
+        *ends, causes = slow.expected(twin, start, BUDGET, probs, prices.action, prices.observation, defect)
+        if not np.allclose([*own.played.ends[start], own.played.total()[start]], ends, atol=1e-12):
             return False
         lost += [causes.get(name, 0.0) for name in CAUSES]
     return np.allclose(own.played.lost.sum(axis=0), lost, atol=1e-11)
@@ -39,7 +39,7 @@ class Case:
 
     def __init__(self, seed, prices):
         graph = random_graph(seed)
-        self.best, self.probs = regret.best(graph, BUDGET, prices), random_chance(graph, seed)
+        self.best, self.probs = OptimalValues.of(graph, BUDGET, prices), random_chance(graph, seed)
         self.played = expect(self.best, np.arange(len(graph)), self.probs)
 
 
@@ -58,9 +58,9 @@ def test_planted_defects_are_noticed(defect):
 @pytest.mark.parametrize("seed", range(10))
 def test_regret_over_visits_is_the_whole_gap(seed, prices):
     graph, budget = random_graph(seed, nodes=60), 6
-    best, starts = regret.best(graph, budget, prices), np.arange(60)
+    best, starts = OptimalValues.of(graph, budget, prices), np.arange(60)
     played = expect(best, starts, random_chance(graph, seed))
-    assert played.total() == pytest.approx(best.value[budget] - played.value(graph, prices), abs=1e-12)
+    assert played.total() == pytest.approx(best.value[budget] - prices.returns(*played.outcome()), abs=1e-12)
     assert played.lost.sum() == pytest.approx(played.total().sum(), abs=1e-11)
     assert played.regret.sum() == pytest.approx(played.lost.sum())
     assert np.array_equal(played.lost[played.node, played.cause], played.regret)
@@ -71,17 +71,19 @@ def test_regret_over_visits_is_the_whole_gap(seed, prices):
 def test_chances_of_one_are_a_rule_without_chance(seed):
     graph, prices = random_graph(seed, nodes=40), PRICES[3]
     depths = random_rule(graph, seed, 1)[0]
-    best, starts = regret.best(graph, 5, prices), np.flatnonzero(graph.planned)
-    followed = regret.follow(best, depths)
+    best, starts = OptimalValues.of(graph, 5, prices), np.flatnonzero(graph.planned)
+    columns = graph.columns(depths)
     played = expect(best, starts, (depths[:, None] == np.array(DEPTHS)).astype(float))
-    assert played.value(graph, prices) == pytest.approx(followed.value[5, starts], abs=1e-12)
-    plain_rule = attribution.attribute(best, starts, attribution.by_state(followed))
+    assert prices.returns(*played.outcome()) == pytest.approx(
+        policy_values(graph, 5, columns, prices)[5, starts], abs=1e-12
+    )
+    plain_rule = attribute(best, starts, by_state(columns))
     assert played.total() == pytest.approx(plain_rule.total(), abs=1e-12)
 
 
 def test_what_are_no_chances_is_refused():
     graph = random_graph(0)
-    best = regret.best(graph, 2)
+    best = OptimalValues.of(graph, 2)
     with pytest.raises(ValueError, match=r"probs: expected shape \[8, 3\], got \[8, 2\]"):
         expect(best, np.arange(8), np.full((8, 2), 0.5))
     with pytest.raises(ValueError, match="probs"):

@@ -16,8 +16,9 @@ import recommit
 from recommit.evaluate import agent_names, agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph, always, drawn, head, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, head, play, sampled
+from recommit.graph.prices import Prices
 from recommit.rollout import episodes
 
 DEPTHS = (1, 2, 4)
@@ -89,8 +90,8 @@ def test_the_ceiling_at_prices_equals_trying_everything(player, prices):
     step, goal = board(player.task)
     exact, budget = tuple(map(Fraction, prices)), 4
     own = Prices(*map(float, prices))
-    fresh = PlanGraph(Scripted(), player.task, tuple(range(1, 9)))
-    best = oracle.ceiling(fresh, player.starts, budget, DEPTHS, own)
+    fresh = PolicyGraph(Scripted(), player.task, tuple(range(1, 9)))
+    best = oracle.oracle(fresh, fresh.nodes(player.starts), budget, DEPTHS, own)
     assert best.missing == 0
     played = metrics.episodes(
         episodes.on_graph(fresh, player.starts, budget, best.choose(budget)), player.length, budget
@@ -99,7 +100,7 @@ def test_the_ceiling_at_prices_equals_trying_everything(player, prices):
         value, solved, actions, decisions = slow.best_at(step, start.tobytes(), budget, goal, DEPTHS, exact)
         assert best.value[budget, fresh.nodes(start[None])[0]] == pytest.approx(float(value), abs=1e-12)
         assert (bool(played.solved[i]), played.actions[i], played.decisions[i]) == (bool(solved), -actions, -decisions)
-    without = oracle.ceiling(fresh, player.starts, budget, DEPTHS)
+    without = oracle.oracle(fresh, fresh.nodes(player.starts), budget, DEPTHS)
     roots = fresh.nodes(player.starts)
     tied = best.ties[budget, roots[player.length > 0]]
     assert tied.min() >= 1
@@ -115,13 +116,14 @@ def test_a_search_that_minds_actions_alone_falls_short_of_the_ceiling(monkeypatc
         """Of every start on a graph of its own, where no other start's search helps."""
         values = []
         for start in np.split(starts, len(starts)):
-            fresh = PlanGraph(Scripted(), task, tuple(range(1, 9)))
-            values.append(oracle.ceiling(fresh, start, budget, DEPTHS, prices).value[budget, fresh.nodes(start)[0]])
+            fresh = PolicyGraph(Scripted(), task, tuple(range(1, 9)))
+            node = fresh.nodes(start)
+            values.append(oracle.oracle(fresh, node, budget, DEPTHS, prices).value[budget, node[0]])
         return np.array(values)
 
-    def fewest_actions(reach, roots, budget, columns, level, _prices):
-        cost = oracle.costs(reach, budget, columns).cost[budget, roots]
-        return (cost < oracle.FAILED) & (cost // oracle.STEP - reach.task.distance(reach.states[roots]) <= level)
+    def fewest_actions(graph, roots, budget, depths, level, _prices):
+        cost = oracle.best_depths(graph, budget, depths).cost[budget, roots]
+        return (cost < oracle.FAILED) & (cost // oracle.STEP - graph.distance[roots] <= level)
 
     exact = ceiling()
     monkeypatch.setattr(oracle, "_done", fewest_actions)
@@ -134,9 +136,9 @@ def test_a_search_that_minds_actions_alone_falls_short_of_the_ceiling(monkeypatc
 def test_the_ceiling_equals_trying_everything(player):
     step, goal = board(player.task)
     for budget in (1, 3, 4):
-        found = oracle.ceiling(player.reach, player.starts, budget, DEPTHS)
+        found = oracle.oracle(player.graph, player.graph.nodes(player.starts), budget, DEPTHS)
         assert found.missing == 0
-        rows = episodes.on_graph(player.reach, player.starts, budget, found.choose(budget))
+        rows = episodes.on_graph(player.graph, player.starts, budget, found.choose(budget))
         played = metrics.episodes(rows, player.length, budget)
         for i, start in enumerate(player.starts):
             solved, actions, decisions = slow.best(step, start.tobytes(), budget, goal, DEPTHS)
@@ -154,8 +156,8 @@ def test_nobody_beats_the_ceiling(player):
 
 
 def test_a_cap_is_reported(player):
-    fresh = PlanGraph(Scripted(), player.task, tuple(range(1, 9)))
-    assert oracle.ceiling(fresh, player.starts, 5, DEPTHS, cap=8).missing > 0
+    fresh = PolicyGraph(Scripted(), player.task, tuple(range(1, 9)))
+    assert oracle.oracle(fresh, fresh.nodes(player.starts), 5, DEPTHS, cap=8).missing > 0
 
 
 def test_each_state_is_looked_at_once(player):
@@ -163,19 +165,19 @@ def test_each_state_is_looked_at_once(player):
     before = Scripted.asked
     for agent in ("adaptive", "fixed-1", "fixed-3", "fixed-8", "random", "shuffled", "oracle-delta"):
         fresh.rows(agent, 5)
-    assert Scripted.asked - before == fresh.reach.expanded.sum()
+    assert Scripted.asked - before == fresh.graph.planned.sum()
 
 
 def test_the_first_decisions_do_not_depend_on_the_budget(player):
-    whole = episodes.on_graph(player.reach, player.starts, 5, head(player.reach))
-    short = episodes.on_graph(player.reach, player.starts, 3, head(player.reach))
+    whole = episodes.on_graph(player.graph, player.starts, 5, head(player.graph))
+    short = episodes.on_graph(player.graph, player.starts, 3, head(player.graph))
     cut = metrics.within(whole, 3)
     assert all((getattr(cut, n) == getattr(short, n)).all() for n in ("instance", "turn", "depth", "after", "solved"))
 
 
 def test_rows_replay_and_fixed_depths_are_fixed(player):
     for depth in (1, 3, 8):
-        rows = episodes.on_graph(player.reach, player.starts, 4, always(player.reach, depth))
+        rows = episodes.on_graph(player.graph, player.starts, 4, always(player.graph, depth))
         assert set(rows.depth) == {depth}
         assert (rows.executed <= depth).all()
         assert (rows.executed[~rows.solved] == depth).all()
@@ -185,7 +187,7 @@ def test_rows_replay_and_fixed_depths_are_fixed(player):
 
 def test_rows_hold_plans_and_chances(player):
     rows = player.rows("adaptive", 5)
-    grids = player.reach.states[player.reach.nodes(player.starts[rows.instance[rows.turn == 0]])]
+    grids = player.graph.states[player.graph.nodes(player.starts[rows.instance[rows.turn == 0]])]
     plans = player.policy.plan(player.task, grids, (8,))[2][:, 0]
     held = rows.actions[rows.turn == 0]
     assert ((held[:, None] >> np.arange(0, 16, 2, dtype=np.uint16)) & 3 == plans).all()
@@ -247,7 +249,7 @@ def test_the_best_mixture_is_the_best_of_all(player, budget):
     limit = rows.executed[rows.turn < budget].sum()
     scores = {}
     for probs in agents.simplex(len(DEPTHS), 10):
-        played = walk(player.reach, player.starts, budget, drawn(player.reach, probs, 0))
+        played = play(player.graph, player.graph.nodes(player.starts), budget, sampled(player.graph, probs, 0))
         if played.actions.sum() <= limit:
             scores[tuple(probs)] = (int(played.solved.sum()), -int(played.actions.sum()))
     assert len(scores) < len(agents.simplex(len(DEPTHS), 10)), "some are too expensive"
@@ -255,7 +257,7 @@ def test_the_best_mixture_is_the_best_of_all(player, budget):
 
 
 def test_without_a_cheap_mixture_the_shallowest_stands_in(player, monkeypatch):
-    monkeypatch.setattr(agents.side_by_side, "scores", lambda _g, _s, _b, choices, _l: [(-1, 0)] * len(choices))
+    monkeypatch.setattr(agents.on_graph, "scores", lambda _g, _s, _b, choices, _l: [(-1, 0)] * len(choices))
     monkeypatch.setattr(player, "_mixtures", {})
     assert player.mixture(5).tolist() == [1.0, *[0.0] * (len(DEPTHS) - 1)]
 
@@ -282,7 +284,7 @@ def test_the_ceiling_plays_on_a_graph_of_its_own(task, length, budget):
 
 def test_a_ceiling_that_is_none_says_so(player, monkeypatch):
     fresh = PolicyPlayer(Scripted(), player.task, player.starts, 5)
-    capped = oracle.ceiling
-    monkeypatch.setattr(oracle, "ceiling", lambda *a: capped(*a, cap=8))
+    capped = oracle.oracle
+    monkeypatch.setattr(oracle, "oracle", lambda *a: capped(*a, cap=8))
     with pytest.warns(UserWarning, match="oracle-dp: [1-9][0-9,]* states were left out"):
         fresh.rows("oracle-dp", 5)

@@ -7,11 +7,12 @@ import pytest
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
 
-from recommit.graph import attribution, own_rule, rules, score
 from recommit.graph import judge as judging
-from recommit.graph.commitments import Prices
+from recommit.graph import own_rule, rules, score
+from recommit.graph.episodes import play
+from recommit.graph.prices import Prices, Setting
 
-SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
+SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -153,7 +154,7 @@ rule = Mine()
 def test_the_last_plan_is_there_for_a_rule_that_reads_it(judge, graph, tmp_path):
     """A twin of ``consecutive``, which also reads what that one does not."""
     choose = judge.bench.chooser(written(tmp_path, PREVIOUS))
-    columns = attribution.outcome(judge.commitments, graph.starts, 4, choose)
+    columns = play(judge.graph, graph.starts, 4, choose).outcome()
     expected = [episode(graph, start, 4, consecutive_rule(graph)) for start in graph.starts]
     assert [tuple(each) for each in zip(*columns, strict=True)] == expected
     entry = written(tmp_path, PREVIOUS.replace('("previous",)', "()"))

@@ -7,9 +7,9 @@ import pytest
 from tests.reference.graphs import explore, key
 from tests.unit.graph import cases
 
-from recommit.graph import optimal
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.judge import Judge
+from recommit.graph.optimal_plans import ways
+from recommit.graph.prices import Prices, Setting
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -24,11 +24,11 @@ def test_a_part_is_the_graph_of_its_starts(graph):
     assert part.groups.tolist() == [4, 4, 2]
     task = cases.TASKS[graph.task]
     edges = explore(task, [graph.states[i] for i in first], lambda state: cases.plan_of(task, state, 3))
-    looked = {key(state) for state, seen in zip(part.states, part.looked, strict=True) if seen}
+    looked = {key(state) for state, seen in zip(part.states, part.planned, strict=True) if seen}
     assert looked == set(edges)
     setting = Setting(3, Prices(0.01, 0.02))
     whole = Judge(graph, (setting,))
-    np.testing.assert_array_equal(Judge(part, (setting,)).ceiling(setting), whole.ceiling(setting)[:3])
+    np.testing.assert_array_equal(Judge(part, (setting,)).oracle(setting), whole.oracle(setting)[:3])
 
 
 def test_a_part_without_what_it_leads_to_is_not_closed(graph):
@@ -48,4 +48,4 @@ def test_ways_are_all_states_of_the_solvers_plans(graph):
         for action in task.solve(start[None]).actions:
             here = task.step(here[None], np.array([action], np.uint8))[0]
             expected.add(key(here))
-    assert {key(state) for state in optimal.ways(task, starts)} == expected
+    assert {key(state) for state in ways(task, starts)} == expected

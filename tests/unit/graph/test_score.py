@@ -9,15 +9,15 @@ import pytest
 from tests.reference import horizon as slow_rules
 from tests.unit.graph import cases
 
-from recommit.graph import attribution, rules, score
 from recommit.graph import judge as judging
+from recommit.graph import rules, score
 from recommit.graph.at_work import RuleBench
-from recommit.graph.commitments import Prices
-from recommit.graph.share import gain_interval
-from recommit.graph.share.over_prices import mean_gains
+from recommit.graph.episodes import play
+from recommit.graph.gain import gain_interval, mean_gains
+from recommit.graph.prices import Prices, Setting
 from recommit.horizon import Agreement
 
-SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
+SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -37,8 +37,7 @@ def episode(graph, start, budget, depth_of):
         if graph.distance[node] == 0:
             break
         depth = depth_of(node, steps)
-        stop = int(graph.stop[node])
-        actions += stop if 0 < stop <= depth else depth
+        actions += int(graph.executed[node, depth - 1])
         steps.append((node, depth))
         node = int(graph.landing[node, depth - 1])
     return bool(graph.distance[node] == 0), actions, len(steps)
@@ -48,7 +47,7 @@ def product_rule(graph, threshold):
     def depth_of(node, _steps):
         probs, depth = 1.0, 1
         for place in range(8):
-            probs *= float(graph.probabilities[node, place, graph.plans[node, place]])
+            probs *= float(graph.probs[node, place, graph.plans[node, place]])
             if probs >= threshold:
                 depth = place + 1
         return depth
@@ -58,9 +57,9 @@ def product_rule(graph, threshold):
 
 def head_rule(graph, *, memory=False):
     def depth_of(node, steps):
-        order = sorted(range(len(graph.depths)), key=lambda i: (-graph.logits[node, i], i))
+        order = sorted(range(len(graph.head_depths)), key=lambda i: (-graph.logits[node, i], i))
         before = sum(at == node for at, _ in steps) if memory else 0
-        return graph.depths[order[before % len(order)]]
+        return graph.head_depths[order[before % len(order)]]
 
     return depth_of
 
@@ -94,7 +93,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
         "consecutive+memory": consecutive_rule(graph, memory=True),
     }[name]
     choose = RuleBench(graph).chooser(entry)
-    columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, budget, choose)
+    columns = play(graph, graph.starts, budget, choose).outcome()
     expected = [episode(graph, start, budget, twin) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
 
@@ -102,7 +101,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
 def test_a_rule_that_forgets_is_noticed(graph):
     """The planted defect: the memory's twin without its memory."""
     choose = RuleBench(graph).chooser(rules.named("head+memory"))
-    columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, 12, choose)
+    columns = play(graph, graph.starts, 12, choose).outcome()
     forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful
 
@@ -114,18 +113,20 @@ def test_rows_say_what_episodes_say(judge):
     for row in rows:
         setting = next(each for each in SETTINGS if row.under(each))
         price = setting.prices
-        assert row.value == pytest.approx(row.solved - price.action * row.actions - price.look * row.looks)
-        assert row.value <= judge.ceiling(setting).mean() + 1e-12
+        assert row.value == pytest.approx(
+            row.solved - price.action * row.actions - price.observation * row.observations
+        )
+        assert row.value <= judge.oracle(setting).mean() + 1e-12
         assert row.value_low - 1e-12 <= row.value <= row.value_high + 1e-12
-        missing = judge.ceiling(setting).mean() - row.value
+        missing = judge.oracle(setting).mean() - row.value
         assert sum(row.causes.values()) == pytest.approx(1.0 if missing > 1e-9 else 0.0)
-        constant = judge.of_constant(setting, judge.constant(setting)).mean()
-        assert row.gain == pytest.approx((row.value - constant) / (judge.ceiling(setting).mean() - constant))
+        constant = judge.fixed(setting, judge.best_fixed(setting)).mean()
+        assert row.gain == pytest.approx((row.value - constant) / (judge.oracle(setting).mean() - constant))
 
 
 def test_the_best_constant_has_a_gain_of_nothing(judge):
     for setting in SETTINGS:
-        rows = score.score(judge, [rules.named(f"fixed-{judge.constant(setting)}")])
+        rows = score.score(judge, [rules.named(f"fixed-{judge.best_fixed(setting)}")])
         assert next(row.gain for row in rows if row.under(setting)) == 0.0
 
 
@@ -136,16 +137,16 @@ def test_thresholds_come_from_the_other_graph(graph, judge):
     rows = score.score(judge, [entry], other)
     assert {row.threshold for row in rows if not row.shared} == set(single.values())
     assert {row.threshold for row in rows if row.shared} == {shared}
-    every = judging.thresholds(other, entry).tolist()
+    every = other.thresholds(entry).tolist()
     for setting in SETTINGS:
         columns = [played(other, entry.at(value), setting) for value in every]
-        best = max(columns, key=lambda each: (setting.value(*each), -each[1]))
+        best = max(columns, key=lambda each: (setting.prices.returns(*each), -each[1]))
         assert single[setting] == every[columns.index(best)]
 
 
 def played(judge, entry, setting):
     choose = judge.bench.chooser(entry)
-    columns = attribution.outcome(judge.commitments, judge.graph.starts, setting.budget, choose)
+    columns = play(judge.graph, judge.graph.starts, setting.budget, choose).outcome()
     return [float(column.mean()) for column in columns]
 
 
@@ -154,12 +155,12 @@ def played(judge, entry, setting):
 )
 def test_a_sweep_is_every_threshold_by_itself(judge, name):
     entry = rules.named(name, depths=(1, 2, 4, 8) if "least" in name else None)
-    swept = judging.sweep(judge, entry, 7)
+    swept = judge.sweep(entry, 7)
     assert len(swept.thresholds) > 2
     for i, threshold in enumerate(swept.thresholds.tolist()):
         for place, setting in enumerate(SETTINGS):
             columns = played(judge, entry.at(threshold), setting)
-            assert swept.value[i, place] == pytest.approx(setting.value(*columns), abs=1e-12)
+            assert swept.value[i, place] == pytest.approx(setting.prices.returns(*columns), abs=1e-12)
             assert swept.actions[i, place] == columns[1]
 
 
@@ -175,9 +176,9 @@ def agreement_rule(graph, threshold, *, defect=False):
 
 def test_agreement_reads_the_samples_of_the_graph(graph, judge):
     entry = rules.named("agreement")
-    assert len(judging.thresholds(judge, entry)) > 1
+    assert len(judge.thresholds(entry)) > 1
     for threshold in (0.4, 0.7):
-        columns = attribution.outcome(judge.commitments, graph.starts, 4, judge.bench.chooser(entry.at(threshold)))
+        columns = play(judge.graph, graph.starts, 4, judge.bench.chooser(entry.at(threshold))).outcome()
         own = list(zip(*(column.tolist() for column in columns), strict=True))
         assert own == [episode(graph, start, 4, agreement_rule(graph, threshold)) for start in graph.starts]
         planted = [episode(graph, start, 4, agreement_rule(graph, threshold, defect=True)) for start in graph.starts]
@@ -201,9 +202,8 @@ def by_chance(graph, node, budget, chance_of):
     if not budget or graph.distance[node] == 0:
         return np.array([float(graph.distance[node] == 0), 0.0, 0.0])
     total = np.zeros(3)
-    for depth, share in zip(graph.depths, chance_of(node), strict=True):
-        stop = int(graph.stop[node])
-        executed = stop if 0 < stop <= depth else depth
+    for depth, share in zip(graph.head_depths, chance_of(node), strict=True):
+        executed = int(graph.executed[node, depth - 1])
         rest = by_chance(graph, int(graph.landing[node, depth - 1]), budget - 1, chance_of)
         total += share * (rest + np.array([0.0, executed, 1.0]))
     return total
@@ -219,7 +219,7 @@ def test_rules_that_draw_are_judged_by_expectation(graph, judge, name):
     rows, others = (score.score(judge, [rules.named(each)]) for each in (name, other))
     for row, planted in zip(rows, others, strict=True):
         expected = np.mean([by_chance(graph, int(start), row.budget, chance_of) for start in graph.starts], axis=0)
-        assert [row.solved, row.actions, row.looks] == pytest.approx(expected.tolist(), abs=1e-9)
+        assert [row.solved, row.actions, row.observations] == pytest.approx(expected.tolist(), abs=1e-9)
         assert [planted.solved, planted.actions] != pytest.approx(expected[:2].tolist(), abs=1e-9)
         assert row.gain <= 1
         assert sum(row.causes.values()) == pytest.approx(1.0)
@@ -239,8 +239,8 @@ def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():
 
 def test_a_curve_has_every_threshold(judge):
     entry = rules.named("confidence-least")
-    points = judging.curve(judge, entry, SETTINGS[0])
-    assert [point["threshold"] for point in points] == judging.thresholds(judge, entry).tolist()
+    points = judge.curve(entry, SETTINGS[0])
+    assert [point["threshold"] for point in points] == judge.thresholds(entry).tolist()
     assert points[0]["actions"] >= points[-1]["actions"], "the least threshold commits deepest"
 
 

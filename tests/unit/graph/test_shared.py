@@ -14,7 +14,7 @@ import torch
 from tests.waiting import HANG
 
 import recommit
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
 from recommit.runs.ports import free_port
 from recommit.runs.ranks import Team
 
@@ -109,7 +109,7 @@ def graph(policy, task, starts, world, *, swapped=False):
     """Of every rank, after two rounds; after one that divides evenly if the ranks are swapped."""
     gathered, gate = {}, threading.Barrier(world)
     teams = [Thread(i, world, gathered, gate, swapped) for i in range(world)]
-    made = [PlanGraph(policy, task, (1, 4, 8), team=team, piece=16) for team in teams]
+    made = [PolicyGraph(policy, task, (1, 4, 8), team=team, piece=16) for team in teams]
 
     def look(reach):
         torch.set_num_threads(1)  # how many a product gets while others run, and so its last bits, would be chance
@@ -141,7 +141,7 @@ def test_every_rank_has_the_graph_of_one_process(run, world, monkeypatch):
     looked.clear()
     team = graph(policy, task, starts, world)
     assert sum(looked) == once, "every state is looked at by one rank"
-    names = ("states", "plans", "logits", "landing", "executed", "solved", "goal", "expanded")
+    names = ("states", "plans", "logits", "landing", "executed", "goal", "planned")
     for reach in team:
         assert all(np.array_equal(getattr(reach, name), getattr(alone, name)) for name in names)
     even = np.unique(starts, axis=0)[: 16 * world]

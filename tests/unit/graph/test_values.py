@@ -1,225 +1,91 @@
-"""Values by dynamic programming against plain recursion over every sequence of depths."""
+"""Costs without a budget and values of optimal plans against their slow twins; what makes no graph is refused."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import dataclasses
 
 import numpy as np
 import pytest
+from tests.reference import regret as slow
+from tests.unit.graph.test_regret import DEPTHS, PRICES, plain, random_graph, random_rule
 
-pytest.importorskip("torch")
-
-from tests.reference import grpo as slow
-from tests.reference import values as slow_values
-
-import recommit
-from recommit.graph import values
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph, softmax
-
-DEPTHS = (1, 2, 4)
-FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(look=0.02), Prices(0.005, 0.03)
+from recommit.graph.graph import NOWHERE, CommitmentGraph
+from recommit.graph.prices import Prices
+from recommit.graph.values import optimal_values, policy_costs, shortest_costs, solver_values
 
 
-class Scripted:
-    """Plans and depth logits by a hash of the state: wrong as often as right."""
-
-    config = SimpleNamespace(depths=DEPTHS, budget_conditioned=False)
-
-    def plan(self, task, states, depths):
-        flat = states.reshape(len(states), -1).astype(np.uint64)
-        key = (flat * np.arange(3, 3 + flat.shape[1], dtype=np.uint64) ** np.uint64(5)).sum(axis=1)
-        best = task.optimal_actions(states).argmax(axis=1)
-        plans = ((key[:, None] >> np.arange(8, dtype=np.uint64)) & np.uint64(3)).astype(np.uint8)
-        plans[:, 0] = np.where(key % np.uint64(3) > 0, best, plans[:, 0])
-        logits = np.stack([(key >> np.uint64(4 * i)) % np.uint64(7) for i in range(len(DEPTHS))], axis=1) / 3.0
-        return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
+@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("seed", range(5))
+def test_costs_without_a_budget_are_shortest_paths(seed, prices):
+    graph, rates = random_graph(seed, 12), (prices.action, prices.observation)
+    twin, depths = plain(graph), random_rule(random_graph(seed, 12), seed, 1)[0]
+    columns = graph.columns(depths)
+    cheapest, own = shortest_costs(graph, prices), policy_costs(graph, prices, columns)
+    assert cheapest.tolist() == pytest.approx(slow.cheapest(twin, *rates), abs=1e-12)
+    assert own.tolist() == pytest.approx([slow.rule_cost(twin, i, columns, *rates) for i in range(12)], abs=1e-12)
+    wrong = slow.cheapest(twin, *rates, defect=True)
+    assert not rates[1] or cheapest.tolist() != pytest.approx(wrong, abs=1e-6)
 
 
-def valued(graph, roots, probs, budget, prices=FREE, budgets=()):
-    program = values.Program(graph, roots, budget, prices, budgets)
-    return program.values(probs[program.nodes])
-
-
-@pytest.fixture(scope="module")
-def graph():
-    task = recommit.Sliding(2, 3)
-    reach = PlanGraph(Scripted(), task, DEPTHS)
-    starts = task.generate(6, seed=3, length=(3, 9)).states
-    roots = reach.nodes(starts)
-    values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit=10_000)
-    while not (reach.expanded | reach.goal).all():
-        reach.expand(np.arange(len(reach)))  # recursion wants the hopeless ones too
-    return reach, roots
-
-
-def plain(reach):
-    return [
-        None
-        if reach.goal[i]
-        else [
-            (int(reach.landing[i, c]), int(reach.executed[i, c]), bool(reach.solved[i, c])) for c in range(len(DEPTHS))
-        ]
-        for i in range(len(reach))
-    ]
-
-
-@pytest.mark.parametrize("prices", [FREE, ACTIONS, LOOKS, BOTH])
-def test_values_visits_and_advantages_equal_recursion(graph, prices):
-    reach, roots = graph
-    probs = softmax(reach.logits)
-    found = valued(reach, roots, probs, 4, prices)
-    edges = plain(reach)
-    assert found.settled == pytest.approx(1.0)
-    for root in roots:
-        assert found.value[4, root] == pytest.approx(slow.value(edges, probs, root, 4, prices), rel=1e-12)
-    wanted: dict = {}
-    for root in roots:
-        for key, mass in slow.visits(edges, probs, root, 4).items():
-            wanted[key] = wanted.get(key, 0.0) + mass
-    for (node, remaining), mass in wanted.items():
-        assert found.visits[remaining, node] == pytest.approx(mass, rel=1e-12)
-    assert found.visits.sum() == pytest.approx(sum(wanted.values()), rel=1e-12)
-    nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = found.advantage[nodes]
-    for i, node in enumerate(nodes):
-        total = np.zeros(len(DEPTHS))
-        for remaining in range(1, 5):
-            q = np.array([slow.depth_value(edges, probs, edge, remaining, prices) for edge in edges[node]])
-            total += wanted.get((node, remaining), 0.0) * (q - q @ probs[node])
-        assert fast[i] == pytest.approx(total / found.visits[:, node].sum(), rel=1e-9, abs=1e-12)
-
-
-def test_they_give_the_gradient_of_the_expected_return(graph):
-    """Sum of visits x chance x advantage is the derivative by the logit, as finite differences say."""
-    reach, roots = graph
-    probs = softmax(reach.logits)
-    found = valued(reach, roots, probs, 4, BOTH)
-    nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = found.advantage[nodes]
-    gradient = found.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * fast
-
-    def total(logits):
-        return valued(reach, roots, softmax(logits), 4, BOTH).value[4, roots].sum()
-
-    for i, node in list(enumerate(nodes))[::3]:
-        for column in range(len(DEPTHS)):
-            step = np.zeros(reach.logits.shape)
-            step[node, column] = 1e-4
-            slope = (total(reach.logits + step) - total(reach.logits - step)) / 2e-4
-            assert gradient[i, column] == pytest.approx(slope, rel=1e-4, abs=1e-7)
-
-
-def test_budgets_may_be_mixed(graph):
-    """Half of the episodes have two decisions, half have four: the mean of both programs, and its gradient."""
-    reach, roots = graph
-    probs = softmax(reach.logits)
-    both, two, four = (valued(reach, roots, probs, 4, BOTH, budgets) for budgets in ((2, 4), (2,), (4,)))
-    assert both.visits == pytest.approx((two.visits + four.visits) / 2)
-    assert (four.visits == valued(reach, roots, probs, 4, BOTH).visits).all()
-    assert (both.visits == valued(reach, roots, probs, 4, BOTH, (2, 9)).visits).all(), "9 is more than there are"
-    nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
-    gradient = both.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * both.advantage[nodes]
-
-    def total(logits):
-        found = valued(reach, roots, softmax(logits), 4, BOTH)
-        return (found.value[2, roots] + found.value[4, roots]).sum() / 2
-
-    for i, node in list(enumerate(nodes))[::7]:
-        step = np.zeros(reach.logits.shape)
-        step[node, 1] = 1e-4
-        slope = (total(reach.logits + step) - total(reach.logits - step)) / 2e-4
-        assert gradient[i, 1] == pytest.approx(slope, rel=1e-4, abs=1e-7)
-
-
-@pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
-@pytest.mark.parametrize(
-    ("limit", "prices", "budgets"),
-    [(1000, FREE, ()), (3, ACTIONS, (2, 4)), (1, BOTH, (9, 3)), (1000, LOOKS, (2, 4))],
-)
-def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, prices, budgets):
-    """Also where states are lost, or too far."""
-    graph = PlanGraph(Scripted(), task, DEPTHS)
-    roots = graph.nodes(task.generate(12, seed=3, length=(3, 14)).states)
-    roots = np.concatenate([roots, roots[:5]])
-    values.explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
-    assert limit == 1000 or (~graph.expanded & ~graph.goal).any()
-    program = values.Program(graph, roots, 4, prices, budgets)
-    for seed in range(3):
-        probs = softmax(np.random.default_rng(seed).normal(size=graph.logits.shape))
-        fast, wanted = (
-            program.values(probs[program.nodes]),
-            slow_values.values(graph, roots, probs, 4, prices, budgets),
-        )
-        assert fast.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-14)
-        assert fast.visits == pytest.approx(wanted.visits, rel=1e-12)
-        assert fast.settled == pytest.approx(wanted.settled, rel=1e-12)
-        assert fast.advantage == pytest.approx(wanted.advantage, rel=1e-9, abs=1e-12)
-        advantage, visits = program.advantages(probs[program.nodes])
-        assert (advantage == fast.advantage[program.nodes]).all()
-        assert visits == pytest.approx(fast.visits[:, program.nodes].sum(axis=0), rel=1e-12)
-        assert np.abs(advantage).max() > 1e-3
-
-
-def test_states_out_of_reach_are_worth_nothing(graph):
-    reach, roots = graph
-    found = valued(reach, roots, softmax(reach.logits), 2)
-    far = found.distance > 16
-    assert (found.value[2, far] == 0).all()
-
-
-def test_exploring_keeps_to_its_limit():
-    task = recommit.Sliding(2, 3)
-    reach = PlanGraph(Scripted(), task, DEPTHS)
-    roots = reach.nodes(task.generate(6, seed=3, length=(3, 9)).states)
-    values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit=1)
-    assert reach.expanded.sum() <= 4
-    found = valued(reach, roots, softmax(reach.logits), 4)
-    assert 0 < found.settled < 0.999
-
-
-def test_plans_are_compared_depth_by_depth():
-    """Two plans; the second lands better at depth 2 and equal at depth 1: only its second action earns."""
-    visits = np.array([[0.0], [1.0], [0.0]])
-    landing = np.array([[[0, 1], [0, 2]]])
-    advantage, weight = values.plan_advantages(
-        SimpleNamespace(value=np.array([[0.2, 0.2, 0.6], [0.0] * 3]), by_distance=np.zeros((2, 4))),
-        visits[:2],
-        np.array([[0.5, 0.5]]),
-        (1, 2),
-        landing,
-        np.ones((1, 2, 2), int),
-        np.zeros((1, 2, 2), bool),
-        np.array([[[1, 2], [1, 2]]]),
-        LOOKS,  # which both plans pay
+def test_rounds_cost_infinity():
+    landing = np.array([[1, 2], [0, 2], [2, 2]])
+    graph = CommitmentGraph(
+        (1, 2), landing, np.array([[1, 2]] * 3), np.array([False, False, True]), np.ones(3, bool), np.array([2, 1, 0])
     )
-    assert weight[0, 0].tolist() == [1.0, 0.5, 0, 0, 0, 0, 0, 0]
-    assert advantage[0, :, 1].tolist() == pytest.approx([-0.2, 0.2])
-    assert advantage[0, :, 0].tolist() == pytest.approx([-0.1, 0.1])
-    assert (advantage[0, :, 2:] == 0).all()
+    assert policy_costs(graph, Prices(1, 1), np.array([0, 0, 0])).tolist() == [np.inf, np.inf, 0]
+    assert policy_costs(graph, Prices(1, 1), np.array([0, 1, 0])).tolist() == [5, 3, 0]
+    assert shortest_costs(graph, Prices(1, 1)).tolist() == [3, 3, 0]
+    assert slow.rule_cost(plain(graph), 0, [0, 0, 0], 1, 1, defect=True) < np.inf  # planted
 
 
-class Two:
-    """A start with two commitments of eight actions: one loses the level, one goes on and is solved now and then."""
-
-    states = np.zeros((4, 1, 1), np.uint8)
-    expanded = np.array([True, False, True, False])
-    goal = np.array([False, False, False, True])
-    landing = np.array([[1, 2], [0, 0], [2, 3], [3, 3]])
-    executed = np.array([[8, 8], [0, 0], [8, 8], [0, 0]])
-    task = SimpleNamespace(distance=lambda _states: np.array([20, -1, 12, 0], np.int32))
-
-    def __len__(self):
-        return 4
+@pytest.mark.parametrize("depths", [(1, 2), (2,), (1, 3)])
+@pytest.mark.parametrize("prices", PRICES, ids=str)
+def test_optimal_values_equal_every_sequence_of_actions_on_a_line(prices, depths):
+    distance = np.array([-1, 0, 1, 2, 3, 4, 5, 6])
+    values = solver_values(distance, depths, 3, prices)
+    for remaining in range(4):
+        for place, value in zip(distance, values[remaining], strict=True):
+            exact = slow.optimal(int(place), remaining, depths, prices.action, prices.observation, farthest=6)
+            assert value == pytest.approx(exact, abs=1e-12), (remaining, place)
 
 
-def test_losing_a_level_does_not_save_what_playing_on_costs():
-    probs = np.array([[0.5, 0.5], [0, 0], [0.95, 0.05], [0, 0]])
-    for prices in (FREE, ACTIONS, Prices(0.05), LOOKS, BOTH):
-        found = valued(Two(), np.array([0]), probs, 6, prices)
-        lost, alive = found.q_values[6, 0]
-        assert found.value[5, 2] > found.value[5, 1]
-        assert alive > lost
-        assert lost == pytest.approx(-6 * (8 * prices.action + prices.look)), (
-            "six decisions of eight actions, whatever is done"
-        )
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"landing": np.zeros((3, 2), int)}, r"landing: expected shape \[3, 3\], got \[3, 2\]"),
+        ({"landing": np.full((3, 3), 3)}, "landing: expected numbers -1..2, got 3"),
+        ({"executed": np.full((3, 3), 9)}, "executed: expected numbers 0..4, got 9"),
+        ({"planned": np.ones(2, bool)}, r"planned: expected shape \[3\], got \[2\]"),
+        ({"distance": np.zeros(4, int)}, r"distance: expected shape \[3\], got \[4\]"),
+    ],
+)
+def test_arrays_that_make_no_graph_are_refused(change, message):
+    arrays = {
+        "landing": np.zeros((3, 3), int),
+        "executed": np.ones((3, 3), int),
+        "goal": np.zeros(3, bool),
+        "planned": np.ones(3, bool),
+        "distance": np.ones(3, int),
+    }
+    with pytest.raises(ValueError, match=message):
+        CommitmentGraph(DEPTHS, **{**arrays, **change})
+
+
+def test_depths_that_the_graph_does_not_have_are_refused():
+    graph = random_graph(0)
+    with pytest.raises(ValueError, match=r"depths: expected those of the graph, \(1, 2, 4\), got 3"):
+        graph.columns(np.full(8, 3))
+    with pytest.raises(ValueError, match=r"depths: expected shape \[8\] or \[2, 8\], got \[3, 8\]"):
+        graph.columns(np.ones((3, 8), int), 2)
+    with pytest.raises(ValueError, match=r"depths: expected some of \(1, 2, 4\), got 8"):
+        graph.only((1, 8))
+    with pytest.raises(ValueError, match="observation: expected a number of at least 0, got -1"):
+        Prices(observation=-1)
+
+
+def test_a_graph_that_was_cut_has_no_values():
+    graph = random_graph(0)
+    landing = graph.landing.copy()
+    landing[graph.rows[0], 1] = NOWHERE
+    with pytest.raises(ValueError, match="graph: expected one whose edges all lead to nodes"):
+        optimal_values(dataclasses.replace(graph, landing=landing), 2, Prices())

@@ -77,13 +77,14 @@ class Likeliest(Rule):
 @settings(max_examples=30, deadline=None)
 @given(looks=LOOKS, seed=st.integers(0, 99))
 def test_with_the_order_of_a_depth_head_it_is_our_agent_with_a_memory(looks, seed):
-    """Against ``play.plan_graph.adaptive_memory``."""
-    graph = pytest.importorskip("recommit.graph.plan_graph")
+    """Against ``graph.episodes.adaptive_memory``."""
     from types import SimpleNamespace
 
+    from recommit.graph.episodes import adaptive_memory
+
     logits = np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32).round(1)
-    policy = SimpleNamespace(config=SimpleNamespace(depths=ALLOWED))
-    agent = graph.adaptive_memory(SimpleNamespace(policy=policy, depths=ALLOWED, logits=logits))
+    graph = SimpleNamespace(head_depths=ALLOWED, column=ALLOWED.index, logits=logits)
+    agent = adaptive_memory(graph)
     rule = WithMemory(Likeliest(depths=ALLOWED))
     for turn, look in enumerate(looks):
         episodes, nodes = np.array(list(look)), np.array(list(look.values()))

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
+from recommit.graph.prices import Prices
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.rollout.sampling import Actor
@@ -48,7 +48,7 @@ def decisions(policy, name="adaptive", **advantage):
     actor = Actor(policy, TASK, variant(name), seed=5)
     collector = SampledCollector(actor, plan.advantage, Prices(), plan.rollout)
     if plan.advantage.estimator == "exact":
-        graph = partial(PlanGraph, policy, TASK)
+        graph = partial(PolicyGraph, policy, TASK)
         collector = ExactCollector(actor, plan.advantage, Prices(), (), plan.rollout, graph)
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 

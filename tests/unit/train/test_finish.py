@@ -17,10 +17,11 @@ from recommit.train.grpo.puzzle import PuzzleLearner
 
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
-    """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
-    from recommit.graph import values
-    from recommit.graph.commitments import Prices
-    from recommit.graph.plan_graph import PlanGraph, softmax
+    """Many moves on one graph: the evaluation's own value grows, and state by state rather than by the mean."""
+    from recommit.graph import policy_evaluation
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.episodes import softmax
+    from recommit.graph.prices import Prices
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine
@@ -31,19 +32,19 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
-    reach = PlanGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
+    reach = PolicyGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
-    values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
-    program = values.Program(reach, roots, 4, Prices())
-    first = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
+    policy_evaluation.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
+    evaluation = policy_evaluation.PolicyEvaluation(reach, roots, 4, Prices())
+    first = evaluation.values(softmax(reach.logits)[evaluation.rows]).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
-    DepthHeadOptimizer(given.policy, engine, plan.advantage, plan.objective, 0.02, 60)(program)
-    last = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
+    DepthHeadOptimizer(given.policy, engine, plan.advantage, plan.objective, 0.02, 60)(evaluation)
+    last = evaluation.values(softmax(reach.logits)[evaluation.rows]).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
     assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
     nodes, inputs = reach.read()
-    assert np.array_equal(nodes, np.flatnonzero(reach.expanded))
+    assert np.array_equal(nodes, np.flatnonzero(reach.planned))
     with torch.no_grad():
         assert torch.allclose(given.policy.depth_head(torch.from_numpy(inputs)), torch.from_numpy(reach.logits[nodes]))
 

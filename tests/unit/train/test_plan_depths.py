@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
+from recommit.graph.prices import Prices
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
@@ -40,7 +41,8 @@ def decisions(policy, name, which):
     """Of one step from the same starts."""
     actor, rollout = Actor(policy, TASK, variant(name), seed=5), RolloutConfig(instances=24, budget=4)
     advantage = AdvantageConfig("exact", depth_weighting=which)
-    collector = ExactCollector(actor, advantage, Prices(), (), rollout, lambda depths: PlanGraph(policy, TASK, depths))
+    graph = partial(PolicyGraph, policy, TASK)
+    collector = ExactCollector(actor, advantage, Prices(), (), rollout, graph)
     return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
 
 

@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 
 import recommit.data
 from recommit.data.starts import symmetry
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import Episodes
+from recommit.graph.episodes import Episodes
+from recommit.graph.prices import Prices
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy, validation
 from recommit.train.config import ValidationConfig
@@ -40,6 +40,7 @@ class Perfect:
     """Plays optimally, and counts what it is asked."""
 
     config = SimpleNamespace(depths=(1, 2, 4, 8), budget_conditioned=False)
+    plans_first = True
     asked = 0
 
     def plan(self, task, states, depths):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.zero_shot.game import Game, spl
@@ -90,8 +90,8 @@ def value(puzzle, state, remaining, price):
     if remaining == 0:
         return 0.0
     looks = -(-distance // 8)
-    fail = -remaining * (price.look + price.action)
-    reach = 1.0 - price.action * distance - price.look * looks if 0 <= distance <= 8 * remaining else fail
+    fail = -remaining * (price.observation + price.action)
+    reach = 1.0 - price.action * distance - price.observation * looks if 0 <= distance <= 8 * remaining else fail
     return max(reach, fail)
 
 
@@ -103,10 +103,12 @@ def test_regrets_sum_to_what_the_start_was_worth(task, price):
     first, puzzle = played.state, played.task
     while not played.over:
         played.commit([rng.choice(ACTIONS) for _ in range(rng.choice((1, 2, 4, 8)))] if rng.random() < 0.8 else "?")
-    paid = sum(price.look + price.action * step.executed for step in played.steps)
+    paid = sum(price.observation + price.action * step.executed for step in played.steps)
     remaining = value(puzzle, played.state, played.remaining, price)
     assert sum(played.regrets()) == pytest.approx(value(puzzle, first, 4, price) - (remaining - paid))
-    assert min(played.regrets()) >= -1e-12 or price.look > 0  # a look wasted early may be cheaper than all looks left
+    assert (
+        min(played.regrets()) >= -1e-12 or price.observation > 0
+    )  # a look wasted early may be cheaper than all looks left
 
 
 def test_an_answer_that_is_none_spends_a_look():

@@ -175,8 +175,8 @@ def _whole(
     quiet: bool,
 ) -> int:
     """Exact figures over a population; of the usual agents those that have them."""
-    from recommit.evaluate.population import run as population_run
-    from recommit.evaluate.population.values import EXACT
+    from recommit.evaluate import population as population_run
+    from recommit.evaluate.population import EXACT
     from recommit.evaluate.store import EvaluationStore
     from recommit.runs import ranks
     from recommit.runs.peers import watched

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agent_words import readable
-from recommit.evaluate.ceiling import plans
 from recommit.evaluate.family import EVERY, best, clamped
+from recommit.evaluate.gain import plans_digest
 from recommit.evaluate.tables.table import Content, Table
 from recommit.evaluate.text import Grid, hundred, number
 from recommit.runs.directory import best_policy
@@ -42,7 +42,7 @@ class Heads(Table):
     def _of_adaptive(self) -> bool:
         """Are their plans those of the adaptive run? Then nobody need look again for constants and ceiling."""
         one, other = (
-            plans.digest(folder) for folder in (self.members.heads["foresight"], best_policy(self.members.adaptive))
+            plans_digest(folder) for folder in (self.members.heads["foresight"], best_policy(self.members.adaptive))
         )
         return one == other
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import page as text
-from recommit.graph.attribution import CAUSES
+from recommit.graph import tables as text
+from recommit.graph.regret import CAUSES, attribute
 from recommit.report import axes, page
 from recommit.report.commitments import regret
 from recommit.report.embed import Html, tag
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recommit.graph.attribution import Attribution
-    from recommit.graph.expectation import Expectation
-    from recommit.graph.judge import Judge, Setting
+    from recommit.graph.judge import Judge
+    from recommit.graph.prices import Setting
+    from recommit.graph.regret import Attribution, Expectation
     from recommit.graph.rules import NamedRule
     from recommit.graph.score import RuleScore
     from recommit.report.axes import Figure
@@ -70,7 +70,9 @@ def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], 
     first = next((row for row in best if not by_name[row.rule].draws), None)
     worst, packed = [tag("p", NOTHING, class_="missing")], None
     if first is not None:
-        rows_of = judge.attributed(judge.bench.chooser(first.entry(by_name[first.rule])), setting)
+        rows_of = attribute(
+            judge.best(setting), judge.graph.starts, judge.bench.chooser(first.entry(by_name[first.rule]))
+        )
         watched = text.worst(rows_of, WATCHED)
         worst = _worst(judge, first.rule, setting, rows_of, watched)
         packed = pack(judge, setting, first.rule, rows_of, watched) if watched else None
@@ -96,7 +98,7 @@ def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
                 number(row.threshold, 3),
                 number(100 * row.solved),
                 number(row.actions),
-                number(row.looks, 2),
+                number(row.observations, 2),
                 number(100 * row.value),
                 number(row.gain, 2),
                 "" if row.gain is None else f"{number(row.gain_low, 2)} .. {number(row.gain_high, 2)}",
@@ -131,8 +133,8 @@ def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places:
             "",
             [
                 tag("a", str(i), href=f"#i={i}"),
-                *(number(each[key], 0) for key in ("distance", "looks_left", "depth", "best_depth")),
-                number(each["lost"], 3),
+                *(number(each[key], 0) for key in ("distance", "remaining", "depth", "best_depth")),
+                number(each["regret"], 3),
                 each["cause"],
             ],
         )
@@ -152,7 +154,7 @@ def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: S
         "budgets": {},
         "budget": setting.label(),
         "of": len(rows.node),
-        "depths": list(graph.depths),
+        "depths": list(graph.head_depths),
         "causes": list(CAUSES),
         "kinds": list(CAUSES),
         "rival": 1,
@@ -191,7 +193,7 @@ def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitm
 
 
 def _episode(judge: Judge, rows: Sequence[_Commitment]) -> dict[str, Any]:
-    graph, executed = judge.graph, judge.commitments.executed
+    graph, executed = judge.graph, judge.graph.executed
     done = [int(executed[node, depth - 1]) for node, depth, *_ in rows]
     last = int(graph.landing[rows[-1][0], rows[-1][1] - 1])
     nodes = [*(node for node, *_ in rows), last]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.evaluate.agent_names import AgentName, file_name
-from recommit.graph.attribution import CAUSES
+from recommit.graph.regret import CAUSES
 from recommit.policy.config import MAX_ACTIONS
 from recommit.report import axes
 from recommit.report.axes import Figure
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recommit.report.agents.agent import Agent
     from recommit.report.reading import AgentDecisions, Folder
 
-#: How the names of files of regrets end; see ``recommit.evaluate.ceiling.regrets``, which needs torch.
+#: How the names of files of regrets end; see ``recommit.evaluate.regrets``, which needs torch.
 SUFFIX = "-regret"
 #: What each cause means, for a legend.
 MEANING = {

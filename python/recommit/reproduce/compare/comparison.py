@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.evaluation import decisions_of
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Setting
+from recommit.graph.prices import Prices, Setting
 from recommit.reproduce.compare import instances, played, sources, split, table
 from recommit.reproduce.compare.redraws import Redraws
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.optimal.split import FourValues
+    from recommit.graph.optimal_plans import FourValues
     from recommit.reproduce.compare.instances import GraphStarts, StartSet
     from recommit.reproduce.preset import PresetEntry
 
@@ -117,7 +116,7 @@ def _judge(graphs: dict[str, CommitmentGraph], starts: StartSet, settings: tuple
 
 def _plain(setting: Setting) -> dict[str, Any]:
     prices = setting.prices
-    return {"budget": setting.budget, "price_action": prices.action, "price_observation": prices.look}
+    return {"budget": setting.budget, "price_action": prices.action, "price_observation": prices.observation}
 
 
 def _split(runs: list[_PlayedRun], sets: dict[str, StartSet]) -> list[split.SplitRule]:

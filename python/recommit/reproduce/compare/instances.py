@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.data.starts import held_out
-from recommit.graph import build, optimal
+from recommit.graph import build
+from recommit.graph.optimal_plans import ways
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +40,7 @@ class StartSet:
 
     def looked_at(self) -> NDArray[np.uint8]:
         """Where a graph has to begin."""
-        return np.concatenate([self.states, optimal.ways(self.puzzle, self.states[: self.both_plans])])
+        return np.concatenate([self.states, ways(self.puzzle, self.states[: self.both_plans])])
 
 
 @dataclass(frozen=True, eq=False)

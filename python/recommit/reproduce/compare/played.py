@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph import attribution, ceiling_values, rules
-from recommit.graph import judge as judging
+from recommit.graph import rules
+from recommit.graph.episodes import play
+from recommit.graph.judge import STEPS
+from recommit.graph.values import optimal_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.at_work import RuleBench
-    from recommit.graph.attribution import Choose
-    from recommit.graph.judge import Judge, Setting
+    from recommit.graph.episodes import Chooser
+    from recommit.graph.judge import Judge
+    from recommit.graph.prices import Setting
 
     Floats = NDArray[np.float64]
 
@@ -50,7 +53,7 @@ def choices(validation: Judge, names: Sequence[str] = RULES) -> list[RuleChoice]
     result = []
     for name in names:
         every = parameters(validation.bench, name)
-        swept = judging.play(validation, every, choosers(validation.bench, name, every))
+        swept = validation.sweep_of(every, choosers(validation.bench, name, every))
         for i, setting in enumerate(validation.settings):
             alike = [each for each in validation.settings if each.prices == setting.prices]
             for chosen, scope in ((OWN, [setting]), (SHARED, alike)) if len(every) > 1 else ((NONE, [setting]),):
@@ -66,11 +69,11 @@ def parameters(bench: RuleBench, name: str) -> Floats:
     if base == FIXED:
         return np.arange(1.0, 9.0)
     if base in rules.SWEPT:
-        return np.unique(rules.SWEPT[base].thresholds(bench.plans, judging.STEPS))
+        return np.unique(rules.SWEPT[base].thresholds(bench.plans, STEPS))
     return np.zeros(1)
 
 
-def choosers(bench: RuleBench, name: str, every: Floats) -> Iterable[Choose]:
+def choosers(bench: RuleBench, name: str, every: Floats) -> Iterable[Chooser]:
     """The rule at work with each of its parameters."""
     base = name.removesuffix(MEMORY)
     if base == FIXED:
@@ -89,7 +92,7 @@ def episodes(judge: Judge, bench: RuleBench, chosen: Sequence[RuleChoice]) -> li
         every = np.unique([_number(each) for each in own])
         for parameter, choose in zip(every.tolist(), choosers(bench, name, every), strict=True):
             for budget in {each.setting.budget for each in own if _number(each) == parameter}:
-                columns = attribution.outcome(judge.commitments, judge.graph.starts, budget, choose)
+                columns = play(judge.graph, judge.graph.starts, budget, choose).outcome()
                 played[name, parameter, budget] = np.stack([column.astype(np.float64) for column in columns])
     return [played[each.rule, _number(each), each.setting.budget] for each in chosen]
 
@@ -102,5 +105,5 @@ def ceilings(judge: Judge) -> dict[Setting, Floats]:
     """[starts] what the best depth in every state is worth under every setting, all prices at once."""
     prices = list(dict.fromkeys(each.prices for each in judge.settings))
     most = max(each.budget for each in judge.settings)
-    values = ceiling_values.by_looks(judge.commitments, most, prices)[:, judge.graph.starts]
+    values = optimal_values(judge.graph, most, prices)[:, judge.graph.starts]
     return {each: values[each.budget, :, prices.index(each.prices)] for each in judge.settings}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit import rng
-from recommit.graph.share import LEAST
+from recommit.graph.gain import LEAST
 from recommit.stats import Interval
 
 if TYPE_CHECKING:

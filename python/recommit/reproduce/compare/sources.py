@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.judge import Setting
+    from recommit.graph.prices import Setting
     from recommit.reproduce.compare.instances import GraphStarts, StartSet
     from recommit.reproduce.preset import PresetEntry
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import regret
-from recommit.graph.optimal.split import BothPlans, FourValues
+from recommit.graph.optimal_plans import BothPlans, FourValues
 from recommit.reproduce.compare import played
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.judge import Setting
+    from recommit.graph.prices import Setting
     from recommit.reproduce.compare.instances import StartSet
     from recommit.reproduce.compare.redraws import Redraws
 
@@ -60,7 +59,7 @@ def four_values(
     result = []
     for choice, plain, crossed in zip(chosen, *under, strict=True):
         setting = choice.setting
-        values = (both.best(setting), ceilings[setting], setting.value(*crossed), setting.value(*plain))
+        values = (both.best(setting), ceilings[setting], *(setting.prices.returns(*one) for one in (crossed, plain)))
         result.append(FourValues(*values))
     return result
 
@@ -74,17 +73,18 @@ def row(
     redraws: Redraws,
 ) -> SplitRule:
     """The means over seeds."""
-    names = ("best", "ceiling", "crossed", "rule")
+    names = ("best", "oracle", "crossed", "rule")
     best, ceiling, crossed, rule = (np.mean([getattr(one, name) for one in each], axis=0) for name in names)
-    halves = regret.split(best, ceiling, crossed, rule)
-    parts = redraws.means(FourValues(best, ceiling, crossed, rule).parts())
+    values = FourValues(best, ceiling, crossed, rule)
+    plans_first, (depths_first, plans_later) = values.orders()
+    parts = redraws.means(values.parts())
     return SplitRule(
         instances=instances,
         source=source,
         rule=choice.rule,
         budget=choice.setting.budget,
         price_action=choice.setting.prices.action,
-        price_observation=choice.setting.prices.look,
+        price_observation=choice.setting.prices.observation,
         seeds=tuple(seeds),
         starts=len(rule),
         best=float(best.mean()),
@@ -93,5 +93,5 @@ def row(
         value=float(rule.mean()),
         plans_lose=(parts[0].mean, parts[0].low, parts[0].high),
         depths_lose=(parts[1].mean, parts[1].low, parts[1].high),
-        orders=((halves.of_plans[0], halves.of_depths[0]), (halves.of_plans[1], halves.of_depths[1])),
+        orders=(plans_first, (plans_later, depths_first)),
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.judge import Setting
+    from recommit.graph.prices import Setting
     from recommit.reproduce.compare.redraws import Redraws
     from recommit.stats import Interval
 
@@ -102,11 +102,11 @@ def _rows(runs: list[PlayedSource], ours: list[PlayedSource], setting: Setting, 
     own = np.stack([np.mean([run.columns[i] for run in runs], axis=0) for i in places])
     head = {end: np.mean([run.of(HEAD + end, "", setting) for run in ours], axis=0) for end in ("", MEMORY)}
     apart = own - np.stack([head[MEMORY if runs[0].choices[i].memory else ""] for i in places])
-    value = setting.value(*own.transpose(1, 0, 2))
-    constant = setting.value(*np.mean([run.of(FIXED, OWN, setting) for run in runs], axis=0))
+    value = setting.prices.returns(*own.transpose(1, 0, 2))
+    constant = setting.prices.returns(*np.mean([run.of(FIXED, OWN, setting) for run in runs], axis=0))
     ceiling = np.mean([run.ceilings[setting] for run in runs], axis=0)
     gains = redraws.shares(value - constant, np.broadcast_to(ceiling - constant, value.shape))
-    ahead = redraws.means(setting.value(*apart.transpose(1, 0, 2)))
+    ahead = redraws.means(setting.prices.returns(*apart.transpose(1, 0, 2)))
     solved, actions = (redraws.means(apart[:, column]) for column in (0, 1))
     result = []
     for k, i in enumerate(places):
@@ -119,7 +119,7 @@ def _rows(runs: list[PlayedSource], ours: list[PlayedSource], setting: Setting, 
                 chosen=choice.chosen,
                 budget=setting.budget,
                 price_action=setting.prices.action,
-                price_observation=setting.prices.look,
+                price_observation=setting.prices.observation,
                 seeds=tuple(run.seed for run in runs),
                 parameters=tuple(each for each in numbers if each is not None) or None,
                 validation=float(np.mean([run.choices[i].validation for run in runs])),
@@ -127,7 +127,7 @@ def _rows(runs: list[PlayedSource], ours: list[PlayedSource], setting: Setting, 
                 actions=means[1],
                 looks=means[2],
                 value=float(value[k].mean()),
-                by_seed=tuple(float(setting.value(*run.columns[i]).mean()) for run in runs),
+                by_seed=tuple(float(setting.prices.returns(*run.columns[i]).mean()) for run in runs),
                 ahead=_ends(ahead[k]),
                 ahead_solved=_ends(solved[k]),
                 ahead_actions=_ends(actions[k]),

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.train.baselines import episodes
 from recommit.train.baselines.methods import groups, ppo, prefix_q
 from recommit.train.baselines.network import Net, chances
@@ -127,7 +128,7 @@ class Audit:
         if name == "ppo-gae":
             return gae_expectation(problem, probs, self._value, GAMMA, TRACE)
         if name == "q":
-            visits = problem.visits(probs).sum(axis=0)[problem.rows, None]
+            visits = problem.visits(probs).sum(axis=0)[:, None]
             result: Floats = visits * centred(probs, self._quality)
             return result
         exact = problem.gradient(probs)
@@ -195,21 +196,19 @@ def state_expectation(problem: HeadProblem, probs: Floats, size: int) -> Floats:
         for place, column in enumerate(group):
             result[:, column] += likely[:, 0] * advantage[:, place] / size
     result -= result.sum(axis=1, keepdims=True) * probs
-    result *= problem.visits(probs).sum(axis=0)[problem.rows, None]
+    result *= problem.visits(probs).sum(axis=0)[:, None]
     return result
 
 
 def best_values(problem: HeadProblem, probs: Floats, gamma: float) -> Floats:
     """[N] the value head at its best: discounted values of states, as the looks left are when they are visited."""
-    discount = gamma ** problem.edges.executed[problem.rows].astype(np.float64)
-    value, visits = np.zeros((problem.longest + 1, len(problem.graph))), problem.visits(probs)
-    for k in range(1, len(value)):
-        onward = np.where(problem.graph.goal[problem.landing], 1.0, discount * value[k - 1][problem.landing])
-        value[k, problem.rows] = (probs * (onward - problem.cost)).sum(axis=1)
-    seen = visits.sum(axis=0)
+    visits, result = problem.visits(probs), np.zeros(len(problem.graph))
+    discounted = PolicyEvaluation(problem.edges, problem.starts, problem.longest, problem.prices, discount=gamma)
+    value, seen = discounted.value(probs)[:, problem.rows], visits.sum(axis=0)
     weight = np.where(seen > 0, visits / np.maximum(seen, 1e-300), 1.0 / (len(value) - 1))
     weight[0] = 0.0
-    return np.asarray((weight * value).sum(axis=0))
+    result[problem.rows] = (weight * value).sum(axis=0)
+    return result
 
 
 def gae_expectation(problem: HeadProblem, probs: Floats, value: Floats, gamma: float, trace: float) -> Floats:
@@ -223,7 +222,7 @@ def gae_expectation(problem: HeadProblem, probs: Floats, value: Floats, gamma: f
         advantage = delta + discount * trace * np.where(goal, 0.0, running[problem.landing])
         running = np.zeros(len(problem.graph))
         running[problem.rows] = (probs * advantage).sum(axis=1)
-        result += visits[k, problem.rows, None] * centred(probs, advantage)
+        result += visits[k, :, None] * centred(probs, advantage)
     return result
 
 

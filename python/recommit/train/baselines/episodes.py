@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit import rng
+from recommit.graph.episodes import sampled_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def play(problem: HeadProblem, starts: Nodes, remaining: Nodes, numbers: Nodes, 
         if not len(who):
             break
         at = here[who]
-        column = drawn(probs(at), numbers[who] * TURNS + turn, seed)
+        column = sampled_columns(probs(at), numbers[who] * TURNS + turn, seed)
         there = edges.landing[at, column].astype(np.int64)
         done = problem.graph.goal[there]
         walks.alive[turn, who], walks.solved[turn, who] = True, done
@@ -64,14 +65,6 @@ def play(problem: HeadProblem, starts: Nodes, remaining: Nodes, numbers: Nodes, 
         walks.reward[turn, who] = done - problem.cost[rows[at], column]
         here[who] = there
     return walks
-
-
-def drawn(probs: Floats, numbers: Nodes, seed: int) -> Nodes:
-    """A column for each row of probabilities, from the stream of its number."""
-    words = rng.draw(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
-    uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    result: Nodes = (uniform[:, None] >= np.cumsum(probs, axis=1)[:, :-1]).sum(axis=1)
-    return result
 
 
 def drawn_starts(problem: HeadProblem, count: int, first: int, seed: int) -> tuple[Nodes, Nodes]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from recommit import rng
-from recommit.graph import attribution
+from recommit.graph.episodes import play
 from recommit.train.baselines.fitted import FittedHead, progress
 from recommit.train.baselines.methods.exact import ExactConfig, ExactLearner
 from recommit.train.baselines.methods.groups import GroupConfig, GroupLearner
@@ -103,13 +103,11 @@ class HeldOut:
 
     def value(self, choose: Callable[[Nodes], Nodes]) -> float:
         """The mean value of episodes, by a function from nodes to columns."""
-        problem, worth = self.problem, []
+        problem, values = self.problem, []
         for budget in problem.budgets:
-            solved, actions, looks = attribution.outcome(
-                problem.edges, problem.starts, budget, lambda _left, _episodes, path: choose(path[-1])
-            )
-            worth.append(float((solved - problem.prices.action * actions - problem.prices.look * looks).mean()))
-        return float(np.mean(worth))
+            played = play(problem.edges, problem.starts, budget, lambda _turn, _episodes, nodes: choose(nodes))
+            values.append(float(problem.prices.returns(*played.outcome()).mean()))
+        return float(np.mean(values))
 
 
 def divided(problem: HeadProblem, held: float, seed: int) -> tuple[HeadProblem, HeadProblem]:
@@ -236,6 +234,6 @@ def _task(problem: HeadProblem) -> dict[str, Any]:
     return {
         "budgets": list(problem.budgets),
         "price_action": problem.prices.action,
-        "price_observation": problem.prices.look,
+        "price_observation": problem.prices.observation,
         "starts": len(problem.starts),
     }

@@ -1,28 +1,25 @@
 """What a depth head learns on a commitment graph: what it reads in every state, and what its choices lead to.
-
-With k looks left, probabilities pi of the depths, and c the price of a commitment, everything is exact:
-
-    Q_k(s, h) = V_{k-1}(s') - c(s, h),   V_k(s) = sum over h of pi(h | s) Q_k(s, h),   V_k(goal) = 1,   V_0 = 0
-    gradient of the mean value by a logit = sum over k of visits_k(s) pi(h | s) (Q_k(s, h) - V_k(s))
+Values and gradients are exact: ``recommit.graph.policy_evaluation``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recommit.graph.graph import DISAGREEMENTS, PLAN
+from recommit.graph.policy_evaluation import PolicyEvaluation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Commitments, Prices
     from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.prices import Prices
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
@@ -78,9 +75,9 @@ class HeadProblem:
         return cls(graph, tuple(depths), tuple(budgets), prices, graph.starts.astype(np.int64), reads)
 
     @cached_property
-    def edges(self) -> Commitments:
-        """Where commitments lead; columns are ``depths``."""
-        return self.graph.commitments(self.depths)
+    def edges(self) -> CommitmentGraph:
+        """The graph whose columns are ``depths``."""
+        return self.graph.only(self.depths)
 
     @cached_property
     def rows(self) -> Nodes:
@@ -88,9 +85,14 @@ class HeadProblem:
         return self.edges.rows
 
     @cached_property
+    def evaluation(self) -> PolicyEvaluation:
+        """Values, visits and advantages of heads, exactly."""
+        return PolicyEvaluation(self.edges, self.starts, self.longest, self.prices, self.budgets)
+
+    @property
     def cost(self) -> Floats:
         """[rows, depths] what each commitment costs."""
-        return self.prices.cost(self.edges)[np.searchsorted(self.edges.rows, self.rows)]
+        return self.evaluation.cost
 
     @cached_property
     def landing(self) -> Nodes:
@@ -110,8 +112,8 @@ class HeadProblem:
     @cached_property
     def _read(self) -> tuple[NDArray[np.float32], Floats, Floats]:
         graph = self.graph
-        chances = np.where(graph.looked[:, None, None], graph.probabilities, np.float32(0.25))
-        raw = head_inputs(graph.read, chances, self.reads, graph.disagreement is not None)
+        probs = np.where(graph.planned[:, None, None], graph.probs, np.float32(0.25))
+        raw = head_inputs(graph.head_features, probs, self.reads, graph.disagreement is not None)
         mean, deviation = raw[self.rows].mean(axis=0), np.maximum(raw[self.rows].std(axis=0), 1e-6)
         return ((raw - mean) / deviation).astype(np.float32), mean, deviation
 
@@ -135,8 +137,9 @@ class HeadProblem:
     def within_reach(self) -> HeadProblem:
         """The same without nodes that no episode comes to: graphs have all depths, a head some of them."""
         result = self.over()
-        rows = self.rows[self.earliest[self.rows] < self.longest]
-        result.__dict__.update(rows=rows, landing=self.edges.landing[rows].astype(np.int64))
+        planned = self.edges.planned & (self.earliest < self.longest)
+        edges = replace(self.edges, planned=planned)
+        result.__dict__.update(edges=edges, rows=edges.rows, landing=edges.landing[edges.rows].astype(np.int64))
         return result
 
     @cached_property
@@ -155,42 +158,21 @@ class HeadProblem:
         """The largest budget."""
         return max(self.budgets)
 
-    def values(self, probs: Floats) -> Floats:
-        """[K + 1, N] V, under probabilities [rows, depths]."""
-        value = np.zeros((self.longest + 1, len(self.graph)))
-        value[:, self.graph.goal] = 1.0
-        for k in range(1, len(value)):
-            value[k, self.rows] = (probs * (value[k - 1][self.landing] - self.cost)).sum(axis=1)
-        return value
-
     def visits(self, probs: Floats) -> Floats:
-        """[K + 1, N] expected, of one episode: that of a start drawn evenly."""
-        result = np.zeros((self.longest + 1, len(self.graph)))
-        for k in self.budgets:
-            np.add.at(result[k], self.starts, 1.0 / len(self.starts) / len(self.budgets))
-        for k in range(self.longest, 1, -1):
-            moved = result[k, self.rows, None] * probs
-            result[k - 1] += np.bincount(self.landing.ravel(), moved.ravel(), len(self.graph))
-        result[:, self.graph.goal] = 0.0
-        return result
+        """[K + 1, rows] expected, of one episode: that of a start drawn evenly."""
+        return self.evaluation.visits(probs) / len(self.starts)
 
     def worth(self, probs: Floats) -> float:
         """The mean value of episodes."""
-        value = self.values(probs)
-        return float(np.mean([value[k, self.starts].mean() for k in self.budgets]))
+        value = self.evaluation.value(probs)
+        return float(self.evaluation.begin @ value[:, self.starts].mean(axis=1))
 
     def gradient(self, probs: Floats) -> Floats:
         """[rows, depths] of ``worth`` by the logits of the depths."""
         return self.gradient_and_visits(probs)[0]
 
     def gradient_and_visits(self, probs: Floats) -> tuple[Floats, Floats]:
-        """The gradient, and the visits [rows] at any number of looks left."""
-        visits = self.visits(probs)[:, self.rows]
-        value, result = np.zeros(len(self.graph)), np.zeros_like(probs)
-        value[self.graph.goal] = 1.0
-        for k in range(1, self.longest + 1):
-            q_values = value[self.landing] - self.cost
-            own = (probs * q_values).sum(axis=1)
-            result += visits[k, :, None] * (q_values - own[:, None])
-            value[self.rows] = own
-        return result * probs, visits.sum(axis=0)
+        """The gradient, and the visits [rows] at any number of observations left."""
+        advantage, visits = self.evaluation.advantages(probs)
+        visits /= len(self.starts)
+        return advantage * visits[:, None] * probs, visits

@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.graph import attribution
-from recommit.graph.commitments import Prices
+from recommit.graph.episodes import by_state, play
+from recommit.graph.prices import Prices
 from recommit.policy.config import HeadConfig
 from recommit.policy.depth_head import STAKES, DepthHead, at_stake
 from recommit.train.baselines.problem import HeadProblem, head_inputs
@@ -75,19 +75,8 @@ class StakesConfig:
 def credit(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
     """Shares of all visits [K + 1, rows], and Q - V [K + 1, rows, depths] with a mean square of 1, by the looks left;
     ``chance`` has these axes too, and nobody chooses with none left."""
-    visits = np.zeros((problem.longest + 1, len(problem.graph)))
-    for k in range(problem.longest, 0, -1):
-        if k in problem.budgets:
-            np.add.at(visits[k], problem.starts, 1.0)
-        visits[k, problem.graph.goal] = 0.0
-        moved = visits[k, problem.rows, None] * probs[k]
-        visits[k - 1] += np.bincount(problem.landing.ravel(), moved.ravel(), len(problem.graph))
-    share, advantage, value = visits[:, problem.rows], np.zeros_like(probs), np.zeros(len(problem.graph))
-    share[0], value[problem.graph.goal] = 0.0, 1.0
-    for k in range(1, problem.longest + 1):
-        q_values = value[problem.landing] - problem.cost
-        own = (probs[k] * q_values).sum(axis=1)
-        advantage[k], value[problem.rows] = q_values - own[:, None], own
+    advantage, share = problem.evaluation.advantages_by_budget(probs), problem.evaluation.visits(probs)
+    share[0] = 0.0
     share /= share.sum()
     scale = np.sqrt((share[..., None] * probs * advantage**2).sum())
     return share, advantage / max(float(scale), 1e-9)
@@ -107,7 +96,7 @@ class Reader:
     def __init__(self, policy: CommitPolicy, task: Puzzle, problem: HeadProblem, z: bool = False) -> None:
         graph, rows = problem.graph, problem.rows
         looked = None if graph.features is None or not z else graph.features[rows]
-        sure = head_inputs(looked, graph.probabilities[rows], "both" if z else "plan").astype(np.float32)
+        sure = head_inputs(looked, graph.probs[rows], "both" if z else "plan").astype(np.float32)
         ahead = [_foreseen(policy, task, problem, rows[at : at + PIECE]) for at in range(0, len(rows), PIECE)]
         #: What foresight says of the nodes.
         self.ahead = torch.cat(ahead)
@@ -125,7 +114,7 @@ class Reader:
         """[rows, width] of places in ``problem.rows``."""
         own = self.own[rows]
         looks = np.broadcast_to(remaining, len(own))
-        return torch.cat([own, at_stake(looks, (prices.action, prices.look), len(own))], dim=1)
+        return torch.cat([own, at_stake(looks, (prices.action, prices.observation), len(own))], dim=1)
 
 
 def _foreseen(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: Nodes) -> torch.Tensor:
@@ -175,7 +164,7 @@ class StakesLearner:
         within = np.searchsorted(earliest[order], problem.longest - looks, side="right")
         own, stakes = head.hidden.weight[:, :-STAKES], head.hidden.weight[:, -STAKES:]
         with torch.no_grad():
-            shifts = at_stake(looks, (prices.action, prices.look), len(looks)) @ stakes.T
+            shifts = at_stake(looks, (prices.action, prices.observation), len(looks)) @ stakes.T
             for at in range(0, len(order), PIECE):
                 rows = order[at : at + PIECE]
                 sums = F.linear(self.reader.own[rows], own, head.hidden.bias)
@@ -216,13 +205,11 @@ class StakesLearner:
         return float(np.mean([value for prices in checked for value in self._values(held.over(prices=prices))]))
 
     def _values(self, held: HeadProblem) -> Iterator[float]:
-        columns = np.zeros((held.longest + 1, len(held.graph)), np.int64)
-        columns[:, held.rows] = self.chances(held).argmax(axis=2)
+        columns = np.zeros((held.longest, len(held.graph)), np.int64)
+        columns[:, held.rows] = self.chances(held)[1:].argmax(axis=2)
         for budget in held.budgets:
-            solved, actions, looks = attribution.outcome(
-                held.edges, held.starts, budget, lambda remaining, _episodes, path: columns[remaining, path[-1]]
-            )
-            yield float((solved - held.prices.action * actions - held.prices.look * looks).mean())
+            played = play(held.edges, held.starts, budget, by_state(columns, budget))
+            yield float(held.prices.returns(*played.outcome()).mean())
 
     def folded(self) -> DepthHead:
         """The head for numbers as they are."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from recommit import rng
-from recommit.graph.plan_graph import softmax
-from recommit.graph.values import Program, Values, explore, plan_advantages
+from recommit.graph.episodes import softmax
+from recommit.graph.policy_evaluation import GraphValues, PolicyEvaluation, explore, plan_advantages
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout.sampling import play
 from recommit.runs.ranks import Team
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Prices
-    from recommit.graph.plan_graph import PlanGraph
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.prices import Prices
     from recommit.rollout.sampling import Actor
     from recommit.rollout.trace import Proposals, Trace
     from recommit.train.grpo.config import AdvantageConfig, RolloutConfig
@@ -131,8 +131,8 @@ class SampledCollector:
 class Valued:
     """A graph of greedy plans, with the value of every depth in it under these probabilities of the depths."""
 
-    graph: PlanGraph
-    values: Values
+    graph: PolicyGraph
+    values: GraphValues
     probs: Floats  #: [nodes, depths]
 
 
@@ -147,9 +147,9 @@ class ExactCollector:
     budgets: tuple[int, ...]
     rollout: RolloutConfig
     #: A new, empty graph of greedy plans for these depths.
-    graph: Callable[[tuple[int, ...]], PlanGraph]
+    graph: Callable[[tuple[int, ...]], PolicyGraph]
     #: Updates the depth head alone, on a graph; see ``recommit.train.grpo.depth_head_optimizer``.
-    update_head: Callable[[Program], None] | None = None
+    update_head: Callable[[PolicyEvaluation], None] | None = None
     team: Team = field(default_factory=Team)
 
     def __call__(self, starts: NDArray[np.uint8], step: int) -> Collected:
@@ -159,15 +159,15 @@ class ExactCollector:
         graph = self.graph((variant.depth,) if variant.depth else self.actor.policy.config.depths)
         roots = graph.nodes(starts)
         explore(graph, roots, self.rollout.budget, self._probs, self.advantage.max_expansions * len(starts))
-        program = Program(graph, roots, self.rollout.budget, self.prices, self.budgets)
+        evaluation = PolicyEvaluation(graph, roots, self.rollout.budget, self.prices, self.budgets)
         if self.update_head is not None:
-            self.update_head(program)
+            self.update_head(evaluation)
         probs = self._probs(graph, np.arange(len(graph)))
-        own = program.values(probs[program.nodes])
+        own = evaluation.values(probs[evaluation.rows])
         batch = self._batch(Valued(graph, own, probs), step * _STRETCH)
         return batch, Signals.of_values(graph, roots, own, probs, batch)
 
-    def _probs(self, graph: PlanGraph, nodes: NDArray[np.int64]) -> Floats:
+    def _probs(self, graph: PolicyGraph, nodes: NDArray[np.int64]) -> Floats:
         """Probabilities [nodes, depths] of the depths: the depth head's, or even ones."""
         if self.actor.variant.head:
             return softmax(graph.logits[nodes])
@@ -176,7 +176,7 @@ class ExactCollector:
     def _batch(self, valued: Valued, first: int) -> GrpoBatch:
         """The states that are visited, divided among ranks, with what is learned in each."""
         mass = valued.values.visits.sum(axis=0)
-        nodes = np.flatnonzero(valued.graph.expanded & (mass > 0))
+        nodes = np.flatnonzero(valued.graph.planned & (mass > 0))
         nodes, weight = self._thinned(nodes, mass[nodes], first)
         mine = slice(self.team.rank, None, self.team.world)
         return gathered(self._with_advantages(valued, nodes[mine], weight[mine], first), nodes[mine], self.team)
@@ -224,12 +224,12 @@ class ExactCollector:
         """Is a plan another one for another depth?"""
         return self.actor.policy.config.decoder.depth_conditioning != "none"
 
-    def _groups(self, graph: PlanGraph) -> list[tuple[int, ...]]:
+    def _groups(self, graph: PolicyGraph) -> list[tuple[int, ...]]:
         """Which depths a plan is scored under: one that does not see its depth under all of them, one that does under
         its own."""
         return [(depth,) for depth in graph.depths] if self._sees_depth else [graph.depths]
 
-    def _plans(self, graph: PlanGraph, nodes: NDArray[np.int64], first: int) -> Proposals:
+    def _plans(self, graph: PolicyGraph, nodes: NDArray[np.int64], first: int) -> Proposals:
         """``group_size`` plans for each of the groups, sampled in the nodes."""
         count, number = self.advantage.group_size * len(self._groups(graph)), np.uint64(first) + nodes.astype(np.uint64)
         depths = np.repeat(np.array(graph.depths, np.int64), self.advantage.group_size) if self._sees_depth else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.policy.config import VIEWS, HeadConfig
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
@@ -230,7 +230,7 @@ class GrpoConfig:
     validation: GrpoValidationConfig = field(default_factory=GrpoValidationConfig)
     #: Which puzzles of a warm start that has several, by name, with or without size; several are trained jointly.
     tasks: tuple[str, ...] = ()
-    #: Values that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
+    #: GraphValues that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
     by_task: dict[str, dict[str, Any]] = field(default_factory=dict)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)

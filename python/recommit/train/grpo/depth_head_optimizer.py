@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from recommit.graph.plan_graph import softmax
+from recommit.graph.episodes import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
 from recommit.train.grpo import loss, reward
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.graph.plan_graph import PlanGraph
-    from recommit.graph.values import Program
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.policy_evaluation import PolicyEvaluation
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
@@ -41,20 +41,20 @@ class DepthHeadOptimizer:
     lr: float
     updates: int
 
-    def __call__(self, program: Program) -> None:
-        """Update the head, and give the program's graph its logits."""
-        graph, head = program.graph, self._copy()
-        rows = NodeShares(graph, program.nodes, next(head.parameters()).device)
+    def __call__(self, evaluation: PolicyEvaluation) -> None:
+        """Update the head, and give the evaluation's graph its logits."""
+        graph, head = evaluation.graph, self._copy()
+        rows = NodeShares(graph, evaluation.rows, next(head.parameters()).device)
         optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
         for _ in range(self.updates):
-            objective = self._objective(program, head(rows.inputs), rows)
+            objective = self._objective(evaluation, head(rows.inputs), rows)
             optimizer.zero_grad()
             (-objective).backward()
             _sum_gradients(list(head.parameters()), rows.team)
             optimizer.step()
         self.engine.assign(self.policy.depth_head.parameters(), [p.detach() for p in head.parameters()])
         with torch.no_grad():
-            graph.logits[program.nodes] = rows.whole(head(rows.inputs))
+            graph.logits[evaluation.rows] = rows.whole(head(rows.inputs))
 
     def _copy(self) -> DepthHead:
         """The depth head in float32, whole."""
@@ -66,10 +66,10 @@ class DepthHeadOptimizer:
         head.load_state_dict(dict(zip(names, values, strict=True)), assign=True)
         return head
 
-    def _objective(self, program: Program, logits: Tensor, rows: NodeShares) -> Tensor:
+    def _objective(self, evaluation: PolicyEvaluation, logits: Tensor, rows: NodeShares) -> Tensor:
         """This rank's part of what is maximised: the return, and as much entropy beside it as in the loss."""
         probs = softmax(rows.whole(logits))
-        advantage, mass = program.advantages(probs)
+        advantage, mass = evaluation.advantages(probs)
         share = mass / mass.sum()
         scaled = reward.scaled_by_batch(advantage, mass[:, None] * probs, self.advantage.eps) * share[:, None]
         returns = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
@@ -81,7 +81,7 @@ class DepthHeadOptimizer:
 class NodeShares:
     """Which of all nodes this rank has observed, and how what all ranks have of theirs becomes one array."""
 
-    def __init__(self, graph: PlanGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
+    def __init__(self, graph: PolicyGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
         read, inputs = graph.read()
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.

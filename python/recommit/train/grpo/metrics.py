@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.plan_graph import softmax
+from recommit.graph.episodes import softmax
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.graph.plan_graph import PlanGraph
-    from recommit.graph.values import Values
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.policy_evaluation import GraphValues
     from recommit.rollout.trace import Trace
     from recommit.train.grpo.batch import GrpoBatch
 
@@ -84,15 +84,15 @@ class Signals:
     @classmethod
     def of_values(
         cls,
-        graph: PlanGraph,
+        graph: PolicyGraph,
         roots: NDArray[np.int64],
-        values: Values,
+        values: GraphValues,
         probs: Floats,
         batch: GrpoBatch,
     ) -> Signals:
         """Expectations instead of samples."""
         mass = values.visits.sum(axis=0)
-        observed = np.flatnonzero(graph.expanded & (mass > 0))
+        observed = np.flatnonzero(graph.planned & (mass > 0))
         share = mass[observed, None] * probs[observed]
         buckets = np.zeros((3, 2))
         depth = np.array(graph.depths)
@@ -104,13 +104,13 @@ class Signals:
         head = softmax(graph.logits[observed])
         return cls(
             episodes=len(roots),
-            solved=float((share * graph.solved[observed]).sum()),
+            solved=float((share * graph.goal[graph.landing[observed]]).sum()),
             actions=float((share * graph.executed[observed]).sum()),
             decisions=float(share.sum()),
             reward=float((values.begin @ values.value[:, roots]).sum()),
             groups=len(roots),
             zero_std=0.0,
-            exact=values.settled * len(roots),
+            exact=values.exact_fraction * len(roots),
             advantage=float((batch.depth_weight * np.abs(batch.depth_advantage)).sum()),
             advantages=float(batch.depth_weight.sum()),
             by_depth=by_depth,

@@ -22,7 +22,8 @@ import torch
 
 from recommit import rng
 from recommit.data.starts import sampling
-from recommit.graph.plan_graph import PlanGraph, walk
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import play
 from recommit.policy.transfer import to_device, to_host
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
@@ -194,16 +195,16 @@ class PuzzleLearner:
         agents = validation.agents(graph, self.variant, instances.starts, config.budget)
         budgets = sorted({config.budget, *self.config.validation.budgets})
         choose = validation.own_agent(graph, self.variant)
-        played = [walk(graph, instances.starts, budget, choose) for budget in budgets]
+        played = [play(graph, graph.nodes(instances.starts, budget), budget, choose) for budget in budgets]
         imitated = validation.imitation(self.policy, self.task, instances.states, self.engine)
         rates = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
         value = validation.value(played, self.config.last_prices)
         return {**imitated, **validation.rates(agents), "by_budget": rates, "value": round(value, 5)}
 
-    def _graph(self, depths: tuple[int, ...]) -> PlanGraph:
+    def _graph(self, depths: tuple[int, ...]) -> PolicyGraph:
         keep = any(phase.head_updates for phase in self.config.phases)
         together = self.engine.together
-        return PlanGraph(
+        return PolicyGraph(
             self.policy, self.task, depths, run_pass=self.run_pass, team=self.team, together=together, keep_inputs=keep
         )
 

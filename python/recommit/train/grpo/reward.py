@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Prices
+    from recommit.graph.prices import Prices
     from recommit.rollout.trace import Trace
     from recommit.rollout.variants import Variant
     from recommit.train.grpo.config import AdvantageConfig
@@ -64,7 +64,7 @@ def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
     """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action)."""
     n, d = spans.executed.astype(np.float64), spans.progress.astype(np.float64)
     dense = np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0)
-    price = prices.action * n + prices.look * spans.decisions.astype(np.float64)
+    price = prices.action * n + prices.observation * spans.decisions.astype(np.float64)
     result: Floats = spans.solved.astype(np.float64) + config.progress * dense - np.where(spans.solved, price, 0.0)
     return result - config.penalty * spans.lost if config.deadlock == "penalty" else result
 

@@ -12,23 +12,24 @@ import pytest
 from tests.unit.graph import cases
 
 from recommit.graph import judge as judging
-from recommit.graph import page as text
-from recommit.graph import regret, rules, score
-from recommit.graph.commitments import Prices
+from recommit.graph import rules, score
+from recommit.graph import tables as text
 from recommit.graph.own_rule import DepthTable
+from recommit.graph.prices import Prices, Setting
+from recommit.graph.regret import attribute
 from recommit.report.commitments import graph_page
 
-SETTING = judging.Setting(4, Prices(0.01, 0.02))
+SETTING = Setting(4, Prices(0.01, 0.02))
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
 def judge(request):
-    return judging.Judge(cases.some(request.param, 20, wrong=3), (judging.Setting(4, Prices()), SETTING))
+    return judging.Judge(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()), SETTING))
 
 
 @pytest.fixture(scope="module")
 def rows(judge):
-    return judge.attributed(judge.bench.chooser(rules.named("repetition")), SETTING)
+    return attribute(judge.best(SETTING), judge.graph.starts, judge.bench.chooser(rules.named("repetition")))
 
 
 def replayed(graph, one, state):
@@ -49,14 +50,14 @@ def test_the_worst_are_the_worst(judge, rows):
     assert lost[0] == rows.regret.max()
     assert len({int(rows.node[i]) for i in places}) == len(places)
     each = text.described(judge.graph, rows, places)
-    assert [one["lost"] for one in each] == lost
+    assert [one["regret"] for one in each] == lost
     assert [one["state"] for one in each] == [judge.graph.states[rows.node[i]].tolist() for i in places]
 
 
 def test_what_is_watched_is_what_was_judged(judge, rows):
     graph, places = judge.graph, text.worst(rows, 6)
     packed = graph_page.pack(judge, SETTING, "repetition", rows, places)
-    best = regret.best(judge.commitments, SETTING.budget, SETTING.prices)
+    best = judge.best(SETTING)
     for at, instance, own, ideal in zip(places, packed["instances"], *packed["played"], strict=True):
         state = np.frombuffer(bytes.fromhex(instance["state"]), np.uint8).reshape(1, *graph.states.shape[1:])
         for one in (own, ideal):
@@ -82,8 +83,8 @@ def test_the_page_holds_rules_figures_and_commitments(judge):
 
 
 def test_a_rule_that_loses_nothing_has_nothing_to_watch(judge):
-    best = regret.best(judge.commitments, 1)
-    one = judging.Judge(judge.graph, (judging.Setting(1, Prices()),))
+    one = judging.Judge(judge.graph, (Setting(1, Prices()),))
+    best = one.best(Setting(1, Prices()))
     columns = best.graph.landing[best.graph.rows]
     depths = np.full(len(judge.graph), 1)
     depths[best.graph.rows] = 1 + best.value[0][columns].argmax(axis=1)

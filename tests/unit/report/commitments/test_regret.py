@@ -10,7 +10,7 @@ import pytest
 from tests.unit.report.conftest import with_regrets
 
 from recommit.data.table import pa, pq
-from recommit.graph.attribution import CAUSES
+from recommit.graph.regret import CAUSES
 from recommit.report import episodes, page
 from recommit.report.commitments import regret
 from recommit.report.reading import Folder

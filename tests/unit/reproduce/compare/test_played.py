@@ -9,8 +9,8 @@ from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode
 
 from recommit.graph import judge as judging
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Prices, Setting
 from recommit.reproduce.compare import played, table
 from recommit.reproduce.compare.redraws import Redraws
 
@@ -51,7 +51,7 @@ def test_constants_are_chosen_as_plain_python_chooses_them(graphs, sources):
 
         def worth(depth, scope=scope):
             means = [fixed(validation, depth, each.budget).mean(axis=1) for each in scope]
-            values = [each.value(*mean) for each, mean in zip(scope, means, strict=True)]
+            values = [each.prices.returns(*mean) for each, mean in zip(scope, means, strict=True)]
             return round(sum(values) / len(scope), 9), -sum(mean[1] for mean in means)
 
         best = max(range(1, 9), key=worth)
@@ -69,7 +69,7 @@ def test_every_setting_has_every_rule(sources):
 def test_ceilings_are_those_of_a_judge(graphs, sources):
     judge = judging.Judge(graphs[0][1], SETTINGS)
     for setting in SETTINGS:
-        np.testing.assert_allclose(sources[0].ceilings[setting], judge.ceiling(setting), atol=1e-12)
+        np.testing.assert_allclose(sources[0].ceilings[setting], judge.oracle(setting), atol=1e-12)
 
 
 def test_rows_say_how_far_from_our_head(sources):
@@ -79,14 +79,14 @@ def test_rows_say_how_far_from_our_head(sources):
     drawn = Redraws(rooms, rounds=50)._drawn.astype(int).tolist()
     for row in rows:
         setting = next(
-            each for each in SETTINGS if each.budget == row.budget and each.prices.look == row.price_observation
+            each for each in SETTINGS if each.budget == row.budget and each.prices.observation == row.price_observation
         )
         own, ours = (each for name in (row.source, "adaptive") for each in sources if each.source == name)
         columns = own.of(row.rule, row.chosen, setting)
         head = ours.of("head+memory" if row.memory else "head", "", setting)
-        apart = setting.value(*columns) - setting.value(*head)
+        apart = setting.prices.returns(*columns) - setting.prices.returns(*head)
         assert row.ahead == pytest.approx(slow.interval(apart.tolist(), rooms.tolist(), drawn), abs=1e-12)
-        assert row.value == pytest.approx(setting.value(row.solved, row.actions, row.looks))
+        assert row.value == pytest.approx(setting.prices.returns(row.solved, row.actions, row.looks))
         assert row.value <= row.ceiling + 1e-12
         if row.source == "adaptive" and row.trained:
             assert row.ahead == (0.0, 0.0, 0.0)

@@ -7,9 +7,10 @@ import pytest
 from tests.reference import compare as slow
 from tests.unit.graph import cases
 
-from recommit.graph import build, optimal
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph import build
+from recommit.graph.judge import Judge
+from recommit.graph.optimal_plans import with_optimal_plans
+from recommit.graph.prices import Prices, Setting
 from recommit.reproduce.compare import played, split
 from recommit.reproduce.compare.instances import StartSet
 from recommit.reproduce.compare.redraws import Redraws
@@ -51,7 +52,7 @@ def depths_of(graph, choice, numbers):
         if choice.rule == "fixed":
             return int(choice.parameter)
         if choice.rule == "head":
-            return graph.depths[int(np.argmax(graph.logits[node]))]
+            return graph.head_depths[int(np.argmax(graph.logits[node]))]
         plan = graph.plans[node].tolist()
         return next((i for i in range(8) if plan[i] != plan[0]), 8)
 
@@ -64,18 +65,18 @@ def test_crossed_values_are_those_of_plain_python(graph, starts, chosen, four):
         for i, start in enumerate(starts.states[:8]):
             depth_of = depths_of(graph, choice, numbers)
             ended = slow.crossed(TASK, start, choice.setting.budget, plan_of_solver, depth_of)
-            assert values.crossed[i] == pytest.approx(choice.setting.value(*ended), abs=1e-12)
+            assert values.crossed[i] == pytest.approx(choice.setting.prices.returns(*ended), abs=1e-12)
 
 
 def test_depths_of_optimal_plans_in_the_place_of_the_rules_own_are_noticed(graph, starts, chosen, four):
     """The planted defect: the rule reads the solver's plan."""
-    perfect, numbers = optimal.with_optimal_plans(graph), graph.numbers()
+    perfect, numbers = with_optimal_plans(graph), graph.numbers()
     apart = False
     for choice, values in zip(chosen, four, strict=True):
         depth_of = depths_of(perfect, choice, numbers)
         for i, start in enumerate(starts.states[:8]):
             ended = slow.crossed(TASK, start, choice.setting.budget, plan_of_solver, depth_of)
-            apart = apart or values.crossed[i] != pytest.approx(choice.setting.value(*ended), abs=1e-12)
+            apart = apart or values.crossed[i] != pytest.approx(choice.setting.prices.returns(*ended), abs=1e-12)
     assert apart
 
 
@@ -91,6 +92,6 @@ def test_parts_add_up_and_are_the_mean_of_both_orders(chosen, four):
 
 
 def test_optimal_plans_lose_nothing(graph, starts, chosen):
-    for values in split.four_values(optimal.with_optimal_plans(graph), starts, chosen, SETTINGS):
-        np.testing.assert_allclose(values.ceiling, values.best, atol=1e-12)
+    for values in split.four_values(with_optimal_plans(graph), starts, chosen, SETTINGS):
+        np.testing.assert_allclose(values.oracle, values.best, atol=1e-12)
         np.testing.assert_allclose(values.parts()[0], 0.0, atol=1e-12)

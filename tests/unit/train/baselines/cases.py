@@ -9,8 +9,8 @@ import numpy as np
 from tests.reference import graphs as slow
 from tests.unit.graph import cases
 
-from recommit.graph import regret
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
+from recommit.graph.values import optimal_values
 from recommit.train.baselines.problem import HeadProblem
 
 DEPTHS = (1, 2, 4, 8)
@@ -51,5 +51,5 @@ def probs(problem: HeadProblem, seed: int = 1) -> Any:
 
 def ceiling(problem: HeadProblem) -> float:
     """The best that any choice of these depths is worth, which may know the looks left."""
-    values = [regret.best(problem.edges, k, problem.prices).value[k, problem.starts].mean() for k in problem.budgets]
+    values = [optimal_values(problem.edges, k, problem.prices)[k, problem.starts].mean() for k in problem.budgets]
     return float(np.mean(values))

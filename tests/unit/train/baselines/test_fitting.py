@@ -14,8 +14,8 @@ pytest.importorskip("safetensors")
 
 from safetensors.numpy import load_file, save_file
 
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Prices, Setting
 from recommit.storage import errors
 from recommit.train.baselines import fitted, fitting
 from recommit.train.baselines.methods import groups as grouped
@@ -75,7 +75,7 @@ def test_each_learns_where_the_right_depth_can_be_read(problem, heads, method):
     least, most = max(constants(problem)), cases.ceiling(problem)
     share = (heads[method].record["value"] - least) / (most - least)
     assert share > 1 / 3, f"{method}: {share:.2f}"
-    assert fit(problem, method, 1).record["value"] < least  # planted: a head that had no time
+    assert fit(problem, method, 1).record["value"] <= least + 1e-12  # planted: a head that had no time
 
 
 def test_the_verifier_says_what_remains(problem, heads):
@@ -92,7 +92,7 @@ def test_the_papers_credit_learns_its_own_reward(problem, heads):
     head = heads["paper"]
     rewards = grouped.one_step(problem)
     columns = head.columns(head.raw(problem.inputs[problem.rows]))
-    often = problem.visits(np.full(rewards.shape, 0.25)).sum(axis=0)[problem.rows]
+    often = problem.visits(np.full(rewards.shape, 0.25)).sum(axis=0)
     even, own, most = (
         (often * each).sum()
         for each in (rewards.mean(axis=1), rewards[np.arange(len(rewards)), columns], rewards.max(axis=1))
@@ -160,7 +160,7 @@ def test_a_head_is_the_same_from_its_folder(problem, heads, method, tmp_path):
     again = fitted.read(tmp_path / "head")
     judge = Judge(problem.graph, (Setting(4, problem.prices),))
     rules = [fitted.rule(head, "it") for head in (heads[method], again)]
-    one, other = (judge.bench.depths(rule) for rule in rules)
+    one, other = (1 + judge.bench.columns(rule) for rule in rules)
     assert np.array_equal(one, other)
     assert set(one[problem.rows].tolist()) <= set(problem.depths)
     order = rules[0].rule.order(judge.bench.plans)
@@ -171,7 +171,7 @@ def test_a_rule_is_worth_what_the_fit_said(problem, heads):
     for method in ("q", "verifier"):
         rule = fitted.rule(heads[method], method)
         each = [Judge(problem.graph, (Setting(k, problem.prices),)) for k in problem.budgets]
-        worth = [judge.worth(judge.bench.chooser(rule), judge.settings[0]).mean() for judge in each]
+        worth = [judge.values(judge.bench.chooser(rule), judge.settings[0]).mean() for judge in each]
         assert np.mean(worth) == pytest.approx(heads[method].record["value"], abs=1e-12)
 
 

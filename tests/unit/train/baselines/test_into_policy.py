@@ -13,8 +13,8 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.graph import build, files
-from recommit.graph.commitments import Prices
-from recommit.graph.judge import Judge, Setting
+from recommit.graph.judge import Judge
+from recommit.graph.prices import Prices, Setting
 from recommit.policy import views
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
@@ -58,10 +58,10 @@ def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, reads, hid
     into_policy.replace_head(own, head)
     again = recommit.CommitPolicy.from_pretrained(own.save_pretrained(tmp_path / "with-head")).eval()
     assert again.config.depths == (1, 3, 8)
-    nodes = np.flatnonzero(graph.looked)[:60]
+    nodes = np.flatnonzero(graph.planned)[:60]
     depths, plans = again.act(TASK, graph.states[nodes])
     judge = Judge(graph, (Setting(3, Prices()),))
-    expected = judge.bench.depths(fitted.rule(head, "it"))[nodes]
+    expected = 1 + judge.bench.columns(fitted.rule(head, "it"))[nodes]
     scores = np.sort(head.raw(HeadProblem.of(graph, (1, 3, 8), (3,), Prices(), reads).inputs[nodes]), axis=1)
     clear = scores[:, -1] - scores[:, -2] > 1e-3
     assert clear.mean() > 0.8
@@ -85,7 +85,7 @@ def test_what_does_not_fit_is_refused(policy, graph, tmp_path):
 
 
 def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
-    nodes = np.flatnonzero(graph.looked)[:8]
+    nodes = np.flatnonzero(graph.planned)[:8]
     with torch.no_grad():
         z = policy.look(TASK, graph.states[nodes])
         index = policy.task_index(TASK)

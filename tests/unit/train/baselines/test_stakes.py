@@ -16,8 +16,9 @@ from tests.unit.train.baselines import cases
 
 import recommit
 from recommit.graph import build
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph, head
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import head
+from recommit.graph.prices import Prices
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.checkpoint import parse_config
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
@@ -57,7 +58,7 @@ def test_credit_is_that_of_the_definition():
     expected = np.zeros_like(advantage)
     for remaining, i in visits:
         key = keys[problem.rows[i]]
-        prices = (problem.prices.action, problem.prices.look)
+        prices = (problem.prices.action, problem.prices.observation)
         own = slow.value_by_left(edges, asked, problem.depths, key, remaining, *prices)
         for place, depth in enumerate(problem.depths):
             after, executed, _ = edges[key][depth]
@@ -145,7 +146,7 @@ def graph(folder):
 
 
 def problem_of(graph):
-    return HeadProblem.of(graph, graph.depths, (2, 3), Prices(), "plan")
+    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices(), "plan")
 
 
 @pytest.fixture(scope="module", params=[FEW, WITH_Z], ids=["without z", "with z"])
@@ -167,7 +168,7 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_looks_left(fitted, fold
     reader, states = stakes.Reader(new(folder), TASK, problem, z), problem.graph.states[problem.rows]
     answers = []
     for prices, remaining in TWO:
-        again.replace_prices(prices.action, prices.look)
+        again.replace_prices(prices.action, prices.observation)
         with torch.no_grad():
             logits = policy.depth_head(reader(slice(None), remaining, prices))
         near = logits.sort(dim=1).values
@@ -179,7 +180,7 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_looks_left(fitted, fold
         assert np.array_equal(plans, problem.graph.plans[problem.rows])
         answers.append(depths)
     assert not np.array_equal(*answers)
-    again.replace_prices(TWO[0][0].action, TWO[0][0].look)
+    again.replace_prices(TWO[0][0].action, TWO[0][0].observation)
     wrong, _ = again.act(TASK, states, remaining=np.full(len(states), TWO[1][1]))  # a planted defect: other looks left
     assert not np.array_equal(wrong, answers[0])
 
@@ -188,7 +189,7 @@ def test_episodes_tell_it_the_looks_left(fitted):
     policy, _, problem = fitted
     policy.replace_prices(0.01, 0.02)
     starts, budget = problem.graph.states[problem.starts], 3
-    reach = PlanGraph(policy, TASK, tuple(range(1, 9)))
+    reach = PolicyGraph(policy, TASK, tuple(range(1, 9)))
     rows = episodes.on_graph(reach, starts, budget, head(reach))
     here, on = starts, np.arange(len(starts))
     for turn in range(budget):
@@ -250,7 +251,9 @@ def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, 
         value = stakes.fit(policy, TASK, problem, problem, config, str)["value"]
         assert (asked == {prices}) == (prices is not None)
         if prices is not None:
-            assert value < 1.0 - prices.action - prices.look  # of whoever solves everything with one action and look
+            assert (
+                value < 1.0 - prices.action - prices.observation
+            )  # of whoever solves everything with one action and look
 
 
 def test_what_does_not_fit_is_refused(fitted, folder):

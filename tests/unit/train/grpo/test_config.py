@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.train.grpo.config import GrpoConfig, GrpoPhase
 from recommit.train.recipe import parse, plain
 

@@ -140,9 +140,9 @@ def test_a_graph_has_what_the_head_says(folder, states):
     policy = new(folder)
     foresight.train(policy, SPEC, replace(TRAINING, steps=20), lambda _line: None)
     graph = build.build(policy, TASK, states[:4])
-    nodes = np.flatnonzero(graph.looked)[:30]
+    nodes = np.flatnonzero(graph.planned)[:30]
     depths, _ = policy.act(TASK, graph.states[nodes])
-    assert np.array_equal(depths, np.array(graph.depths)[graph.logits[nodes].argmax(axis=1)])
+    assert np.array_equal(depths, np.array(graph.head_depths)[graph.logits[nodes].argmax(axis=1)])
 
 
 def test_it_is_saved_with_its_policy(folder, states, tmp_path):

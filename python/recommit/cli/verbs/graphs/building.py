@@ -57,7 +57,7 @@ def build(
     from recommit.data.starts import held_out
     from recommit.graph import build as building
     from recommit.graph import files
-    from recommit.graph.optimal import ways as on_ways
+    from recommit.graph.optimal_plans import ways as on_ways
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of

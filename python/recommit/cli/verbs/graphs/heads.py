@@ -232,7 +232,7 @@ def stakes(
     """
 
     from recommit.graph import files
-    from recommit.graph.commitments import Prices
+    from recommit.graph.prices import Prices
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.process import settle_to_look
     from recommit.storage.ownership import refuse_foreign
@@ -285,12 +285,12 @@ def _problem(
     graph: Path, depths: tuple[int, ...], budget: tuple[int, ...], action: float, look: float, reads: str
 ) -> HeadProblem:
     from recommit.graph import files
-    from recommit.graph.commitments import Prices
+    from recommit.graph.prices import Prices
     from recommit.train.baselines.problem import HeadProblem
 
     source = files.read(graph)
     budgets = budget or tuple(source.puzzle.usual.budgets.values())
-    return HeadProblem.of(source, depths or source.depths, budgets, Prices(action, look), reads)
+    return HeadProblem.of(source, depths or source.head_depths, budgets, Prices(action, look), reads)
 
 
 def _silent(line: str) -> None:

@@ -59,7 +59,7 @@ def score(
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
         out: A folder for scores.json, scores.md and page.html, on which the worst commitments can be watched.
-        choose_on: A graph of the same policy from other starts: thresholds and constants are chosen there.
+        choose_on: A graph of the same policy from other starts: thresholds and fixed depths are chosen there.
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
             entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as
             NAME+memory. And sampled and random, depths drawn by the head or evenly: by expectation.
@@ -79,14 +79,11 @@ def score(
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
-    from recommit.graph import files, own_rule, page
-    from recommit.graph import judge as judging
+    from recommit.graph import files, gain, optimal_plans, own_rule, tables, to_goal
     from recommit.graph import rules as by_name
     from recommit.graph import score as scoring
-    from recommit.graph.commitments import Prices
-    from recommit.graph.optimal import split as parting
-    from recommit.graph.optimal import to_goal
-    from recommit.graph.share import over_prices
+    from recommit.graph.judge import Judge
+    from recommit.graph.prices import Prices
     from recommit.report.commitments import graph_page
     from recommit.storage.ownership import refuse_foreign
 
@@ -97,18 +94,18 @@ def score(
         settings = settings_of(judged, budget, price_action, price_observation)
         every = (*rules, *(by_name.SAMPLED if rules == RULES and judged.samples is not None else ()))
         entries = [by_name.named(name) for name in every]
-        judge = judging.Judge(judged, settings)
+        judge = Judge(judged, settings)
         own = [(own_rule.from_code(rule, trusted=run_code), rule)] if rule else []
         own += [(own_rule.from_table(table), table)] if table else []
         for entry, path in own:
             own_rule.ask_once(entry, path, judge.bench)
             entries += own_rule.with_memory(entry)
         entries += _heads(fitted)
-        other = None if choose_on is None else judging.Judge(files.read(choose_on), settings)
+        other = None if choose_on is None else Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
-        means = [row for k in budgets for row in over_prices.mean_gains(judge, entries, k, price_action, other)]
-        parts = parting.of_rules(judge, rows, entries) if split else []
+        means = [row for k in budgets for row in gain.mean_gains(judge, entries, k, price_action, other)]
+        parts = optimal_plans.of_rules(judge, rows, entries) if split else []
         ways = [
             row
             for look in (price_observation or (price_action,) if without_budget else ())
@@ -117,15 +114,15 @@ def score(
         value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
         value |= {"split": [row.to_dict() for row in parts]} if split else {}
         value |= {"without_budget": [row.to_dict() for row in ways]} if without_budget else {}
-        text = page.scores(judge, rows, other) + ("\n" + page.over_prices(means) if means else "")
-        text += "\n" + page.split(judge.settings, parts) if split else ""
-        text += "\n" + page.without_budget(ways) if ways else ""
+        text = tables.scores(judge, rows, other) + ("\n" + tables.over_prices(means) if means else "")
+        text += "\n" + tables.split(judge.settings, parts) if split else ""
+        text += "\n" + tables.without_budget(ways) if ways else ""
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if out is not None:
         _write(out, value, text)
         graph_page.write(
-            judge, rows, entries, page.about(judged, files.describe(judged)), out / "page.html", title_of(graph)
+            judge, rows, entries, tables.about(judged, files.describe(judged)), out / "page.html", title_of(graph)
         )
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
@@ -141,8 +138,7 @@ def _heads(folders: Sequence[Path]) -> list[NamedRule]:
 
 def settings_of(graph: CommitmentGraph, budget: Sequence[int], action: float, look: Sequence[float]) -> tuple[Any, ...]:
     """Every budget, without prices first and then at each price of a look."""
-    from recommit.graph.commitments import Prices
-    from recommit.graph.judge import Setting
+    from recommit.graph.prices import Prices, Setting
 
     budgets = budget or tuple(graph.puzzle.usual.budgets.values())
     if wrong := [k for k in budgets if not 1 <= k <= 64]:
@@ -152,8 +148,8 @@ def settings_of(graph: CommitmentGraph, budget: Sequence[int], action: float, lo
 
 def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
-    from recommit.graph import files, page
-    from recommit.graph import judge as judging
+    from recommit.graph import files, tables
+    from recommit.graph.regret import attribute
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
@@ -161,8 +157,8 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
     worst: dict[str, Any] = {"rule": None, "commitments": []}
     if plain:
         best = max(plain, key=lambda row: row.value)
-        episodes = judge.attributed(judge.bench.chooser(best.entry(by_name[best.rule])), first)
-        worst = {"rule": best.rule, "commitments": page.described(judge.graph, episodes, page.worst(episodes))}
+        episodes = attribute(judge.best(first), judge.graph.starts, judge.bench.chooser(best.entry(by_name[best.rule])))
+        worst = {"rule": best.rule, "commitments": tables.described(judge.graph, episodes, tables.worst(episodes))}
     return {
         "graph": files.content(judge.graph),
         "chosen_on": files.content(chosen_on.graph),
@@ -170,16 +166,16 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
             {
                 "budget": each.budget,
                 "price_action": each.prices.action,
-                "price_observation": each.prices.look,
-                "ceiling": float(judge.ceiling(each).mean()),
-                "constant": chosen_on.constant(each),
-                "constant_value": float(judge.of_constant(each, chosen_on.constant(each)).mean()),
+                "price_observation": each.prices.observation,
+                "oracle": float(judge.oracle(each).mean()),
+                "best_fixed": chosen_on.best_fixed(each),
+                "best_fixed_value": float(judge.fixed(each, chosen_on.best_fixed(each)).mean()),
             }
             for each in judge.settings
         ],
         "rows": [row.to_dict() for row in rows],
         "curves": {
-            f"{entry.name}, {each.label()}": judging.curve(judge, entry, each)
+            f"{entry.name}, {each.label()}": judge.curve(entry, each)
             for entry in entries
             if entry.swept
             for each in judge.settings

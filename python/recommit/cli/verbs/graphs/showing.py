@@ -32,20 +32,19 @@ def show(
         price_observation: For the page: what a look costs.
         json: Print the manifest as JSON.
     """
-    from recommit.graph import files
-    from recommit.graph import judge as judging
-    from recommit.graph import page as printed
+    from recommit.graph import files, tables
     from recommit.graph import rules as by_name
     from recommit.graph import score as scoring
+    from recommit.graph.judge import Judge
 
     content = files.read(graph)
     manifest = files.describe(content)
-    text = printed.about(content, manifest)
+    text = tables.about(content, manifest)
     if page is not None:
         from recommit.report.commitments import graph_page
 
         try:
-            judge = judging.Judge(content, settings_of(content, budget, price_action, price_observation))
+            judge = Judge(content, settings_of(content, budget, price_action, price_observation))
             entries = [by_name.named(name) for name in rules]
             graph_page.write(judge, scoring.score(judge, entries), entries, text, page, title_of(graph))
         except ValueError as error:
@@ -63,11 +62,11 @@ def push(graph: Path, /, repo: str, hub: Path | None = None, send: bool = False)
         hub: A local folder that stands in for the hub.
         send: Upload it, with the login of huggingface_hub; the repository is private.
     """
-    from recommit.graph import files, page
+    from recommit.graph import files, tables
     from recommit.storage import hub as hubs
 
     manifest = files.describe(files.read(graph))
     place = graph if graph.exists() else files.EXAMPLES / graph
-    upload = hubs.Upload(repo, "dataset", place.absolute(), {"README.md": page.card(manifest, repo)})
+    upload = hubs.Upload(repo, "dataset", place.absolute(), {"README.md": tables.card(manifest, repo)})
     tell(hubs.push(upload, hub, send))
     return 0

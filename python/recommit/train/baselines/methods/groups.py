@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from recommit.graph.episodes import sampled_columns
 from recommit.train.baselines import episodes
 from recommit.train.baselines.network import Net, chances, climb
 
@@ -91,7 +92,7 @@ def credited(problem: HeadProblem, config: GroupConfig, probs: Chance, first: in
     nodes, after = walks.node[turn, who], remaining[who] - turn - 1
     own = [walks.column[turn, who]]
     streams = numbers[who] * episodes.TURNS + turn
-    own += [episodes.drawn(probs(nodes), streams * TWINS + i, seed ^ 1) for i in range(1, config.size)]
+    own += [sampled_columns(probs(nodes), streams * TWINS + i, seed ^ 1) for i in range(1, config.size)]
     columns = np.stack(own, axis=1)
     rewards = one_step(problem)[_rows(problem, nodes)[:, None], columns]
     if config.kind == "branch":

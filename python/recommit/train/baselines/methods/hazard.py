@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.nn.functional as F
 
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.train.baselines.methods.exact import Climber, ExactConfig
 from recommit.train.baselines.network import Net
 
@@ -39,7 +39,10 @@ class HazardLearner:
     reading = "hazard"
 
     def __init__(self, problem: HeadProblem, config: HazardConfig, seed: int) -> None:
-        prices, count = Prices(problem.prices.action, problem.prices.look + config.deliberation), len(problem.depths)
+        prices, count = (
+            Prices(problem.prices.action, problem.prices.observation + config.deliberation),
+            len(problem.depths),
+        )
         self.net = Net(problem, count - 1, config.hidden, seed)
         with torch.no_grad():  # all depths alike at first
             self.net.weights["offset"].copy_(-torch.arange(count - 1, 0, -1).log())

@@ -50,7 +50,7 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert len(values["over_prices"]) == 2 * len({row["rule"] for row in values["rows"]})
     assert values["chosen_on"] != values["graph"]
     assert {row["rule"] for row in values["rows"]} >= {"head", "head+memory", "fixed-4", "consecutive"}
-    assert all(each["ceiling"] >= each["constant_value"] for each in values["settings"])
+    assert all(each["oracle"] >= each["best_fixed_value"] for each in values["settings"])
 
 
 def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, capsys):
@@ -171,7 +171,7 @@ def test_every_state(init, tmp_path, capsys):  # noqa: F811
         (["score", "nowhere"], "graph: expected a folder that recommit graph build wrote, or sliding-2x3, got nowhere"),
         (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
         (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
-        (["score", "GRAPH", "--price-observation", "-1"], "look: expected a number of at least 0, got -1"),
+        (["score", "GRAPH", "--price-observation", "-1"], "observation: expected a number of at least 0, got -1"),
         (["score", "GRAPH", "--rule", "mine.py"], "rule: expected --run-code beside it"),
     ],
 )

@@ -11,7 +11,7 @@ from tests.unit.train.baselines import cases
 
 torch = pytest.importorskip("torch")
 
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 from recommit.train.baselines import audit, episodes
 from recommit.train.baselines.methods import exact, groups, hazard, ppo, prefix_q, verifier
 
@@ -39,7 +39,7 @@ def by_key(problem, probs):
 def worth(problem, edges, probs):
     """The mean value by walking down all ways."""
     names = cases.keys(problem)
-    price = problem.prices.action, problem.prices.look
+    price = problem.prices.action, problem.prices.observation
     each = [
         slow.value(edges, by_key(problem, probs), problem.depths, names[start], k, *price)
         for start in problem.starts
@@ -177,7 +177,7 @@ def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, probs):
     names, task = cases.keys(problem), cases.cases.TASKS["sliding"]
     states = dict(zip(names, problem.graph.states, strict=True))
     fast = audit.state_expectation(problem, probs, 3)
-    visits, wrong = problem.visits(probs).sum(axis=0)[problem.rows], []
+    visits, wrong = problem.visits(probs).sum(axis=0), []
     for row in np.argsort(-visits)[:4]:
         here = names[problem.rows[row]]
         rewards = []

@@ -6,33 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.attribution import CAUSES
-from recommit.graph.share.over_prices import RATIOS
+from recommit.graph.gain import RATIOS
+from recommit.graph.regret import CAUSES
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.graph.attribution import Attribution
+    from recommit.graph.gain import MeanGain
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.judge import Judge, Setting
-    from recommit.graph.optimal.split import RuleParts
-    from recommit.graph.optimal.to_goal import RuleWays
+    from recommit.graph.judge import Judge
+    from recommit.graph.optimal_plans import RuleParts
+    from recommit.graph.prices import Setting
+    from recommit.graph.regret import Attribution
     from recommit.graph.score import RuleScore
-    from recommit.graph.share.over_prices import MeanGain
+    from recommit.graph.to_goal import RuleWays
 
 
 def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     """A graph in some lines."""
-    solved = graph.stop[graph.looked] > 0
+    solved = graph.goal[graph.landing[graph.planned, -1]]
     length = graph.distance[graph.starts]
     size, lost = "x".join(map(str, manifest["shape"])), (graph.distance < 0).mean()
     lines = [
-        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['looked']:,} of them looked at",
+        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['planned']:,} of them looked at",
         f"{manifest['starts']:,} starts in {manifest['groups']:,} groups",
         f"from the starts to the goal: {length.min()} to {length.max()} actions",
         f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
-        f"depths of the policy's own head: {', '.join(map(str, graph.depths))}",
+        f"depths of the policy's own head: {', '.join(map(str, graph.head_depths))}",
         f"samples of a look: {manifest['samples'] or 'none'}",
         f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
         f"content: {manifest['content']}",
@@ -42,7 +43,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
 
 def card(manifest: dict[str, Any], repo: str) -> str:
     """The README.md of a graph on a hub: what it holds, its hash, its licence, and the line that loads it back."""
-    shape, depths = "x".join(map(str, manifest["shape"])), ", ".join(map(str, manifest["depths"]))
+    shape, depths = "x".join(map(str, manifest["shape"])), ", ".join(map(str, manifest["head_depths"]))
     line = f'graph = recommit.graph.files.read(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
     return f"""---
 license: apache-2.0
@@ -59,7 +60,7 @@ configs:
 
 # A commitment graph of {manifest["task"]} {shape}
 
-{manifest["nodes"]:,} states, {manifest["looked"]:,} of them with a plan, and where each plan ends after 1 to 8 actions.
+{manifest["nodes"]:,} states, {manifest["planned"]:,} of them with a plan, and where each ends after 1 to 8 actions.
 {manifest["starts"]:,} starts in {manifest["groups"]:,} groups; depths of the policy's own head: {depths}.
 
 ```python
@@ -71,12 +72,12 @@ Content (sha256 of all numbers): `{manifest["content"]}`. The files are those of
 
 
 def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = None) -> str:
-    """A table per setting, in Markdown; thresholds and constants were ``chosen_on`` another graph, or on this one."""
+    """A table per setting, in Markdown; thresholds and fixed depths are ``chosen_on`` another graph, or on this one."""
     parts = []
     for setting in judge.settings:
         chosen = [row for row in rows if row.under(setting)]
         parts.append(f"## {setting.label()}\n\n{_ends(judge, chosen_on or judge, setting)}\n\n{_table(chosen)}")
-    note = "Thresholds and constants were chosen on this graph itself: what is said of them is their best.\n\n"
+    note = "Thresholds and fixed depths were chosen on this graph itself: what is said of them is their best.\n\n"
     return (note if chosen_on is None else "") + "\n".join(parts)
 
 
@@ -145,13 +146,13 @@ def _share(value: float | None) -> str:
 
 
 def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
-    depth = chosen_on.constant(setting)
-    worth = judge.of_constant(setting, depth).mean()
-    return f"Best constant: {depth}, worth {100 * worth:.1f}. Ceiling: {100 * judge.ceiling(setting).mean():.1f}."
+    depth = chosen_on.best_fixed(setting)
+    fixed, oracle = judge.fixed(setting, depth).mean(), judge.oracle(setting).mean()
+    return f"Best fixed depth: {depth}, value {100 * fixed:.1f}. Oracle depth: {100 * oracle:.1f}."
 
 
 def _table(rows: Sequence[RuleScore]) -> str:
-    head = ("rule", "threshold", "solved", "actions", "looks", "value", "gain share", "95 %", "most is lost by")
+    head = ("rule", "threshold", "solved", "actions", "observations", "value", "gain share", "95 %", "most is lost by")
     lines = []
     for row in sorted(rows, key=lambda each: -each.value):
         threshold = "" if row.threshold is None else f"{row.threshold:.3g}{' (one for all)' if row.shared else ''}"
@@ -162,7 +163,7 @@ def _table(rows: Sequence[RuleScore]) -> str:
             threshold,
             f"{100 * row.solved:.1f}",
             f"{row.actions:.1f}",
-            f"{row.looks:.2f}",
+            f"{row.observations:.2f}",
             f"{100 * row.value:.1f}",
             gain,
             between,
@@ -191,10 +192,10 @@ def described(graph: CommitmentGraph, episodes: Attribution, places: Sequence[in
             "state": graph.states[episodes.node[i]].tolist(),
             "plan": graph.plans[episodes.node[i]].tolist(),
             "distance": int(graph.distance[episodes.node[i]]),
-            "looks_left": int(episodes.remaining[i]),
+            "remaining": int(episodes.remaining[i]),
             "depth": int(episodes.depth[i]),
             "best_depth": int(episodes.best[i]),
-            "lost": float(episodes.regret[i]),
+            "regret": float(episodes.regret[i]),
             "cause": CAUSES[episodes.cause[i]] if episodes.cause[i] >= 0 else "",
         }
         for i in places

@@ -8,12 +8,14 @@ from tests.reference import compare as slow
 from tests.unit.graph import cases
 
 from recommit.graph import judge as judging
-from recommit.graph import regret, rules, score
-from recommit.graph.commitments import Prices
-from recommit.graph.optimal import split, with_optimal_plans
+from recommit.graph import optimal_plans, rules, score
+from recommit.graph.graph import ALL_DEPTHS
+from recommit.graph.optimal_plans import with_optimal_plans
+from recommit.graph.prices import Prices, Setting
+from recommit.graph.values import optimal_values, solver_values
 
 TASK = cases.TASKS["sliding"]
-SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
+SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
 NAMES = ("fixed-3", "head", "repetition", "consecutive", "sampled", "head+memory")
 
 
@@ -28,8 +30,8 @@ def test_optimal_plans_are_worth_what_distances_say(boards, budget):
     best = with_optimal_plans(boards)
     assert best.closed
     prices = Prices(0.01, 0.02)
-    value = regret.best(best.commitments(judging.ALL_DEPTHS), budget, prices).value[budget]
-    exact = regret.optimal_values(boards.distance, judging.ALL_DEPTHS, budget, prices)[budget]
+    value = optimal_values(best, budget, prices)[budget]
+    exact = solver_values(boards.distance, ALL_DEPTHS, budget, prices)[budget]
     np.testing.assert_allclose(value, exact, atol=1e-12)
 
 
@@ -43,12 +45,12 @@ def judge(boards):
 @pytest.fixture(scope="module")
 def rows(judge):
     entries = [rules.named(name) for name in NAMES]
-    return split.of_rules(judge, score.score(judge, entries), entries)
+    return optimal_plans.of_rules(judge, score.score(judge, entries), entries)
 
 
 def crossed(graph, start, setting, depth_of, plan_of):
     ended = slow.crossed(TASK, graph.states[start], setting.budget, plan_of, depth_of)
-    return setting.value(*ended)
+    return setting.prices.returns(*ended)
 
 
 def plan_of_solver(state):
@@ -65,7 +67,7 @@ def depths_of(graph, name):
         if name == "fixed-3":
             return 3
         if name == "head":
-            return graph.depths[int(np.argmax(graph.logits[node]))]
+            return graph.head_depths[int(np.argmax(graph.logits[node]))]
         plan = graph.plans[node].tolist()
         return next((i for i in range(8) if plan[i] != plan[0]), 8)
 
@@ -102,7 +104,7 @@ def test_both_orders_add_up_to_what_is_missing(judge, rows):
         assert row.depths_lose[0] == pytest.approx((row.plans_first[1] + row.depths_first[0]) / 2)
         assert row.plans_lose[1] <= row.plans_lose[0] <= row.plans_lose[2]
         setting = next(each for each in SETTINGS if row.under(each))
-        assert row.ceiling == pytest.approx(judge.ceiling(setting).mean())
+        assert row.oracle == pytest.approx(judge.oracle(setting).mean())
 
 
 def test_a_graph_without_the_solvers_ways_says_so():
@@ -110,4 +112,4 @@ def test_a_graph_without_the_solvers_ways_says_so():
     judge = judging.Judge(graph, SETTINGS)
     entries = [rules.named("fixed-2")]
     with pytest.raises(ValueError, match="got one without; build it with --ways"):
-        split.of_rules(judge, score.score(judge, entries), entries)
+        optimal_plans.of_rules(judge, score.score(judge, entries), entries)

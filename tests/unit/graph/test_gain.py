@@ -11,10 +11,12 @@ from tests.reference import regret as tried
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
-from recommit.graph import ceiling_values, rules
 from recommit.graph import judge as judging
-from recommit.graph.commitments import Prices
-from recommit.graph.share.over_prices import RATIOS, PricedRange, mean_gains, mean_share
+from recommit.graph import rules
+from recommit.graph.gain import RATIOS, PricedRange, mean_gains, mean_share
+from recommit.graph.graph import ALL_DEPTHS
+from recommit.graph.prices import Prices
+from recommit.graph.values import optimal_values
 
 BUDGET, ACTION = 2, 0.02
 
@@ -26,11 +28,11 @@ def judge(request):
 
 def board(graph):
     """For the reference, with all eight depths."""
-    executed = graph.executed(range(8)).tolist()
+    executed = graph.executed.tolist()
     edges = [list(zip(*row, strict=True)) for row in zip(graph.landing.tolist(), executed, strict=True)]
-    ends = [row if looked else None for row, looked in zip(edges, graph.looked.tolist(), strict=True)]
+    ends = [row if looked else None for row, looked in zip(edges, graph.planned.tolist(), strict=True)]
     distance = graph.distance.tolist()
-    return SimpleNamespace(depths=judging.ALL_DEPTHS, edges=ends, goal=graph.goal.tolist(), distance=distance)
+    return SimpleNamespace(depths=ALL_DEPTHS, edges=ends, goal=graph.goal.tolist(), distance=distance)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_prices_are_those_of_one_eighth_to_eight_actions():
 def test_the_mean_equals_plain_python(judge, by_hand):
     outcomes, ceilings = by_hand
     (row,) = mean_gains(judge, [rules.named("head")], BUDGET, ACTION)
-    np.testing.assert_allclose(PricedRange(judge, BUDGET, ACTION).ceiling.T, ceilings, atol=1e-12)
+    np.testing.assert_allclose(PricedRange(judge, BUDGET, ACTION).oracle.T, ceilings, atol=1e-12)
     assert row.gain == pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS))
     assert row.gain_low < row.gain < row.gain_high
     assert row.gain != pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS, defect=True))
@@ -63,9 +65,9 @@ def test_the_mean_equals_plain_python(judge, by_hand):
 
 def test_a_constant_takes_at_most_nothing_and_the_ceiling_all(judge):
     here = PricedRange(judge, BUDGET, ACTION)
-    constant, groups = here.at_constants(here.best_constant), judge.graph.groups
-    assert mean_share(here.ceiling, constant, here.ceiling, groups)[:3] == pytest.approx((1, 1, 1))
-    assert mean_share(constant, constant, here.ceiling, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    constant, groups = here.at_fixed(here.best_fixed), judge.graph.groups
+    assert mean_share(here.oracle, constant, here.oracle, groups)[:3] == pytest.approx((1, 1, 1))
+    assert mean_share(constant, constant, here.oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
     for row in mean_gains(judge, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 
@@ -74,8 +76,8 @@ def test_one_threshold_serves_all_prices(judge):
     entry, other = rules.named("confidence-product"), judging.Judge(cases.some(judge.graph.task, 7, wrong=2), ())
     (row,) = mean_gains(judge, [entry], BUDGET, ACTION, other)
     there = PricedRange(other, BUDGET, ACTION)
-    every = judging.thresholds(other, entry).tolist()
-    means = {v: there.worth(other.bench.chooser(entry.at(v))).mean() for v in every}
+    every = other.thresholds(entry).tolist()
+    means = {v: there.values(other.bench.chooser(entry.at(v))).mean() for v in every}
     assert means[row.threshold] == max(means.values())
 
 
@@ -100,5 +102,5 @@ def test_the_interval_is_that_of_groups():
 @pytest.mark.parametrize("budget", [0, 1, 3])
 def test_the_last_values_are_those_of_all_looks(judge, budget):
     prices = [Prices(0.01, 0.02), Prices(), Prices(0.2, 0.5)]
-    every = ceiling_values.by_looks(judge.commitments, budget, prices)
-    assert np.array_equal(every[budget], ceiling_values.with_all_looks(judge.commitments, budget, prices))
+    every = optimal_values(judge.graph, budget, prices)
+    assert np.array_equal(every[budget], optimal_values(judge.graph, budget, prices, last=True))

@@ -18,13 +18,13 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.cli import main
 from recommit.data.table import pq
+from recommit.evaluate import regrets
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.ceiling import regrets
 from recommit.graph import oracle
-from recommit.graph.attribution import CAUSES
-from recommit.graph.commitments import Prices
-from recommit.graph.plan_graph import PlanGraph
+from recommit.graph.build import PolicyGraph
+from recommit.graph.prices import Prices
+from recommit.graph.regret import CAUSES
 
 BUDGET = 4
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
@@ -41,9 +41,9 @@ def player(request):
 
 def board(player):
     """Everything that the starts lead to, for the reference; nodes by number."""
-    graph = PlanGraph(Scripted(), player.task, DEPTHS)
+    graph = PolicyGraph(Scripted(), player.task, DEPTHS)
     starts = graph.nodes(player.starts)
-    while not (graph.expanded | graph.goal).all():
+    while not (graph.planned | graph.goal).all():
         graph.expand(np.arange(len(graph)))
     edges = [list(zip(*row, strict=True)) for row in zip(graph.landing.tolist(), graph.executed.tolist(), strict=True)]
     slow_graph = SimpleNamespace(
@@ -63,7 +63,7 @@ def by_hand(player, agent, graph, starts):
         taken = dict(zip(rows.turn[own].tolist(), rows.depth[own].tolist(), strict=True))
         columns = {BUDGET - turn: DEPTHS.index(depth) for turn, depth in taken.items()}
         causes = slow.causes(
-            graph, start, BUDGET, lambda remaining, _, c=columns: c[remaining], prices.action, prices.look
+            graph, start, BUDGET, lambda remaining, _, c=columns: c[remaining], prices.action, prices.observation
         )
         result += [(i, BUDGET - remaining, loss, cause) for remaining, _, loss, cause in causes]
     return sorted(result, key=lambda row: (row[1], row[0]))
@@ -89,23 +89,25 @@ def test_agents_that_draw_have_regret_on_average_too(player):
     every, prices = regrets.of(player, ("adaptive", "random", "sampled", "shuffled")), player.prices or Prices()
     assert every["adaptive"].expected is None
     assert "expected" not in regrets.columns_of(every["adaptive"], BUDGET)
-    whole = PlanGraph(Scripted(), player.task, DEPTHS)
+    whole = PolicyGraph(Scripted(), player.task, DEPTHS)
     whole.nodes(player.starts)
-    while not (whole.expanded | whole.goal).all():
+    while not (whole.planned | whole.goal).all():
         whole.expand(np.arange(len(whole)))
     for agent in ("random", "sampled", "shuffled"):
         rows = every[agent]
         means = regrets.columns_of(rows, BUDGET)["expected"]
         for i in range(len(rows.node)):
-            node = int(whole.find(player.reach.states[rows.node[i]][None])[0])
-            logits = [float(each) for each in player.reach.logits[rows.node[i]]]
+            node = int(whole.find(player.graph.states[rows.node[i]][None])[0])
+            logits = [float(each) for each in player.graph.logits[rows.node[i]]]
             weights = {
                 "random": [1.0] * len(DEPTHS),
                 "sampled": [math.exp(each - max(logits)) for each in logits],
                 "shuffled": player.marginal(BUDGET).tolist(),
             }[agent]
             remaining = int(rows.remaining[i])
-            values = [slow.q_values(graph, node, remaining, c, prices.action, prices.look) for c in range(len(DEPTHS))]
+            values = [
+                slow.q_values(graph, node, remaining, c, prices.action, prices.observation) for c in range(len(DEPTHS))
+            ]
             mean = sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
             assert means[i] == pytest.approx(max(values) - mean, abs=1e-9)
         assert means.tolist() != rows.regret.tolist()
@@ -116,29 +118,29 @@ def test_the_ceiling_regrets_nothing_and_the_sum_is_the_gap(player):
     assert every["oracle-dp"].total() == pytest.approx(0, abs=1e-12)
     graph, starts = board(player)
     prices = player.prices or Prices()
-    most = [slow.best(graph, start, BUDGET, prices.action, prices.look) for start in starts.tolist()]
+    most = [slow.best(graph, start, BUDGET, prices.action, prices.observation) for start in starts.tolist()]
     for rows in every.values():
         solved, actions, looks = rows.outcome()
-        worth = solved - prices.action * actions - prices.look * looks
+        worth = prices.returns(solved, actions, looks)
         assert rows.total() == pytest.approx(most - worth, abs=1e-12)
 
 
 def test_what_was_not_looked_at_is_noticed(monkeypatch):
     """The planted defect: nothing is searched beyond what agents looked at themselves."""
-    close, differs = oracle.close, []
+    search, differs = oracle.search, []
     for task in TASKS.values():
         starts = task.generate(12, seed=5, length=(3, 12)).states
         whole, torn = (PolicyPlayer(Scripted(), task, starts, BUDGET) for _ in range(2))
         exact = regrets.of(whole, ("fixed-2", "adaptive"))
-        monkeypatch.setattr(oracle, "close", lambda *_: 0)
+        monkeypatch.setattr(oracle, "search", lambda *_: 0)
         other = regrets.of(torn, ("fixed-2", "adaptive"))
-        monkeypatch.setattr(oracle, "close", close)
+        monkeypatch.setattr(oracle, "search", search)
         differs += [exact[name].regret.tolist() != other[name].regret.tolist() for name in exact]
     assert any(differs)
 
 
 def test_a_graph_that_is_too_large_has_none(player, monkeypatch):
-    monkeypatch.setattr(oracle, "close", lambda *_: 3)
+    monkeypatch.setattr(oracle, "search", lambda *_: 3)
     with pytest.warns(UserWarning, match="states were left out, so that no regret is exact"):
         assert regrets.of(player, ("adaptive",)) == {}
 

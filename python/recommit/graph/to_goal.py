@@ -1,8 +1,8 @@
 """Rules without a budget: what the way to the goal costs, beside the cheapest way that these plans have.
 
-A way costs price_action * actions + price_observation * looks, so the cheapest one is a shortest path in the graph. A
-rule of the present plan alone takes one way from each state. It reaches the goal, or goes round for ever, or loses the
-level; the last two cost infinity, and are counted.
+A way costs price_action * actions + price_observation * observations, so that the cheapest one is a shortest path in
+the graph. A rule of the present plan alone takes one way from each state. It reaches the goal, or goes round for ever,
+or loses the level; the last two cost infinity, and are counted.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import regret
-from recommit.graph.judge import thresholds
+from recommit.graph.values import chosen_rows, policy_costs, shortest_costs
 from recommit.stats import bootstrap
 
 if TYPE_CHECKING:
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.commitments import Commitments, Prices
+    from recommit.graph.graph import CommitmentGraph
     from recommit.graph.judge import Judge
+    from recommit.graph.prices import Prices
     from recommit.graph.rules import NamedRule
 
     Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ def of_rules(
 ) -> list[RuleWays]:
     """Every rule that has ways; a threshold is the one with the lowest mean cost on ``validation``, or on this graph,
     among those that reach the goal most often."""
-    rows, cheapest = [], regret.costs(judge.commitments, prices)[judge.graph.starts]
+    rows, cheapest = [], shortest_costs(judge.graph, prices)[judge.graph.starts]
     for entry in filter(has_ways, entries):
         threshold = _best(validation or judge, entry, prices) if entry.swept else None
         rows.append(_row(judge, entry if threshold is None else entry.at(threshold), threshold, prices, cheapest))
@@ -75,19 +75,19 @@ def of_rules(
 
 def _best(judge: Judge, entry: NamedRule, prices: Prices) -> float:
     """Reached most often, then cheapest, then the lowest."""
-    every, starts = thresholds(judge, entry), judge.graph.starts
+    every, starts = judge.thresholds(entry), judge.graph.starts
     ends = []
     for threshold in every.tolist():
-        cost = regret.rule_costs(judge.commitments, prices, judge.bench.depths(entry.at(threshold)))[starts]
+        cost = policy_costs(judge.graph, prices, judge.bench.columns(entry.at(threshold)))[starts]
         some = np.isfinite(cost)
         ends.append((some.mean(), -cost[some].mean() if some.any() else 0.0))
     return float(every[max(range(len(ends)), key=lambda i: (*ends[i], -i))])
 
 
 def _row(judge: Judge, entry: NamedRule, threshold: float | None, prices: Prices, cheapest: Floats) -> RuleWays:
-    graph, starts, depths = judge.commitments, judge.graph.starts, judge.bench.depths(entry)
-    own = regret.rule_costs(graph, prices, depths)[starts]
-    reached, lost = np.isfinite(own), loses(graph, depths)[starts]
+    graph, starts, columns = judge.graph, judge.graph.starts, judge.bench.columns(entry)
+    own = policy_costs(graph, prices, columns)[starts]
+    reached, lost = np.isfinite(own), loses(graph, columns)[starts]
     more = None
     if reached.any():
         rooms = np.unique(judge.graph.groups[reached], return_inverse=True)[1]
@@ -96,7 +96,7 @@ def _row(judge: Judge, entry: NamedRule, threshold: float | None, prices: Prices
     return RuleWays(
         entry.name,
         prices.action,
-        prices.look,
+        prices.observation,
         threshold,
         reached=float(reached.mean()),
         rounds=float((~reached & ~lost).mean()),
@@ -108,10 +108,10 @@ def _row(judge: Judge, entry: NamedRule, threshold: float | None, prices: Prices
     )
 
 
-def loses(graph: Commitments, depths: NDArray[np.integer]) -> Flags:
+def loses(graph: CommitmentGraph, columns: NDArray[np.integer]) -> Flags:
     """[N] does the way from here come by a state from where nobody can reach the goal, or that has no plan?"""
-    rows, onward = graph.rows, np.arange(len(graph))
-    onward[rows] = graph.landing[rows, graph.columns(depths, 1)[0, rows]]
+    rows, onward = chosen_rows(graph), np.arange(len(graph))
+    onward[rows] = graph.landing[rows, columns[rows]]
     result: Flags = (graph.distance < 0) | (~graph.planned & ~graph.goal)
     for _ in range(len(graph).bit_length()):  # ways of 1, 2, 4, ... commitments
         result, onward = result | result[onward], onward[onward]

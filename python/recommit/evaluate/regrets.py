@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.evaluate.agent_names import file_name
-from recommit.graph import attribution, oracle, regret
-from recommit.graph.commitments import Commitments, Prices
-from recommit.graph.plan_graph import softmax, turns_on_graph
+from recommit.graph import oracle
+from recommit.graph.episodes import episodes, softmax
+from recommit.graph.prices import Prices
+from recommit.graph.regret import attribute
+from recommit.graph.values import OptimalValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from recommit.evaluate.agent_names import AgentName
     from recommit.evaluate.agents import PolicyPlayer
     from recommit.evaluate.store import EvaluationStore
-    from recommit.graph.attribution import Attribution
-    from recommit.graph.plan_graph import Chooser
+    from recommit.graph.episodes import Chooser
+    from recommit.graph.regret import Attribution
     from recommit.rollout.episodes import DecisionRows
     from recommit.runs.ranks import Team
 
@@ -65,17 +67,16 @@ def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
     """Every commitment under the largest budget, with its regret, its cause and the nearest best depth; of agents that
     draw, those of the first seed, and what they give away there on average over their draw. None of anybody if the
     graph would grow beyond its cap."""
-    depths = {name: _depths(player.rows(name, player.budget), player) for name in agents}
-    columns = np.array([player.reach.depths.index(depth) for depth in player.policy.config.depths])
-    if missing := _look(player, list(depths.values()), columns):
+    taken = {name: _depths(player.rows(name, player.budget), player) for name in agents}
+    if missing := _plan(player, list(taken.values())):
         warnings.warn(f"regret: {missing:,} states were left out, so that no regret is exact", stacklevel=2)
         return {}
-    best = regret.best(_commitments(player, columns), player.budget, player.prices)
-    starts = player.reach.nodes(player.starts, player.budget)
-    result = {}
-    for name, taken in depths.items():
-        rows = attribution.attribute(best, starts, _replay(best, taken))
-        probs = _chance(player, name, rows.node)
+    graph = player.graph.only(player.policy.config.depths)
+    best = OptimalValues.of(graph, player.budget, player.prices)
+    starts, result = player.graph.nodes(player.starts, player.budget), {}
+    for name, depths in taken.items():
+        rows = attribute(best, starts, _again(graph.depths, depths))
+        probs = _probs(player, name, rows.node)
         result[name] = rows if probs is None else replace(rows, expected=_on_average(best, rows, probs))
     return result
 
@@ -92,10 +93,10 @@ def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]
     }
 
 
-def _chance(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
+def _probs(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
     """[nodes, depths] of the head's depths, of an agent that draws them; None of others."""
     if agent == "sampled":
-        return softmax(player.reach.logits[nodes])
+        return softmax(player.graph.logits[nodes])
     count = len(player.policy.config.depths)
     everywhere: dict[str, Callable[[], Floats]] = {
         "random": lambda: np.full(count, 1 / count),
@@ -105,7 +106,7 @@ def _chance(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
     return np.broadcast_to(everywhere[agent](), (len(nodes), count)) if agent in everywhere else None
 
 
-def _on_average(best: regret.Best, rows: Attribution, probs: Floats) -> Floats:
+def _on_average(best: OptimalValues, rows: Attribution, probs: Floats) -> Floats:
     result = np.zeros(len(rows.node))
     for remaining in np.unique(rows.remaining).tolist():
         now = np.flatnonzero(rows.remaining == remaining)
@@ -121,43 +122,26 @@ def _depths(rows: DecisionRows, player: PolicyPlayer) -> Ints:
     return taken
 
 
-def _look(player: PolicyPlayer, every: Sequence[Ints], columns: Ints) -> int:
-    """Look at whatever the best way on may come by, from each state of these episodes and from where each of the head's
+def _plan(player: PolicyPlayer, every: Sequence[Ints]) -> int:
+    """Plan wherever the best way on may come by, from each state of these episodes and from where each of the head's
     depths leads; how many states were left out."""
-    reach, missing = player.reach, 0
-    roots = reach.nodes(player.starts, player.budget)
-    for turn, visited in enumerate(_visited(player, every)):
+    graph, depths, missing = player.graph, player.policy.config.depths, 0
+    roots, columns = graph.nodes(player.starts, player.budget), [graph.column(depth) for depth in depths]
+    for turn, visited in enumerate(_visited(player, every, roots)):
         for prices in dict.fromkeys((Prices(), player.prices or Prices())):
-            missing += oracle.close(reach, roots, player.budget - turn, columns, oracle.CAP, prices)
-        roots = np.unique(reach.landing[visited][:, columns])
+            missing += oracle.search(graph, roots, player.budget - turn, depths, oracle.CAP, prices)
+        roots = np.unique(graph.landing[visited][:, columns])
     return missing
 
 
-def _visited(player: PolicyPlayer, every: Sequence[Ints]) -> list[Ints]:
-    """The nodes where anybody looked, turn by turn."""
-    reach, by_turn = player.reach, [np.zeros(0, np.int64)] * player.budget
+def _visited(player: PolicyPlayer, every: Sequence[Ints], starts: Ints) -> list[Ints]:
+    """The nodes of these episodes, turn by turn."""
+    graph, by_turn = player.graph, [np.zeros(0, np.int64)] * player.budget
     for taken in every:
-        for turn, _, nodes, _ in turns_on_graph(reach, player.starts, player.budget, _again(reach.depths, taken)):
+        for turn, _, nodes, _ in episodes(graph, starts, player.budget, _again(graph.depths, taken)):
             by_turn[turn] = np.union1d(by_turn[turn], nodes)
     return by_turn
 
 
 def _again(depths: tuple[int, ...], taken: Ints) -> Chooser:
     return lambda turn, who, _nodes: np.searchsorted(depths, taken[turn, who])
-
-
-def _commitments(player: PolicyPlayer, columns: Ints) -> Commitments:
-    reach = player.reach
-    return Commitments(
-        player.policy.config.depths,
-        reach.landing[:, columns],
-        reach.executed[:, columns],
-        reach.goal,
-        reach.expanded,
-        player.task.distance(reach.states),
-    )
-
-
-def _replay(best: regret.Best, taken: Ints) -> attribution.Choose:
-    again = _again(best.graph.depths, taken)
-    return lambda remaining, who, path: again(best.budget - remaining, who, path[-1])

@@ -10,9 +10,9 @@ from tests.reference import regret as slow
 from tests.unit.graph import cases
 
 from recommit.graph import judge as judging
-from recommit.graph import regret, rules
-from recommit.graph.commitments import Prices
-from recommit.graph.optimal import to_goal
+from recommit.graph import rules, to_goal
+from recommit.graph.prices import Prices, Setting
+from recommit.graph.values import policy_costs, shortest_costs
 
 PRICES = Prices(0.01, 0.03)
 RULES = ("fixed-1", "fixed-3", "fixed-8", "head", "repetition", "confidence-least")
@@ -20,7 +20,7 @@ RULES = ("fixed-1", "fixed-3", "fixed-8", "head", "repetition", "confidence-leas
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
 def judge(request):
-    return judging.Judge(cases.some(request.param, 20, wrong=3), (judging.Setting(4, Prices()),))
+    return judging.Judge(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()),))
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +52,13 @@ def end(graph, node, depths):
 
 def by_hand(judge, row):
     """(reached, rounds, lost, cost, cheapest) of a row."""
-    graph, starts = judge.commitments, judge.graph.starts.tolist()
+    graph, starts = judge.graph, judge.graph.starts.tolist()
     entry = rules.named(row.rule)
-    depths = judge.bench.depths(entry if row.threshold is None else entry.at(row.threshold))
+    depths = 1 + judge.bench.columns(entry if row.threshold is None else entry.at(row.threshold))
     ends, twin = [end(graph, start, depths) for start in starts], plain(graph)
     there = [start for start, how in zip(starts, ends, strict=True) if how == "goal"]
-    own = [slow.rule_cost(twin, start, depths - 1, PRICES.action, PRICES.look) for start in there]
-    cheapest = slow.cheapest(twin, PRICES.action, PRICES.look)
+    own = [slow.rule_cost(twin, start, depths - 1, PRICES.action, PRICES.observation) for start in there]
+    cheapest = slow.cheapest(twin, PRICES.action, PRICES.observation)
     shares = [ends.count(how) / len(ends) for how in ("goal", "round", "lost")]
     return *shares, np.mean(own), np.mean([cheapest[start] for start in there])
 
@@ -75,13 +75,12 @@ def test_rows_equal_plain_python(judge, rows):
 
 def test_a_round_that_costs_what_it_did_so_far_is_noticed(judge, rows, monkeypatch):
     """The planted defect: rounds end, and are counted as ways to the goal."""
-    usual = regret.rule_costs
 
-    def defective(graph, prices, depths):
-        cost, cheapest = usual(graph, prices, depths), regret.costs(graph, prices)
+    def defective(graph, prices, columns):
+        cost, cheapest = policy_costs(graph, prices, columns), shortest_costs(graph, prices)
         return np.where(np.isinf(cost) & np.isfinite(cheapest), 1.0, cost)
 
-    monkeypatch.setattr(regret, "rule_costs", defective)
+    monkeypatch.setattr(to_goal, "policy_costs", defective)
     wrong = to_goal.of_rules(judge, [rules.named(name) for name in RULES], PRICES)
     assert [row.reached for row in wrong] != [row.reached for row in rows]
 
@@ -89,8 +88,8 @@ def test_a_round_that_costs_what_it_did_so_far_is_noticed(judge, rows, monkeypat
 def test_the_threshold_reaches_most_and_then_costs_least(judge, rows):
     entry, starts = rules.named("confidence-least"), judge.graph.starts
     ends = []
-    for threshold in judging.thresholds(judge, entry).tolist():
-        cost = regret.rule_costs(judge.commitments, PRICES, judge.bench.depths(entry.at(threshold)))[starts]
+    for threshold in judge.thresholds(entry).tolist():
+        cost = policy_costs(judge.graph, PRICES, judge.bench.columns(entry.at(threshold)))[starts]
         some = cost[np.isfinite(cost)]
         ends.append((-len(some), some.mean() if len(some) else 0.0, threshold))
     assert rows[-1].threshold == min(ends)[2]
@@ -104,8 +103,8 @@ def test_what_does_not_follow_from_the_present_plan_has_no_one_way(name, has):
 
 
 def test_a_rule_that_reaches_nothing_has_no_cost(judge):
-    graph, depths = judge.graph, judge.bench.depths(rules.named("fixed-1"))
-    nowhere = graph.starts[np.isinf(regret.rule_costs(judge.commitments, PRICES, depths)[graph.starts])]
+    graph, columns = judge.graph, judge.bench.columns(rules.named("fixed-1"))
+    nowhere = graph.starts[np.isinf(policy_costs(judge.graph, PRICES, columns)[graph.starts])]
     part = judging.Judge(graph.part(graph.reachable(nowhere), nowhere), judge.settings)
     (row,) = to_goal.of_rules(part, [rules.named("fixed-1")], PRICES)
     assert (row.reached, row.cost, row.cheapest, row.more) == (0.0, None, None, None)

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from tests.reference import gain as slow
 
-from recommit.evaluate import text
+from recommit.evaluate import gain, text
 from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.ceiling import gain
 from recommit.evaluate.metrics import EpisodeRows
-from recommit.graph.commitments import Prices
+from recommit.graph.prices import Prices
 
 COUNT = 60
 RATES = {"adaptive": 0.6, "random": 0.5, "fixed-1": 0.4, "fixed-8": 0.45, "oracle-dp": 0.9}
@@ -69,14 +68,14 @@ def test_heads_on_the_same_plans_share_their_ends():
 
 def test_at_prices_shares_are_of_values():
     summary, played = evaluated(RATES)
-    prices, looks = Prices(look=0.1), {"adaptive": 2, "random": 3, "fixed-1": 8, "fixed-8": 1, "oracle-dp": 1}
+    prices, looks = Prices(observation=0.1), {"adaptive": 2, "random": 3, "fixed-1": 8, "fixed-8": 1, "oracle-dp": 1}
     played = {
         key: [dataclasses.replace(one, decisions=np.full(COUNT, looks[key[0]])) for one in each]
         for key, each in played.items()
     }
     for row in summary:
         if row["agent"] in VALIDATED:
-            row["validation_value"] = VALIDATED[row["agent"]] - prices.look * looks[row["agent"]]
+            row["validation_value"] = VALIDATED[row["agent"]] - prices.observation * looks[row["agent"]]
     gain.add(summary, played, prices=prices)
     worth = {name: np.mean([one.solved for one in each]) - 0.1 * looks[name] for (name, _), each in played.items()}
     for row in summary:

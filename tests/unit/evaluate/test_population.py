@@ -18,10 +18,9 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.cli import main
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.evaluate import metrics
+from recommit.evaluate import metrics, population
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.population import values as population
-from recommit.evaluate.population.values import Population
+from recommit.evaluate.population import Population
 
 BUDGETS = {"loose": 9, "tight": 4}
 FIGURES = ("solve_rate", "actions_per_episode", "decisions_per_episode", "actions_solved", "mean_depth")
@@ -114,8 +113,8 @@ def test_who_draws_depths_has_the_mean_of_all_draws(whole, agent):
 def test_a_planted_defect_is_noticed(whole, monkeypatch):
     """Commitments that are charged in full although the goal ended them."""
     right = whole.rows("fixed-4", BUDGETS)[0]["actions_per_episode"]
-    charged = np.broadcast_to(np.array(whole.player.reach.depths), whole.player.reach.executed.shape)
-    monkeypatch.setattr(whole.player.reach, "executed", charged)
+    charged = np.broadcast_to(np.array(whole.player.graph.depths), whole.player.graph.executed.shape)
+    monkeypatch.setattr(whole.player.graph, "executed", charged)
     assert whole.rows("fixed-4", BUDGETS)[0]["actions_per_episode"] > right + 0.1
 
 
@@ -129,7 +128,7 @@ def test_some_lengths_look_only_where_they_lead():
     for agent in ("fixed-1", "fixed-8", "random"):  # what the first does not come by, the next ones look at
         alone = Population(PolicyPlayer(Scripted(), recommit.Sliding(2, 3), states, 9), length)
         assert some.rows(agent, BUDGETS) == alone.rows(agent, BUDGETS)
-        assert int(alone.player.reach.expanded.sum()) < 359
+        assert int(alone.player.graph.planned.sum()) < 359
 
 
 def test_the_command_says_that_it_is_exact(run, tmp_path, capsys):

@@ -1,1 +1,0 @@
-"""Agents against the exact ceiling of their plans: gain share, and the regret of every commitment."""

@@ -1,1 +1,0 @@
-"""Every start there is instead of a sample: exact values of agents, without intervals."""

@@ -1,0 +1,193 @@
+"""Episodes on a commitment graph, and who chooses their depths.
+
+``episodes`` is the one loop: it plans where an episode comes by (if the graph still grows), asks a ``Chooser`` for
+columns of depths, and follows the edges. The functions at the end are choosers; rules that read plans are in
+``recommit.graph.at_work``, the oracle is in ``recommit.graph.oracle``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from recommit import rng
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.graph import CommitmentGraph
+
+    Floats = NDArray[np.float64]
+    Nodes = NDArray[np.int64]
+
+
+class Chooser(Protocol):
+    """Who decides how far to go; it may remember what its episodes have seen."""
+
+    def __call__(self, turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
+        """The column of the depth for each of the ``episodes`` that are under way, now at planned ``nodes``. A turn of
+        0 begins new ones."""
+
+
+def episodes(
+    graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choose: Chooser
+) -> Iterator[tuple[int, Nodes, Nodes, Nodes]]:
+    """One episode from every start node, at most ``budget`` decisions each.
+
+    Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
+    An episode ends at a goal, or where the graph has no plan.
+    """
+    who, here = np.arange(len(starts)), np.array(starts, np.int64)
+    for turn in range(budget):
+        on = ~graph.goal[here]
+        who, here = who[on], here[on]
+        if len(who):
+            graph.expand(here)
+            on = graph.planned[here]
+            who, here = who[on], here[on]
+        if not len(who):
+            return
+        columns = choose(turn, who, here)
+        yield turn, who, here, columns
+        here = graph.landing[here, columns].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """How episodes ended, by start."""
+
+    solved: NDArray[np.bool_]
+    actions: Nodes
+    decisions: Nodes
+    #: Decisions by column of ``graph.depths``.
+    depths: Nodes
+
+    @property
+    def solve_rate(self) -> float:
+        """Share of the episodes that reached the goal."""
+        return float(self.solved.mean())
+
+    @property
+    def mean_actions(self) -> float:
+        """Executed actions per episode."""
+        return float(self.actions.mean())
+
+    @property
+    def mean_observations(self) -> float:
+        """Decisions per episode, each of which has one observation."""
+        return float(self.decisions.mean())
+
+    def outcome(self) -> tuple[NDArray[np.bool_], Nodes, Nodes]:
+        """[starts] solved, actions and observations: what ``Prices.returns`` takes."""
+        return self.solved, self.actions, self.decisions
+
+
+def play(graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choose: Chooser) -> Episodes:
+    """Play one episode from every start node, and say how each ended."""
+    solved = graph.goal[starts].copy()
+    actions, decisions = np.zeros(len(solved), np.int64), np.zeros(len(solved), np.int64)
+    used = np.zeros(len(graph.depths), np.int64)
+    for _, who, nodes, columns in episodes(graph, starts, budget, choose):
+        actions[who] += graph.executed[nodes, columns]
+        decisions[who] += 1
+        solved[who] = graph.goal[graph.landing[nodes, columns]]
+        used += np.bincount(columns, minlength=len(used))
+    return Episodes(solved, actions, decisions, used)
+
+
+def scores(
+    graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choices: Sequence[Chooser], limit: float = np.inf
+) -> list[tuple[int, int]]:
+    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than
+    ``limit``. All choices go on side by side, so that states are planned in large batches."""
+    at = np.tile(starts, (len(choices), 1))
+    solved, actions = graph.goal[at], np.zeros(len(choices), np.int64)
+    for turn in range(budget):
+        under_way = ~solved & (actions <= limit)[:, None]
+        if not under_way.any():
+            break
+        graph.expand(at[under_way])
+        for i in np.flatnonzero(under_way.any(axis=1)).tolist():
+            who = np.flatnonzero(under_way[i])
+            nodes = at[i, who]
+            columns = choices[i](turn, who, nodes)
+            actions[i] += graph.executed[nodes, columns].sum()
+            at[i, who] = graph.landing[nodes, columns]
+            solved[i, who] = graph.goal[at[i, who]]
+    within = actions <= limit
+    return [(int(solved[i].sum()), -int(actions[i])) if within[i] else (-1, 0) for i in range(len(choices))]
+
+
+def by_state(columns: Nodes, budget: int = 0) -> Chooser:
+    """A rule that depends on the state alone, by its columns [N]; or on the observations left too, [budget, N] with row
+    k - 1 for k."""
+    if columns.ndim == 1:
+        return lambda _turn, _episodes, nodes: columns[nodes]
+    return lambda turn, _episodes, nodes: columns[budget - turn - 1, nodes]
+
+
+def always(graph: CommitmentGraph, depth: int) -> Chooser:
+    """One fixed depth."""
+    column = graph.column(depth)
+    return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
+
+
+def head(graph: PolicyGraph) -> Chooser:
+    """The depth head's likeliest depth, ties to the smaller."""
+    columns = _head_columns(graph)
+    return lambda _turn, _episodes, nodes: columns[graph.logits[nodes].argmax(axis=1)]
+
+
+def adaptive_memory(graph: PolicyGraph) -> Chooser:
+    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
+    round."""
+    columns = _head_columns(graph)
+    times: dict[tuple[int, int], int] = {}
+
+    def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
+        if turn == 0:
+            times.clear()
+        before = np.zeros(len(nodes), np.int64)
+        for i, here in enumerate(zip(episodes.tolist(), nodes.tolist(), strict=True)):
+            before[i] = times.get(here, 0)
+            times[here] = int(before[i]) + 1
+        order = np.argsort(-graph.logits[nodes], axis=1, kind="stable")
+        return columns[order[np.arange(len(nodes)), before % len(columns)]]
+
+    return choose
+
+
+def sampled(graph: PolicyGraph, probs: NDArray[np.floating] | None, seed: int) -> Chooser:
+    """The policy's depths, sampled by ``probs`` -- the same in every state -- or by the depth head if that is None."""
+    columns = _head_columns(graph)
+
+    def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
+        number = episodes.astype(np.uint64) * np.uint64(256) + np.uint64(turn)
+        weights = softmax(graph.logits[nodes]) if probs is None else np.asarray(probs, np.float64)[None]
+        return columns[sampled_columns(weights, number, seed)]
+
+    return choose
+
+
+def sampled_columns(probs: Floats, numbers: NDArray[np.integer], seed: int) -> Nodes:
+    """A column for each number, by its row of ``probs``, from the stream of that number."""
+    words = rng.draw(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
+    uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    result: Nodes = (uniform[:, None] >= np.cumsum(probs, axis=1)[:, :-1]).sum(axis=1)
+    return result
+
+
+def _head_columns(graph: CommitmentGraph) -> Nodes:
+    return np.array([graph.column(depth) for depth in graph.head_depths])
+
+
+def softmax(logits: NDArray[np.floating]) -> Floats:
+    """Over the last axis."""
+    weights = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
+    result: Floats = weights / weights.sum(axis=-1, keepdims=True)
+    return result

@@ -1,0 +1,241 @@
+"""Exact policy evaluation for training: values, visits and advantages of a depth policy.
+
+With k observations left, committing to depth h in state s brings
+
+    Q_k(s, h) = V_{k-1}(s') - c(s, h)                c = price_observation + price_action * n, n the actions executed
+    V_k(s) = sum over h of pi(h | s) Q_k(s, h),      V_k(goal) = 1, V_0 = 0
+
+and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly the
+sum of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.graph.graph import PLAN
+from recommit.graph.values import chosen_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.prices import Prices
+
+    Floats = NDArray[np.float64]
+    Nodes = NDArray[np.int64]
+
+
+def explore(
+    graph: PolicyGraph, roots: Nodes, budget: int, choose: Callable[[PolicyGraph, Nodes], Floats], limit: int
+) -> None:
+    """Plan in the states that are likeliest to be visited, at most ``limit`` new ones per decision.
+
+    ``choose`` gives the probabilities [N, depths] of the depths at nodes that have a plan.
+    """
+    mass = np.zeros(len(graph))
+    np.add.at(mass, roots, 1.0)
+    for remaining in range(budget, 0, -1):
+        distance = graph.distance
+        hopeless = (distance < 0) | (distance > PLAN * remaining)
+        wanted = np.flatnonzero((mass > 0) & ~graph.planned & ~graph.goal & ~hopeless)
+        graph.expand(wanted[np.argsort(-mass[wanted], kind="stable")[:limit]])
+        here = np.flatnonzero((mass > 0) & graph.planned[: len(mass)])
+        moved = mass[here, None] * choose(graph, here)
+        mass = np.bincount(graph.landing[here].ravel(), moved.ravel(), len(graph)).astype(np.float64)
+        mass[graph.goal] = 0.0  # what is solved lands on a goal, where nothing goes on
+
+
+@dataclass(frozen=True)
+class GraphValues:
+    """A policy on a graph that may still grow; rows are observations left 0..K. Nodes without a plan have a value, and
+    neither visits nor advantages."""
+
+    value: Floats  #: [K + 1, nodes]
+    q_values: Floats  #: [K + 1, nodes with a plan in order, depths]
+    visits: Floats  #: [K + 1, nodes], expected
+    advantage: Floats  #: [nodes, depths]: Q - V, averaged over the observations left with the visits of each
+    by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
+    distance: NDArray[np.integer]
+    begin: Floats  #: [K + 1]: which share of the episodes begins with so many observations left
+    #: Expected visits that fell on nodes with a plan or beyond hope, as a share: all of it, and values are exact.
+    exact_fraction: float
+
+    def buckets(self, distance: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The columns of ``by_distance`` of states at these distances, which may be longer than any in the graph."""
+        lost = self.by_distance.shape[1] - 1
+        return np.where(distance < 0, lost, np.minimum(distance, lost - 1)).astype(np.int64)
+
+
+class PolicyEvaluation:
+    """Values, visits and advantages on one graph, for one depth policy after the other: ``probs`` [rows, depths], or
+    [K + 1, rows, depths] of one that sees the observations left.
+
+    Equal parts of the episodes from ``starts`` have each of ``budgets``, or ``budget`` where that is less; all have
+    ``budget`` if there are none. What no policy changes is worked out once. States that were never planned (their
+    visits are few, see ``explore``) stand together by their distance, behind the nodes with a plan: they take the mean
+    value of the planned states at their distance. States that nobody can solve any more, or not with the observations
+    left, are never solved, which is a theorem; what is done there until the end still has its price, that of as many
+    commitments of average cost, or else to lose a level would save what playing on costs.
+
+    ``discount`` is a factor per executed action on what follows, the goal excepted.
+    """
+
+    def __init__(
+        self,
+        graph: CommitmentGraph,
+        starts: NDArray[np.integer],
+        budget: int,
+        prices: Prices,
+        budgets: Sequence[int] = (),
+        *,
+        discount: float = 1.0,
+    ) -> None:
+        self.graph, self.rows = graph, chosen_rows(graph)
+        distance = graph.distance
+        self._longest = max(int(distance.max(initial=0)), 1)
+        bucket = np.where(distance < 0, self._longest + 1, distance).astype(np.int64)
+        self._planned = len(self.rows)
+        self._place = self._planned + bucket
+        self._place[self.rows] = np.arange(self._planned)
+        self._landing, self._bucket = self._place[graph.landing[self.rows]], bucket[self.rows]
+        self.cost = prices.cost(graph.executed[self.rows])
+        self._places = self._planned + self._longest + 2
+        self._unplanned = bool((self._landing > self._planned).any())
+        self._factor = None
+        if discount != 1.0:
+            onward = discount ** graph.executed[self.rows].astype(np.float64)
+            self._factor = np.where(self._landing == self._planned, 1.0, onward)
+        count = np.bincount([min(k, budget) for k in budgets] or [budget], minlength=budget + 1)
+        self.begin: Floats = count / max(len(budgets), 1)
+        self._starts = np.bincount(self._place[starts], minlength=self._places).astype(np.float64)
+        self._starts[self._planned] = 0.0  # solved from the start
+
+    def values(self, probs: Floats) -> GraphValues:
+        """Everything, node by node."""
+        q_values, value = self._backward(probs, by_distance=True)
+        visits = self._forward(probs)
+        own = np.zeros((len(visits), len(self.graph)))
+        own[:, self.rows] = visits[:, : self._planned]
+        advantage = np.zeros((len(self.graph), probs.shape[-1]))
+        advantage[self.rows], _ = self._averaged(q_values, visits[:, : self._planned], probs)
+        remaining, distance = np.arange(len(visits))[:, None], np.arange(self._longest + 2)
+        hopeless = (distance > self._longest) | (distance > PLAN * remaining)
+        exact = visits[:, : self._planned].sum() + (visits[:, self._planned :] * hopeless).sum()
+        return GraphValues(
+            value=value[:, self._place],
+            q_values=q_values,
+            visits=own,
+            advantage=advantage,
+            by_distance=value[:, self._planned :],
+            distance=self.graph.distance,
+            begin=self.begin,
+            exact_fraction=float(exact / visits.sum()) if visits.any() else 1.0,
+        )
+
+    def value(self, probs: Floats) -> Floats:
+        """[K + 1, N] V."""
+        return self._backward(probs)[1][:, self._place]
+
+    def visits(self, probs: Floats) -> Floats:
+        """[K + 1, rows] expected visits, each start counted once."""
+        return self._forward(probs)[:, : self._planned]
+
+    def advantages(self, probs: Floats) -> tuple[Floats, Floats]:
+        """Q - V [rows, depths], averaged over the observations left, and visits [rows]; of ``probs`` [rows, depths]."""
+        return self._averaged(self._backward(probs)[0], self.visits(probs), probs)
+
+    def advantages_by_budget(self, probs: Floats) -> Floats:
+        """[K + 1, rows, depths] Q - V with so many observations left."""
+        q_values, value = self._backward(probs)
+        q_values[1:] -= value[1:, : self._planned, None]
+        return q_values
+
+    def _backward(self, probs: Floats, *, by_distance: bool = False) -> tuple[Floats, Floats]:
+        """Q [K + 1, rows, depths], and the value of every place [K + 1, places]; of distances only where they count, or
+        are asked for."""
+        q_values = np.zeros((len(self.begin), *self._landing.shape))
+        value = np.zeros((len(self.begin), self._places))
+        value[:, self._planned] = 1.0  # a goal, whatever is left
+        estimated = by_distance or self._unplanned
+        # The cost of a decision in a lost state.
+        wasted = float((self.cost * probs).sum(axis=-1).mean()) if estimated and self._planned else 0.0
+        for k in range(1, len(q_values)):
+            onward = value[k - 1][self._landing]
+            if self._factor is not None:
+                onward *= self._factor
+            np.subtract(onward, self.cost, out=q_values[k])
+            own = value[k, : self._planned] = np.einsum("nd,nd->n", probs if probs.ndim == 2 else probs[k], q_values[k])
+            if estimated:
+                value[k, self._planned + 1 :] = self._mean_by_distance(own, k, -wasted * k)
+        return q_values, value
+
+    def _forward(self, probs: Floats) -> Floats:
+        """Expected visits [K + 1, places]."""
+        visits: Floats = self.begin[:, None] * self._starts
+        for k in range(len(visits) - 1, 1, -1):
+            moved = visits[k, : self._planned, None] * (probs if probs.ndim == 2 else probs[k])
+            visits[k - 1] += np.bincount(self._landing.ravel(), moved.ravel(), self._places)
+            visits[k - 1, self._planned] = 0.0  # nothing goes on from a goal
+        return visits
+
+    def _averaged(self, q_values: Floats, visits: Floats, probs: Floats) -> tuple[Floats, Floats]:
+        mass, total = np.zeros(self._planned), np.zeros(probs.shape)
+        for k in range(len(q_values) - 1, 0, -1):
+            mass += visits[k]
+            total += visits[k][:, None] * q_values[k]
+        total /= np.maximum(mass, 1e-12)[:, None]
+        return total - (probs * total).sum(axis=1, keepdims=True), mass
+
+    def _mean_by_distance(self, own: Floats, remaining: int, lost: float) -> Floats:
+        """Mean value at each distance 1..longest, interpolated where no state has it; then ``lost``, also where the
+        observations left do not suffice."""
+        longest = self._longest
+        count = np.bincount(self._bucket, minlength=longest + 2)[1 : longest + 1]
+        total = np.bincount(self._bucket, weights=own, minlength=longest + 2)[1 : longest + 1]
+        result = np.full(longest + 1, lost)
+        have = np.flatnonzero(count)
+        if len(have):
+            result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
+        result[min(PLAN * remaining, longest) :] = lost
+        return result
+
+
+def plan_advantages(
+    values: GraphValues,
+    visits: Floats,
+    probs: Floats,
+    depths: tuple[int, ...],
+    landing: NDArray[np.int64],
+    bucket: NDArray[np.int64],
+    solved: NDArray[np.bool_],
+    executed: NDArray[np.int32],
+    prices: Prices,
+) -> tuple[Floats, Floats]:
+    """Advantages and weights [N, G, 8] of the actions of sampled plans.
+
+    ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
+    ``by_distance``, ``probs`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it;
+    what it is credited with is their expected return against the mean over the plans of the same state and depth.
+    """
+    many, plans, _ = landing.shape
+    worth = np.zeros(landing.shape)
+    for k in range(1, len(values.value)):
+        later = np.where(landing >= 0, values.value[k - 1][landing], values.by_distance[k - 1][bucket])
+        worth += visits[k][:, None, None] * np.where(solved, 1.0, later)
+    worth /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
+    worth -= prices.cost(executed)
+    centred = worth - worth.mean(axis=1, keepdims=True)
+    advantage, weight = np.zeros((many, plans, PLAN)), np.zeros((many, plans, PLAN))
+    for column, depth in enumerate(depths):
+        reached = (np.arange(PLAN) < depth) & (np.arange(PLAN) < executed[:, :, column, None])
+        share = probs[:, None, column, None] * reached
+        advantage += share * centred[:, :, column, None]
+        weight += share
+    return advantage / np.maximum(weight, 1e-12), weight

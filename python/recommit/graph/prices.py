@@ -1,0 +1,59 @@
+"""Prices, and the return of an episode: 1 for the goal, less what its actions and observations cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.horizon import checks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What an action and an observation cost, in solved episodes."""
+
+    action: float = 0.0
+    observation: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.number("action", self.action, 0.0)
+        checks.number("observation", self.observation, 0.0)
+
+    def cost(self, executed: NDArray[np.integer]) -> Floats:
+        """Costs of commitments that execute so many actions: each has one observation."""
+        return executed.astype(np.float64) * self.action + self.observation
+
+    def returns(self, solved: Any, actions: Any, observations: Any) -> Any:
+        """Returns of episodes, or their means from means."""
+        return solved - self.action * actions - self.observation * observations
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a rule is judged under: at most so many observations, at these prices."""
+
+    budget: int
+    prices: Prices
+
+    def label(self) -> str:
+        """For a table."""
+        paid = [
+            f"{value:g} per {what}"
+            for what, value in (("action", self.prices.action), ("look", self.prices.observation))
+            if value
+        ]
+        return f"K = {self.budget}" + (f", {', '.join(paid)}" if paid else "")
+
+
+def arrays(prices: Sequence[Prices]) -> tuple[Floats, Floats]:
+    """Prices of an action and of an observation, one of each per element."""
+    return np.array([each.action for each in prices]), np.array([each.observation for each in prices])

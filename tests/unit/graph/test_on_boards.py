@@ -1,0 +1,93 @@
+"""Exact values on a graph of real boards: those of episodes, of training, of the oracle and of the solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.unit.graph.test_policy_evaluation import DEPTHS, Scripted
+
+import recommit
+from recommit.graph import oracle
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, play
+from recommit.graph.policy_evaluation import PolicyEvaluation
+from recommit.graph.prices import Prices
+from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values, solver_values
+
+BUDGET = 6
+PRICES = Prices(0.01, 0.03)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Every board of 2x3, with plans."""
+    task = recommit.Sliding(2, 3)
+    result = PolicyGraph(Scripted(), task, DEPTHS)
+    boards = np.array(list(permutations(range(6))), np.uint8).reshape(-1, 2, 3)
+    result.nodes(boards[task.distance(boards) >= 0])
+    while not (result.planned | result.goal).all():
+        result.expand(np.arange(len(result)))
+    return result
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_fixed_depth_is_worth_what_its_episodes_are(graph, depth):
+    value = policy_values(graph, BUDGET, graph.columns(np.full(len(graph), depth)), PRICES)
+    played = play(graph, np.arange(len(graph)), BUDGET, always(graph, depth))
+    assert value[BUDGET] == pytest.approx(PRICES.returns(*played.outcome()), abs=1e-12)
+
+
+def test_both_policy_evaluations_agree(graph):
+    """Without Q and with it, backwards and forwards."""
+    probs = np.random.default_rng(0).dirichlet([1.0] * len(DEPTHS), len(graph))
+    evaluation = PolicyEvaluation(graph, np.arange(len(graph)), BUDGET, PRICES)
+    own = evaluation.values(probs[evaluation.rows])
+    assert policy_values(graph, BUDGET, probs, PRICES) == pytest.approx(own.value, abs=1e-12)
+    assert evaluation.value(probs[evaluation.rows]) == pytest.approx(own.value, abs=1e-12)
+    mass = np.zeros_like(own.visits)
+    for remaining, nodes, _, each in commitments(graph, np.arange(len(graph)), BUDGET, probs):
+        np.add.at(mass[remaining], nodes, each)
+    assert mass == pytest.approx(own.visits, abs=1e-12)
+
+
+def test_policies_that_see_what_remains_are_evaluated_row_by_row(graph):
+    probs = np.random.default_rng(0).dirichlet([1.0] * len(DEPTHS), (BUDGET + 1, len(graph)))
+    evaluation = PolicyEvaluation(graph, np.arange(len(graph)), BUDGET, PRICES)
+    own = probs[:, evaluation.rows]
+    value = policy_values(graph, BUDGET, probs[1:], PRICES)
+    assert evaluation.value(own) == pytest.approx(value, abs=1e-12)
+    advantage = evaluation.advantages_by_budget(own)
+    assert (own * advantage).sum(axis=2) == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(advantage[1:]).max() > 1e-3
+
+
+def test_the_oracle_has_the_optimal_values(graph):
+    free = oracle.oracle(graph, np.arange(len(graph)), BUDGET, DEPTHS)
+    assert ((free.cost[BUDGET] < oracle.FAILED) == (optimal_values(graph, BUDGET, Prices())[BUDGET] == 1)).all()
+    best, priced = OptimalValues.of(graph, BUDGET, PRICES), oracle.oracle(graph, graph.rows, BUDGET, DEPTHS, PRICES)
+    assert np.array_equal(priced.value, best.value)
+    assert policy_values(graph, BUDGET, priced.column[1:].astype(int), PRICES) == pytest.approx(best.value, abs=1e-12)
+
+
+def test_optimal_plans_are_worth_what_distances_say(graph):
+    """The same boards with optimal plans of eight actions instead: the best depths there reach V*."""
+    solutions = graph.puzzle.solve(graph.states)
+    plans = np.zeros((len(graph), 8), np.uint8)
+    for i in range(len(graph)):
+        part = solutions.actions[solutions.offsets[i] : solutions.offsets[i + 1]][:8]
+        plans[i, : len(part)] = part
+    outcomes = [graph.puzzle.execute(graph.states, plans, np.full(len(graph), depth, np.int32)) for depth in DEPTHS]
+    landing = np.stack([graph.find(outcome.states) for outcome in outcomes], axis=1)
+    executed = np.stack([outcome.executed for outcome in outcomes], axis=1)
+    optimal = replace(graph.only(DEPTHS), landing=landing, executed=executed)
+    exact = solver_values(graph.distance, DEPTHS, BUDGET, PRICES)
+    solved = exact[BUDGET] > 0
+    assert solved.mean() > 0.5
+    assert optimal_values(optimal, BUDGET, PRICES)[BUDGET, solved] == pytest.approx(exact[BUDGET, solved], abs=1e-12)
+    assert (optimal_values(graph, BUDGET, PRICES) <= exact + 1e-12).all()

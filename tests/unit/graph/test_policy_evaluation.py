@@ -1,0 +1,301 @@
+"""Values by dynamic evaluationming against plain recursion over every sequence of depths."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.reference import grpo as slow
+from tests.reference import values as slow_values
+from tests.unit.graph.test_oracle import Scripted as OftenRight
+
+import recommit
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import softmax
+from recommit.graph.graph import CommitmentGraph
+from recommit.graph.policy_evaluation import PolicyEvaluation, explore, plan_advantages
+from recommit.graph.prices import Prices
+
+DEPTHS = (1, 2, 4)
+FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(observation=0.02), Prices(0.005, 0.03)
+
+
+class Scripted:
+    """Plans and depth logits by a hash of the state: wrong as often as right."""
+
+    config = SimpleNamespace(depths=DEPTHS, budget_conditioned=False)
+    plans_first = True
+
+    def plan(self, task, states, depths):
+        flat = states.reshape(len(states), -1).astype(np.uint64)
+        key = (flat * np.arange(3, 3 + flat.shape[1], dtype=np.uint64) ** np.uint64(5)).sum(axis=1)
+        best = task.optimal_actions(states).argmax(axis=1)
+        plans = ((key[:, None] >> np.arange(8, dtype=np.uint64)) & np.uint64(3)).astype(np.uint8)
+        plans[:, 0] = np.where(key % np.uint64(3) > 0, best, plans[:, 0])
+        logits = np.stack([(key >> np.uint64(4 * i)) % np.uint64(7) for i in range(len(DEPTHS))], axis=1) / 3.0
+        return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
+
+
+def valued(graph, roots, probs, budget, prices=FREE, budgets=()):
+    evaluation = PolicyEvaluation(graph, roots, budget, prices, budgets)
+    return evaluation.values(probs[evaluation.rows])
+
+
+@pytest.fixture(scope="module")
+def board():
+    task = recommit.Sliding(2, 3)
+    graph = PolicyGraph(Scripted(), task, DEPTHS)
+    starts = task.generate(6, seed=3, length=(3, 9)).states
+    roots = graph.nodes(starts)
+    explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit=10_000)
+    while not (graph.planned | graph.goal).all():
+        graph.expand(np.arange(len(graph)))  # recursion wants the hopeless ones too
+    return graph, roots
+
+
+def plain(graph):
+    return [
+        None
+        if graph.goal[i]
+        else [
+            (int(graph.landing[i, c]), int(graph.executed[i, c]), bool(graph.goal[graph.landing[i, c]]))
+            for c in range(len(DEPTHS))
+        ]
+        for i in range(len(graph))
+    ]
+
+
+@pytest.mark.parametrize("prices", [FREE, ACTIONS, LOOKS, BOTH])
+def test_values_visits_and_advantages_equal_recursion(board, prices):
+    graph, roots = board
+    probs = softmax(graph.logits)
+    found = valued(graph, roots, probs, 4, prices)
+    edges = plain(graph)
+    assert found.exact_fraction == pytest.approx(1.0)
+    for root in roots:
+        assert found.value[4, root] == pytest.approx(slow.value(edges, probs, root, 4, prices), rel=1e-12)
+    wanted: dict = {}
+    for root in roots:
+        for key, mass in slow.visits(edges, probs, root, 4).items():
+            wanted[key] = wanted.get(key, 0.0) + mass
+    for (node, remaining), mass in wanted.items():
+        assert found.visits[remaining, node] == pytest.approx(mass, rel=1e-12)
+    assert found.visits.sum() == pytest.approx(sum(wanted.values()), rel=1e-12)
+    nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
+    fast = found.advantage[nodes]
+    for i, node in enumerate(nodes):
+        total = np.zeros(len(DEPTHS))
+        for remaining in range(1, 5):
+            q = np.array([slow.depth_value(edges, probs, edge, remaining, prices) for edge in edges[node]])
+            total += wanted.get((node, remaining), 0.0) * (q - q @ probs[node])
+        assert fast[i] == pytest.approx(total / found.visits[:, node].sum(), rel=1e-9, abs=1e-12)
+
+
+def test_they_give_the_gradient_of_the_expected_return(board):
+    """Sum of visits x chance x advantage is the derivative by the logit, as finite differences say."""
+    graph, roots = board
+    probs = softmax(graph.logits)
+    found = valued(graph, roots, probs, 4, BOTH)
+    nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
+    fast = found.advantage[nodes]
+    gradient = found.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * fast
+
+    def total(logits):
+        return valued(graph, roots, softmax(logits), 4, BOTH).value[4, roots].sum()
+
+    for i, node in list(enumerate(nodes))[::3]:
+        for column in range(len(DEPTHS)):
+            step = np.zeros(graph.logits.shape)
+            step[node, column] = 1e-4
+            slope = (total(graph.logits + step) - total(graph.logits - step)) / 2e-4
+            assert gradient[i, column] == pytest.approx(slope, rel=1e-4, abs=1e-7)
+
+
+def test_budgets_may_be_mixed(board):
+    """Half of the episodes have two decisions, half have four: the mean of both evaluations, and its gradient."""
+    graph, roots = board
+    probs = softmax(graph.logits)
+    both, two, four = (valued(graph, roots, probs, 4, BOTH, budgets) for budgets in ((2, 4), (2,), (4,)))
+    assert both.visits == pytest.approx((two.visits + four.visits) / 2)
+    assert (four.visits == valued(graph, roots, probs, 4, BOTH).visits).all()
+    assert (both.visits == valued(graph, roots, probs, 4, BOTH, (2, 9)).visits).all(), "9 is more than there are"
+    nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
+    gradient = both.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * both.advantage[nodes]
+
+    def total(logits):
+        found = valued(graph, roots, softmax(logits), 4, BOTH)
+        return (found.value[2, roots] + found.value[4, roots]).sum() / 2
+
+    for i, node in list(enumerate(nodes))[::7]:
+        step = np.zeros(graph.logits.shape)
+        step[node, 1] = 1e-4
+        slope = (total(graph.logits + step) - total(graph.logits - step)) / 2e-4
+        assert gradient[i, 1] == pytest.approx(slope, rel=1e-4, abs=1e-7)
+
+
+@pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
+@pytest.mark.parametrize(
+    ("limit", "prices", "budgets"),
+    [(1000, FREE, ()), (3, ACTIONS, (2, 4)), (1, BOTH, (9, 3)), (1000, LOOKS, (2, 4))],
+)
+def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, prices, budgets):
+    """Also where states are lost, or too far."""
+    graph = PolicyGraph(Scripted(), task, DEPTHS)
+    roots = graph.nodes(task.generate(12, seed=3, length=(3, 14)).states)
+    roots = np.concatenate([roots, roots[:5]])
+    explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
+    assert limit == 1000 or (~graph.planned & ~graph.goal).any()
+    evaluation = PolicyEvaluation(graph, roots, 4, prices, budgets)
+    for seed in range(3):
+        probs = softmax(np.random.default_rng(seed).normal(size=graph.logits.shape))
+        fast, wanted = (
+            evaluation.values(probs[evaluation.rows]),
+            slow_values.values(graph, roots, probs, 4, prices, budgets),
+        )
+        assert fast.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-14)
+        assert fast.visits == pytest.approx(wanted.visits, rel=1e-12)
+        assert fast.exact_fraction == pytest.approx(wanted.exact_fraction, rel=1e-12)
+        assert fast.advantage == pytest.approx(wanted.advantage, rel=1e-9, abs=1e-12)
+        advantage, visits = evaluation.advantages(probs[evaluation.rows])
+        assert (advantage == fast.advantage[evaluation.rows]).all()
+        assert visits == pytest.approx(fast.visits[:, evaluation.rows].sum(axis=0), rel=1e-12)
+        assert np.abs(advantage).max() > 1e-3
+
+
+def test_states_out_of_reach_are_worth_nothing(board):
+    graph, roots = board
+    found = valued(graph, roots, softmax(graph.logits), 2)
+    far = found.distance > 16
+    assert (found.value[2, far] == 0).all()
+
+
+def test_exploring_keeps_to_its_limit():
+    task = recommit.Sliding(2, 3)
+    graph = PolicyGraph(Scripted(), task, DEPTHS)
+    roots = graph.nodes(task.generate(6, seed=3, length=(3, 9)).states)
+    explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit=1)
+    assert graph.planned.sum() <= 4
+    found = valued(graph, roots, softmax(graph.logits), 4)
+    assert 0 < found.exact_fraction < 0.999
+
+
+def test_plans_are_compared_depth_by_depth():
+    """Two plans; the second lands better at depth 2 and equal at depth 1: only its second action earns."""
+    visits = np.array([[0.0], [1.0], [0.0]])
+    landing = np.array([[[0, 1], [0, 2]]])
+    advantage, weight = plan_advantages(
+        SimpleNamespace(value=np.array([[0.2, 0.2, 0.6], [0.0] * 3]), by_distance=np.zeros((2, 4))),
+        visits[:2],
+        np.array([[0.5, 0.5]]),
+        (1, 2),
+        landing,
+        np.ones((1, 2, 2), int),
+        np.zeros((1, 2, 2), bool),
+        np.array([[[1, 2], [1, 2]]]),
+        LOOKS,  # which both plans pay
+    )
+    assert weight[0, 0].tolist() == [1.0, 0.5, 0, 0, 0, 0, 0, 0]
+    assert advantage[0, :, 1].tolist() == pytest.approx([-0.2, 0.2])
+    assert advantage[0, :, 0].tolist() == pytest.approx([-0.1, 0.1])
+    assert (advantage[0, :, 2:] == 0).all()
+
+
+#: A start with two commitments of eight actions: one loses the level, one goes on and is solved now and then.
+TWO = CommitmentGraph(
+    depths=(7, 8),
+    landing=np.array([[1, 2], [0, 0], [2, 3], [3, 3]]),
+    executed=np.array([[8, 8], [0, 0], [8, 8], [0, 0]]),
+    goal=np.array([False, False, False, True]),
+    planned=np.array([True, False, True, False]),
+    distance=np.array([20, -1, 12, 0], np.int32),
+)
+
+
+def test_losing_a_level_does_not_save_what_playing_on_costs():
+    probs = np.array([[0.5, 0.5], [0, 0], [0.95, 0.05], [0, 0]])
+    for prices in (FREE, ACTIONS, Prices(0.05), LOOKS, BOTH):
+        found = valued(TWO, np.array([0]), probs, 6, prices)
+        lost, alive = found.q_values[6, 0]
+        assert found.value[5, 2] > found.value[5, 1]
+        assert alive > lost
+        assert lost == pytest.approx(-6 * (8 * prices.action + prices.observation)), (
+            "six decisions of eight actions, whatever is done"
+        )
+
+
+@pytest.fixture(scope="module")
+def mostly_right():
+    """Plans that are right more often, so that episodes end after one to four observations."""
+    task = recommit.Sliding(2, 3)
+    graph = PolicyGraph(OftenRight(), task, DEPTHS)
+    roots = graph.nodes(task.generate(6, seed=3, length=(3, 9)).states)
+    for _ in range(4):
+        graph.expand(np.arange(len(graph)))
+    return graph, roots
+
+
+def enumerated(graph, roots, prices):
+    """The return, and its gradient by the logits: every episode's chance times its return times the slope of the log of
+    its chance."""
+    probs = softmax(graph.logits)
+    total, gradient = 0.0, np.zeros(graph.logits.shape)
+
+    def play(node, remaining, likely, earned, taken):
+        nonlocal total
+        if graph.goal[node] or not remaining:
+            total += likely * (earned + bool(graph.goal[node]))
+            for at, column in taken:
+                slope = -probs[at]
+                slope[column] += 1.0
+                gradient[at] += likely * (earned + bool(graph.goal[node])) * slope
+            return
+        for column in range(len(DEPTHS)):
+            cost = prices.observation + prices.action * int(graph.executed[node, column])
+            play(
+                graph.landing[node, column],
+                remaining - 1,
+                likely * probs[node, column],
+                earned - cost,
+                [*taken, (node, column)],
+            )
+
+    for root in roots:
+        play(root, 4, 1.0, 0.0, [])
+    return total, gradient
+
+
+def evaluated(graph, roots, prices):
+    """The same by policy evaluation."""
+    probs = softmax(graph.logits)
+    result = valued(graph, roots, probs, 4, prices)
+    gradient = result.visits.sum(axis=0)[:, None] * probs * result.advantage
+    return result.value[4, roots].sum(), gradient
+
+
+@pytest.mark.parametrize("prices", [Prices(observation=0.05), Prices(0.01, 0.02), Prices(0.2, 1.5)])
+def test_it_is_the_gradient_of_every_episode(mostly_right, prices):
+    total, gradient = enumerated(*mostly_right, prices)
+    by_evaluation = evaluated(*mostly_right, prices)
+    assert by_evaluation[0] == pytest.approx(total, rel=1e-12)
+    assert by_evaluation[1] == pytest.approx(gradient, rel=1e-9, abs=1e-13)
+    assert (np.abs(gradient - enumerated(*mostly_right, Prices(prices.action))[1]) > 1e-4).any(), "looks matter"
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        lambda prices, executed: prices.action * executed,
+        lambda prices, executed: (prices.action + prices.observation) * executed,
+        lambda prices, executed: prices.action * executed + prices.observation * (executed > 1),
+    ],
+    ids=["looks are free", "a look per action", "shallow looks are free"],
+)
+def test_a_wrong_price_of_a_look_is_another_gradient(mostly_right, planted, monkeypatch):
+    prices = Prices(0.01, 0.05)
+    _, gradient = enumerated(*mostly_right, prices)
+    monkeypatch.setattr(Prices, "cost", planted)
+    assert np.abs(evaluated(*mostly_right, prices)[1] - gradient).max() > 1e-3
