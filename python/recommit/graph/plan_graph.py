@@ -287,8 +287,7 @@ def drawn(graph: PlanGraph, probs: NDArray[np.floating] | None, seed: int) -> Ch
 
     def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         number = episodes.astype(np.uint64) * np.uint64(256) + np.uint64(turn)
-        words = rng.draw(rng.streams(seed, rng.Purpose.DEPTHS, number), 0)
-        uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        uniform = rng.uniform(rng.streams(seed, rng.Purpose.DEPTHS, number), 0)
         weights = softmax(graph.logits[nodes]) if probs is None else np.asarray(probs, np.float64)[None]
         return columns[(uniform[:, None] >= np.cumsum(weights, axis=1)[:, :-1]).sum(axis=1)]
 

@@ -68,7 +68,7 @@ def make(
             here = np.where(
                 live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
             )
-    remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), config.budget)
+    remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
     return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining)
 
 

@@ -80,7 +80,7 @@ def path_states(
 def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: int | None = 1) -> LabelledRows:
     """Everything a shard holds, instance by instance: the expert path, then the perturbed states."""
     puzzle = spec.puzzle()
-    ties = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.PERTURB, spec.epoch), _SPLIT_CODE[split], shard)
+    ties = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.TIES, spec.epoch), _SPLIT_CODE[split], shard)
     solutions = puzzle.solve(starts.states, ties=spec.ties, seed=ties, threads=threads)
     plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
     lengths = np.diff(offsets)
@@ -119,7 +119,7 @@ def _perturbed(
     """States a few random actions off the expert path; and which instance each comes from."""
     owner = np.repeat(np.arange(len(starts)), spec.perturbed)
     which = np.tile(np.arange(spec.perturbed), len(starts))
-    stream = rng.streams(seed, rng.Purpose.PERTURB, owner * 256 + which)
+    stream = rng.streams(seed, rng.Purpose.TIES, owner * 256 + which)
     leave = rng.below(rng.draw(stream, 0), starts.length[owner])
     steps = 1 + rng.below(rng.draw(stream, 1), spec.deviation)
     states = path[offsets[owner] + leave]

@@ -68,8 +68,7 @@ def play(problem: HeadProblem, starts: Nodes, remaining: Nodes, numbers: Nodes, 
 
 def drawn(probs: Floats, numbers: Nodes, seed: int) -> Nodes:
     """A column for each row of probabilities, from the stream of its number."""
-    words = rng.draw(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
-    uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    uniform = rng.uniform(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
     result: Nodes = (uniform[:, None] >= np.cumsum(probs, axis=1)[:, :-1]).sum(axis=1)
     return result
 
