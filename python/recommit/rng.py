@@ -31,9 +31,9 @@ class Purpose(IntEnum):
     SHUFFLE = 17
     MIX = 19
     WALK = 20
-    # Training: the expert's path, the symmetry augmentation, where on its path a state is taken, depths and actions that
-    # a policy samples, how an episode goes on, the order in a batch, a fixed distribution of depths, the remaining
-    # decisions, each puzzle's own seed.
+    # Training: the expert's path, the symmetry augmentation, where on its path a state is taken, depths and actions
+    # that a policy samples, how an episode goes on, the order in a batch, a fixed distribution of depths, the
+    # remaining decisions, each puzzle's own seed.
     PATH = 32
     AUGMENT = 33
     PLACE = 34
@@ -49,7 +49,7 @@ class Purpose(IntEnum):
     REACHED = 42
     # States and plans that a world model learns from.
     WORLD_MODEL = 43
-    # Evaluation: bootstrap resamples, the agent of random actions, waits between requests, a zero-shot model's instances.
+    # Evaluation: bootstrap resamples, the agent of random actions, waits between requests, instances of zero-shot.
     BOOTSTRAP = 48
     RANDOM_ACTIONS = 49
     JITTER = 56

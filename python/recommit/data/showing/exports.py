@@ -19,7 +19,7 @@ import numpy as np
 from recommit.data import rows, shards, table
 from recommit.data.dataset import Dataset
 from recommit.data.feeding import samples
-from recommit.data.showing import png
+from recommit.puzzles.frames import encode_png
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors, files, ownership
 from recommit.storage.files import Files
@@ -65,7 +65,7 @@ def export(
 
 
 def _pictures(dataset: Dataset, content: LabelledRows, cell: int, threads: int | None) -> list[bytes]:
-    return [png.encode(image) for image in dataset.puzzle.render(content.states, cell=cell, threads=threads)]
+    return [encode_png(image) for image in dataset.puzzle.render(content.states, cell=cell, threads=threads)]
 
 
 #: Name of a file of an export.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 import recommit.data
 from recommit.data import rows
 from recommit.data.feeding import samples
-from recommit.data.showing import exports, png, show
+from recommit.data.showing import exports, show
 from recommit.data.spec import DataSpec, Difficulty
 
 PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
@@ -199,12 +198,6 @@ def test_larger_files_leave_none_of_the_smaller_ones(data, tmp_path, form):
     larger = exports.export(data, tmp_path, form, states_per_file=1000)
     assert len(larger) < len(smaller)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*larger, *mine])
-
-
-def test_png():
-    image = pytest.importorskip("PIL.Image")
-    picture = np.random.default_rng(0).integers(0, 256, (17, 23, 3)).astype(np.uint8)
-    assert np.array_equal(np.asarray(image.open(io.BytesIO(png.encode(picture)))), picture)
 
 
 def test_statistics(data):
