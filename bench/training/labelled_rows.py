@@ -24,10 +24,8 @@ import numpy as np
 
 import recommit
 import recommit.data
-from recommit.data import manifest, rows, shards, table
-from recommit.data.building import labels
+from recommit.data import labels, manifest, rows, sampling, shards, table
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.data.starts import sampling
 from recommit.storage import files
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -146,7 +144,7 @@ def loader(folder, batches=20, batch=256, rounds=5):
     """CPU time of everybody involved per second of rows: patches in the trainer, in its thread, in a worker process."""
     from torch.utils.data import DataLoader, IterableDataset
 
-    from recommit.data.feeding.loader import Loader
+    from recommit.data.torch_loader import Loader
 
     data = recommit.data.open(folder)
 

@@ -17,7 +17,7 @@ import torch
 
 import recommit
 import recommit.data
-from recommit.data.starts import held_out
+from recommit.data import held_out
 from recommit.graph.plan_graph import PlanGraph, always, drawn, walk
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy

@@ -15,7 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.data.building import labels
+from recommit.data import labels
 from recommit.graph.plan_graph import PlanGraph, head, walk
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy

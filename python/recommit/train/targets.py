@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from recommit import rng
-from recommit.data.feeding.samples import covered
+from recommit.data.samples import covered
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.data.building import labels
-from recommit.data.starts import sampling
+from recommit.data import labels, sampling
 from recommit.graph.plan_graph import PlanGraph, always, drawn, head, run_directly, walk
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.division import divided, turns

@@ -7,11 +7,8 @@ import pytest
 
 import recommit
 from recommit import rng
-from recommit.data import rows, table
-from recommit.data.building import labels
-from recommit.data.feeding import samples
+from recommit.data import labels, rows, samples, symmetry, table
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.data.starts import symmetry
 
 
 def test_sample_count():
@@ -57,7 +54,7 @@ def random_rows(n, size, seed=0):
         difficulty=rng.integers(0, 2, n).astype(np.uint8),
         length=rng.integers(1, 400, n).astype(np.int16),
         t=rng.integers(0, 400, n).astype(np.uint16),
-        kind=rng.integers(0, 3, n).astype(np.uint8),
+        kind=rng.integers(0, 2, n).astype(np.uint8),
         states=rng.integers(0, 7, (n, *size)).astype(np.uint8),
         distance=distance,
         optimal=rng.integers(0, 16, n).astype(np.uint8),

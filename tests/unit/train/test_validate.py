@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 import recommit.data
-from recommit.data.starts import symmetry
+from recommit.data import symmetry
 from recommit.graph.commitments import Prices
 from recommit.graph.plan_graph import Episodes
 from recommit.runs.ranks import Team

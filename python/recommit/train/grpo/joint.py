@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import rng
-from recommit.data.feeding.mixture import names
+from recommit.data.spec import set_names
 from recommit.runs.directory import of_tasks
 from recommit.train import initial_policy
 from recommit.train.engine.base import schedule
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
     """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
-    choices = ", ".join(names(specs))
+    choices = ", ".join(set_names(specs))
     for task in tasks:
         if not of_tasks(specs, (task,)):
             raise ValueError(f"tasks: expected some of {choices} of {source}, got {task}")
@@ -52,7 +52,7 @@ class PuzzlePart:
 
 def parts(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
     """The puzzles of a run, checked."""
-    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(specs), specs, strict=True)]
+    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(set_names(specs), specs, strict=True)]
     if len(each) == 1:
         return each
     share, rest = divmod(config.optim.batch, len(each))

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.data.starts import sampling
+from recommit.data import sampling
 from recommit.graph import plan_graph as reach
 from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.policy import CommitPolicy

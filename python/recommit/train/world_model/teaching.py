@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.data.starts import held_out
+from recommit.data import held_out
 from recommit.policy.config import MAX_ACTIONS, ForesightConfig, HeadConfig
 from recommit.policy.pictures import symmetry
 from recommit.policy.world_model import ACTIONS, Foresight

@@ -8,11 +8,8 @@ from tests.reference.labels import Judge
 
 import recommit
 import recommit.data
-from recommit.data import rows, shards, verification
-from recommit.data.building import labels, overlap
-from recommit.data.feeding import samples
+from recommit.data import labels, manifest, rows, samples, sampling, shards, symmetry, verification
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.data.starts import frozen, symmetry
 from recommit.storage import errors
 
 SOKOBAN = DataSpec(
@@ -22,11 +19,10 @@ SOKOBAN = DataSpec(
     300,
     40,
     50,
-    perturbed=3,
     shard=128,
     ties="random",
 )
-SLIDING = DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), 200, 10, 6, perturbed=2, shard=64, ties="random")
+SLIDING = DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), 200, 10, 6, shard=64, ties="random")
 REVERSE = SOKOBAN.changed(generator="reverse", count=60, validation=9, test=9, shard=32)
 WALK = SLIDING.changed(generator="walk")
 RECIPES = {"sokoban": SOKOBAN, "sliding": SLIDING, "reverse": REVERSE, "walk": WALK}
@@ -61,7 +57,6 @@ def test_counts(data):
         assert len(starts) == count
         expected = sum(samples.sample_count(int(length)) for length in starts.length)
         assert len(samples.expand(content[content.kind == rows.EXPERT])) == expected
-        assert (content.kind == rows.PERTURBED).sum() == count * recipe.perturbed
         assert sum(len(s) for _, s in part.expand()) == data.manifest.total("samples", split)
         per_difficulty = np.bincount(starts.difficulty, minlength=len(recipe.difficulties))
         assert per_difficulty.max() - per_difficulty.min() <= part.manifest.spec.shards(split)
@@ -96,7 +91,7 @@ def test_workers_change_no_byte(recipe, tmp_path):
     assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
     assert one.spec.generator == recipe.generator
     with pytest.raises(
-        errors.WrongFolder, match=r"one: the folder belongs to another run: generator was '[a-z]+', is unset"
+        errors.WrongFolder, match=r"one: the folder belongs to another run: generator was '[a-z]+', is '[a-z]+'"
     ):
         recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
 
@@ -119,9 +114,7 @@ def test_overlap_is_what_sets_say(data):
 
 
 def test_strict_states(tmp_path):
-    plan = SOKOBAN.changed(
-        difficulties=(Difficulty((2, 9), 1),), size=(6, 6), count=4000, perturbed=0, shard=1000, test=60
-    )
+    plan = SOKOBAN.changed(difficulties=(Difficulty((2, 9), 1),), size=(6, 6), count=4000, shard=1000, test=60)
     loose = recommit.data.build(plan, tmp_path / "loose")
     assert loose.overlap["test_starts_on_training_paths"] > 0
     strict = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict", workers=2)
@@ -157,7 +150,7 @@ def rooms(dataset):
 
 
 def test_layouts_may_be_disjoint(tmp_path):
-    plan = SOKOBAN.changed(difficulties=(Difficulty((8, 20), 1),), size=(6, 6), count=1500, perturbed=0, test=60)
+    plan = SOKOBAN.changed(difficulties=(Difficulty((8, 20), 1),), size=(6, 6), count=1500, test=60)
     for how, shared in (("starts", True), ("layouts", False)):
         recommit.data.build(plan.changed(disjoint=how), tmp_path / how)
         splits = [recommit.data.open(tmp_path / how, split) for split in ("train", "test")]
@@ -172,32 +165,15 @@ def test_too_small_a_world(tmp_path):
         recommit.data.build(plan, tmp_path / "set")
 
 
-def test_epochs_resample_paths_of_the_same_instances():
-    one = shards.make(SOKOBAN, "train", 0)
-    other = shards.make(SOKOBAN.changed(epoch=1), "train", 0)
-    first = [content[(content.t == 0) & (content.kind == rows.EXPERT)] for content in (one, other)]
-    assert np.array_equal(first[0].states, first[1].states)
-    assert one.sha256() != other.sha256()
-
-
 def test_first_ties_take_the_first_optimal_action():
-    content = shards.make(SOKOBAN.changed(ties="first", perturbed=0), "train", 0)
+    content = shards.make(SOKOBAN.changed(ties="first"), "train", 0)
     assert np.array_equal(rows.masks(content.optimal).argmax(axis=1), content.actions[:, 0])
-
-
-def test_perturbed_states_leave_the_path_and_some_die():
-    content = shards.make(SOKOBAN.changed(perturbed=20), "train", 0)
-    off = content[content.kind == rows.PERTURBED]
-    assert 0.02 < off.dead.mean() < 0.9
-    assert not SOKOBAN.puzzle().is_solved(off.states).any()
-    assert (off.distance[~off.dead] > 0).all()
-    assert (off.t >= 1).all()
 
 
 def test_seen_keys_are_found_in_any_number_of_threads(data):
     records = data.manifest.of("train")
-    one = overlap.seen(data.folder, data.spec, records, 1)
-    assert np.array_equal(one, overlap.seen(data.folder, data.spec, records, 3))
+    one = manifest.training_keys(data.folder, data.spec, records, 1)
+    assert np.array_equal(one, manifest.training_keys(data.folder, data.spec, records, 3))
 
 
 PLANTED = {
@@ -233,7 +209,7 @@ def test_verification_sees_a_damaged_file(tmp_path):
 def test_ten_thousand_instances(tmp_path, task, record_property):
     """L7: all rows of a 10,000-instance build replay, the solver gives each label again, and their number is N(L)."""
     size, difficulty = ((3, 3), Difficulty((8, 24))) if task == "sliding" else ((8, 8), Difficulty((8, 32), 2))
-    plan = DataSpec(task, size, (difficulty,), 10_000, perturbed=1)
+    plan = DataSpec(task, size, (difficulty,), 10_000)
     made = recommit.data.build(plan, tmp_path / "set", workers=2)
     data = recommit.data.open(tmp_path / "set")
     assert recommit.data.verify(data, labels=True) == len(data) == made.total("rows")
@@ -261,21 +237,23 @@ def _replays(task, expert):
     assert task.is_solved(states[~inside]).all()
 
 
-def test_frozen_sets_come_out_by_name():
-    one = frozen.freeze("sokoban", 48)
-    assert recommit.data.freeze("sokoban", 48, name=one.name).name == one.name
-    assert one.name.startswith("sokoban-7x7-48-")
-    with pytest.raises(errors.Damaged, match="expected the test set sokoban-7x7-48-0"):
-        frozen.freeze("sokoban", 48, name="sokoban-7x7-48-000000000000")
-    keys = symmetry.keys("sokoban", one.states)
-    assert symmetry.belongs(keys, "test").all()
-    assert len(set(keys.tolist())) == 48
-    assert np.array_equal(recommit.Sokoban(7, 1).distance(one.states), one.length)
-
-
 def test_label_any_states():
     task = recommit.Sokoban(7, 2)
     states = task.generate(50, seed=2).states
     content = labels.label(task, states)
     verification.check_rows(task, content, "labelled", labels=True)
     assert (content.kind == rows.ON_POLICY).all()
+
+
+@pytest.mark.parametrize(
+    ("task", "generator", "meet", "windows", "boxes"),
+    [("sokoban", "reverse", 17, ((8, 17), (17, 32)), (2, 3)), ("sliding", "walk", 20, ((16, 20), (20, 24)), (0,))],
+)
+def test_difficulties_that_meet_in_a_number_put_the_median_there(task, generator, meet, windows, boxes):
+    difficulties = tuple(Difficulty(window, many) for many in boxes for window in windows)
+    size = {"sokoban": (7, 7), "sliding": (3, 3)}[task]
+    recipe = DataSpec(task, size, difficulties, 200, test=64, generator=generator)
+    for split in ("train", "test"):
+        length = sampling.starts(recipe, split, 0).length
+        assert np.median(length) == meet
+        assert (length < meet).sum() > len(length) / 4 < (length > meet).sum()

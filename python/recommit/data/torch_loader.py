@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
-from recommit.data.feeding import samples
-from recommit.data.feeding.feed import Feed
+from recommit.data import samples
+from recommit.data.loading import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

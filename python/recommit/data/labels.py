@@ -1,0 +1,124 @@
+"""Labels by the exact solver: for the states on expert paths, and for any states that a caller brings."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from recommit import rng
+from recommit.data import rows
+from recommit.data.rows import LabelledRows
+from recommit.data.spec import SPLITS
+from recommit.storage import errors
+from recommit.storage.opening import reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.data.sampling import Starts
+    from recommit.data.spec import DataSpec
+    from recommit.puzzles.puzzle import Puzzle, States
+
+
+def label(
+    puzzle: Puzzle,
+    states: States,
+    *,
+    instance: NDArray[Any] | None = None,
+    ties: Literal["first", "random"] = "first",
+    seed: int = 0,
+    threads: int | None = 1,
+) -> LabelledRows:
+    """Exact labels of any states, for example of those that a policy visited; dead states are marked as such.
+
+    ``instance`` numbers the states; the default is their place in the batch.
+    """
+    solutions = puzzle.solve(states, ties=ties, seed=seed, threads=threads)
+    if (solutions.length == -2).any():
+        raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
+    actions, count = rows.heads(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
+    many = len(states)
+    return LabelledRows(
+        instance=np.arange(many) if instance is None else np.asarray(instance, np.int64),
+        difficulty=np.zeros(many, np.uint8),
+        length=solutions.length.astype(np.int16),
+        t=np.zeros(many, np.uint16),
+        kind=np.full(many, rows.ON_POLICY, np.uint8),
+        states=states,
+        distance=solutions.length.astype(np.int16),
+        optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
+        count=count,
+        actions=actions,
+    )
+
+
+def path_states(
+    puzzle: Puzzle, starts: States, actions: NDArray[Any], offsets: NDArray[Any], threads: int | None = 1
+) -> States:
+    """The state before every action of every plan (so the goal at the end is not among them)."""
+    lengths = np.diff(offsets)
+    result = np.empty((int(offsets[-1]), *starts.shape[1:]), np.uint8)
+    order = np.argsort(-lengths, kind="stable")  # the plans still running are always a prefix
+    running = np.searchsorted(-lengths[order], -np.arange(int(lengths.max(initial=0))), side="left")
+    now = np.ascontiguousarray(starts[order])
+    for t, alive in enumerate(running):
+        places = offsets[:-1][order[:alive]] + t
+        result[places] = now[:alive]
+        if t + 1 < len(running):
+            now = puzzle.step(now[:alive], actions[places], threads=threads)
+    return result
+
+
+def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: int | None = 1) -> LabelledRows:
+    """Everything a shard holds: the states on the expert path of each instance, path by path."""
+    puzzle = spec.puzzle()
+    seed = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.TIES, 0), SPLITS.index(split), shard)
+    solutions = puzzle.solve(starts.states, ties=spec.ties, seed=seed, threads=threads)
+    plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
+    lengths = np.diff(offsets)
+    states = path_states(puzzle, starts.states, plan, offsets, threads)
+    t = (np.arange(len(states)) - np.repeat(offsets[:-1], lengths)).astype(np.uint16)
+    actions, count = rows.windows(plan, offsets)
+    owner = np.repeat(np.arange(len(starts)), lengths)
+    return LabelledRows(
+        instance=starts.number[owner],
+        difficulty=starts.difficulty[owner],
+        length=starts.length[owner],
+        t=t,
+        kind=np.full(len(states), rows.EXPERT, np.uint8),
+        states=states,
+        distance=(starts.length[owner] - t).astype(np.int16),
+        optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
+        count=count,
+        actions=actions,
+    )
+
+
+def states_sha256(states: NDArray[np.uint8]) -> str:
+    """The name that a spec has for states which a caller brings."""
+    check_states(states)
+    digest = hashlib.sha256(f"uint8 {states.shape}\n".encode())
+    digest.update(np.ascontiguousarray(states).data)
+    return digest.hexdigest()
+
+
+def check_states(states: object) -> None:
+    """uint8[N, rows, columns], or an error that says what it is instead."""
+    if not isinstance(states, np.ndarray) or states.dtype != np.uint8 or states.ndim != 3:
+        got = f"{states.dtype}{list(states.shape)}" if isinstance(states, np.ndarray) else type(states).__name__
+        raise errors.WrongDataSpec(f"states: expected uint8[N, rows, columns], got {got}")
+
+
+def load_states(path: Path) -> NDArray[np.uint8]:
+    """States from a ``.npy`` file, mapped, never unpickled."""
+    try:
+        reading(path).close()  # a pipe would be waited for
+        states = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # noqa: BLE001  (numpy lets all errors of Python's own tokenizer through)
+        raise errors.WrongDataSpec(f"{path}: expected a .npy file of states, got: {error}") from None
+    check_states(states)
+    return states  # type: ignore[no-any-return]
