@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, TypedDict
 
-from recommit.envs import banks
+from recommit.envs import starts
 from recommit.envs.single import PuzzleEnv
 from recommit.envs.vector import PuzzleVectorEnv
 from recommit.puzzles.sokoban import Sokoban
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gymnasium.vector import AutoresetMode
     from typing_extensions import Unpack
 
-    from recommit.envs.banks import Length
+    from recommit.envs.starts import Length
     from recommit.puzzles.puzzle import Puzzle
 
 
@@ -67,10 +67,10 @@ class SlidingEnv(PuzzleEnv):
         cols: int | None = None,
         *,
         size: int | None = None,
-        levels: banks.Source | None = None,
+        levels: starts.Source | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(*banks.sliding(rows, cols, size, levels), **options)
+        super().__init__(*starts.sliding(rows, cols, size, levels), **options)
 
 
 class SokobanEnv(PuzzleEnv):
@@ -81,10 +81,10 @@ class SokobanEnv(PuzzleEnv):
         size: int | tuple[int, int] | None = None,
         boxes: int | None = None,
         *,
-        levels: banks.Source | None = None,
+        levels: starts.Source | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(*banks.grids(Sokoban, size, levels, boxes=boxes), **options)
+        super().__init__(*starts.grids(Sokoban, size, levels, boxes=boxes), **options)
 
 
 class GridEnv(PuzzleEnv):
@@ -96,10 +96,10 @@ class GridEnv(PuzzleEnv):
         self,
         size: int | tuple[int, int] | None = None,
         *,
-        levels: banks.Source | None = None,
+        levels: starts.Source | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(*banks.grids(self.kind, size, levels), **options)
+        super().__init__(*starts.grids(self.kind, size, levels), **options)
 
 
 class SlidingVectorEnv(PuzzleVectorEnv):
@@ -112,10 +112,10 @@ class SlidingVectorEnv(PuzzleVectorEnv):
         cols: int | None = None,
         *,
         size: int | None = None,
-        levels: banks.Source | None = None,
+        levels: starts.Source | None = None,
         **options: Unpack[VectorOptions],
     ) -> None:
-        super().__init__(num_envs, *banks.sliding(rows, cols, size, levels), **options)
+        super().__init__(num_envs, *starts.sliding(rows, cols, size, levels), **options)
 
 
 class SokobanVectorEnv(PuzzleVectorEnv):
@@ -127,10 +127,10 @@ class SokobanVectorEnv(PuzzleVectorEnv):
         size: int | tuple[int, int] | None = None,
         boxes: int | None = None,
         *,
-        levels: banks.Source | None = None,
+        levels: starts.Source | None = None,
         **options: Unpack[VectorOptions],
     ) -> None:
-        super().__init__(num_envs, *banks.grids(Sokoban, size, levels, boxes=boxes), **options)
+        super().__init__(num_envs, *starts.grids(Sokoban, size, levels, boxes=boxes), **options)
 
 
 class GridVectorEnv(PuzzleVectorEnv):
@@ -143,7 +143,7 @@ class GridVectorEnv(PuzzleVectorEnv):
         num_envs: int = 1,
         size: int | tuple[int, int] | None = None,
         *,
-        levels: banks.Source | None = None,
+        levels: starts.Source | None = None,
         **options: Unpack[VectorOptions],
     ) -> None:
-        super().__init__(num_envs, *banks.grids(self.kind, size, levels), **options)
+        super().__init__(num_envs, *starts.grids(self.kind, size, levels), **options)
