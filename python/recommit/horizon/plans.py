@@ -47,7 +47,8 @@ class Plans:
         actions: integers [N, H] (0 is the first action), or floats [N, H, D] of continuous control.
         probabilities: [N, H] of each action of the plan after those before it; or [N, H, A] of every action, from which
             the plan's own are taken and entropies computed.
-        samples: [N, S, H] or [N, S, H, D]: S other plans from the same observation, drawn from the policy or from several ones.
+        samples: [N, S, H] or [N, S, H, D]: S other plans from the same observation, sampled from the policy or from
+            several ones.
         previous: what is left of the last plans; ``plans.tail(depths)`` makes it.
         features: floats [N, ...] that a learned rule reads.
         entropies: [N, H] in nats, of each action after those before it, where they are at hand already.
