@@ -27,8 +27,8 @@ class AdaptiveQueue(nn.Module):
     """A LeRobot policy whose every environment has a queue of its own, filled as deep as ``rule`` says.
 
     LeRobot holds one queue for the whole batch, of ``n_action_steps``. Here an environment is predicted again when its
-    own queue is empty, and it alone: the policy gets a batch of these rows. ``decisions`` logs each decision. Everything
-    else, such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
+    own queue is empty, and it alone: the policy gets a batch of these rows. ``decisions`` logs each decision.
+    Everything else, such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
 
     A policy that gathers observations inside its ``select_action`` (Diffusion, VQ-BeT, TD-MPC) has nothing to predict
     from here, and temporal ensembling needs a look per action: both are refused.
