@@ -83,7 +83,7 @@ def test_constructors_show_their_options_with_defaults(root):
 def test_comments_of_fields_are_descriptions(root):
     assert root["puzzles.solutions.Solutions.nodes"].docstring.value == "Search nodes spent; 0 where a table answered."
     assert root["play.trace.Proposals.depth"].docstring.value.endswith("how many actions")
-    assert root["puzzles.outcomes.Outcome.states"].docstring is None
+    assert root["puzzles.puzzle.Outcome.states"].docstring is None
 
 
 def test_options_that_stay_packed_are_noticed():
