@@ -50,7 +50,7 @@ def overriding(options: type, *names: str) -> Callable[[Command], Command]:
             kept = {name: value for name, value in values.items() if name not in names or value is not None}
             return command(*arguments, **kept)
 
-        del run.__wrapped__  # type: ignore[attr-defined]
+        del run.__wrapped__
         own_hints = get_type_hints(command, include_extras=True)
         run.__annotations__ = {**own_hints, **{each.name: each.annotation for each in more}}
         run.__annotations__.pop("changes")
@@ -59,7 +59,7 @@ def overriding(options: type, *names: str) -> Callable[[Command], Command]:
         lines = [f"        {name}: {helps.get(name, name)}" for name in names]
         run.__doc__ = "\n".join([(command.__doc__ or "").rstrip(), *lines])
         words = {name: "that of the recipe" if defaults[name] is MISSING else str(defaults[name]) for name in names}
-        return usual(**words)(run)  # type: ignore[arg-type, return-value]
+        return usual(**words)(run)  # type: ignore[return-value]
 
     return extended
 
