@@ -56,8 +56,8 @@ def overriding(options: type, *names: str) -> Callable[[Command], Command]:
         run.__annotations__.pop("changes")
         vars(run)["__signature__"] = inspect.Signature([*own, *more])
         helps = _docstrings(options)
-        lines = [f"        {name}: {helps.get(name, name)}" for name in names]
-        run.__doc__ = "\n".join([(command.__doc__ or "").rstrip(), *lines])
+        lines = [f"    {name}: {helps.get(name, name)}" for name in names]
+        run.__doc__ = "\n".join([inspect.cleandoc(command.__doc__ or ""), *lines])
         words = {name: "that of the recipe" if defaults[name] is MISSING else str(defaults[name]) for name in names}
         return usual(**words)(run)  # type: ignore[return-value]
 
