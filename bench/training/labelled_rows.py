@@ -150,7 +150,7 @@ def loader(folder, batches=20, batch=256, rounds=5):
 
     class Worker(IterableDataset):
         def __iter__(self):
-            for part in Loader(data, batch, pixels=True, ahead=0, reuse=True):
+            for part in Loader(data, batch, pixels=True, ahead=1, reuse=True):
                 yield part.pixel_values, part.actions
 
     def ours(dtype, ahead):

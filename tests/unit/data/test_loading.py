@@ -119,7 +119,7 @@ def test_loader(data):
     torch = pytest.importorskip("torch")
     from recommit.data.torch_loader import Loader
 
-    for ahead in (0, 2):
+    for ahead in (1, 3):
         loader = Loader(data, 64, **SEEDS, ahead=ahead)
         feed = Feed(data, 64, **SEEDS)
         for i, batch in enumerate(loader):
