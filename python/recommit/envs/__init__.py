@@ -12,6 +12,7 @@ except ImportError as error:
 from recommit import registration
 from recommit.envs.commit import Commit, Repeat, VectorCommit
 from recommit.envs.kinds import GridEnv, GridVectorEnv, SlidingEnv, SlidingVectorEnv, SokobanEnv, SokobanVectorEnv
+from recommit.envs.options import EnvOptions, VectorOptions
 from recommit.envs.single import PuzzleEnv
 from recommit.envs.vector import PuzzleVectorEnv
 from recommit.puzzles.registry import PUZZLES
@@ -21,6 +22,7 @@ del gymnasium
 
 __all__ = [
     "Commit",
+    "EnvOptions",
     "GridEnv",
     "GridVectorEnv",
     "PuzzleEnv",
@@ -31,6 +33,7 @@ __all__ = [
     "SokobanEnv",
     "SokobanVectorEnv",
     "VectorCommit",
+    "VectorOptions",
 ]
 
 

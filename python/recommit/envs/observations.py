@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit import _core
+    from recommit.envs.options import EnvOptions
     from recommit.puzzles.frames import Frames
     from recommit.puzzles.puzzle import Puzzle
 
@@ -29,18 +30,16 @@ KEYS: tuple[tuple[str | int, ...], ...] = (("w", "s", "a", "d"), (1073741906, 10
 class View:
     """Turns ``uint8[N, rows, columns]`` into observations and frames of one style (cell size, theme, crop)."""
 
-    def __init__(
-        self, task: Puzzle, bank: _core.LevelBank, observation: str, cell: int, theme: str, crop: bool
-    ) -> None:
-        if observation not in ("grid", "rgb"):
-            raise ValueError(f"observation: expected 'grid' or 'rgb', got {observation!r}")
+    def __init__(self, task: Puzzle, bank: _core.LevelBank, options: EnvOptions) -> None:
+        if options.observation not in ("grid", "rgb"):
+            raise ValueError(f"observation: expected 'grid' or 'rgb', got {options.observation!r}")
         self.task = task
         self.shape = bank.shape
-        self.rgb = observation == "rgb"
-        style(cell, theme, crop)
-        if crop and not bank.walled:
+        self.rgb = options.observation == "rgb"
+        style(options.cell, options.theme, options.crop)
+        if options.crop and not bank.walled:
             raise ValueError("crop: expected levels with walls all around, got others; nothing can be left out")
-        self.cell, self.theme, self.crop = cell, theme, crop
+        self.cell, self.theme, self.crop = options.cell, options.theme, options.crop
 
     def space(self, highest: int) -> spaces.Box:
         """The space of one observation; ``highest`` is the largest cell code."""

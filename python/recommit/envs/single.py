@@ -12,6 +12,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from recommit import ACTIONS, _core
 from recommit.envs import observations, starts
+from recommit.envs.options import EnvOptions
 from recommit.envs.rewards import Rewards
 from recommit.puzzles import checks
 
@@ -42,32 +43,16 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
     #: What the actions 0..3 are called.
     action_names = ACTIONS
 
-    def __init__(
-        self,
-        task: Puzzle,
-        levels: Bytes | None,
-        *,
-        observation: str = "grid",
-        cell: int = 28,
-        theme: str = "light",
-        crop: bool = False,
-        max_steps: int = 200,
-        bank_size: int = 1024,
-        bank_seed: int = 0,
-        length: starts.Length | None = None,
-        reward: str = "sparse",
-        discount: float = 1.0,
-        info_distance: bool = False,
-        render_mode: str | None = None,
-    ) -> None:
+    def __init__(self, task: Puzzle, levels: Bytes | None, **options: Any) -> None:
+        chosen = EnvOptions(**options)
         self.task = task
-        self.render_mode = observations.check_render_mode(render_mode, (*self.metadata["render_modes"],))
-        self.max_steps = checks.integer("max_steps", max_steps, 1, observations.MAX_STEPS)
-        self._bank = starts.bank(task, levels, bank_size, bank_seed, length)
-        self._view = observations.View(task, self._bank.core, observation, cell, theme, crop)
+        self.render_mode = observations.check_render_mode(chosen.render_mode, (*self.metadata["render_modes"],))
+        self.max_steps = checks.integer("max_steps", chosen.max_steps, 1, observations.MAX_STEPS)
+        self._bank = starts.bank(task, levels, chosen.bank_size, chosen.bank_seed, chosen.length)
+        self._view = observations.View(task, self._bank.core, chosen)
         self.observation_space = self._view.space(task.highest)
         self.action_space = spaces.Discrete(4)
-        self._rewards = Rewards(task, reward, discount, self.max_steps, 1, 1, info_distance)
+        self._rewards = Rewards(task, chosen, slots=1, threads=1)
         self._episodes: _core.Episodes | None = self._make_episodes()
         self._window: observations.Window | None = None
         self._seeded = False

@@ -13,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 
 from recommit import _core
 from recommit.envs import observations, starts
+from recommit.envs.options import VectorOptions
 from recommit.envs.rewards import Rewards
 from recommit.envs.single import PuzzleEnv
 from recommit.puzzles import checks
@@ -45,48 +46,27 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
     _live: Bytes
     _frames: Frames | None
 
-    def __init__(
-        self,
-        num_envs: int,
-        task: Puzzle,
-        levels: Bytes | None,
-        *,
-        observation: str = "grid",
-        cell: int = 28,
-        theme: str = "light",
-        crop: bool = False,
-        max_steps: int = 200,
-        bank_size: int = 1024,
-        bank_seed: int = 0,
-        length: starts.Length | None = None,
-        reward: str = "sparse",
-        discount: float = 1.0,
-        info_distance: bool = False,
-        render_mode: str | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-        action_mask: bool = True,
-        threads: int | None = None,
-    ) -> None:
+    def __init__(self, num_envs: int, task: Puzzle, levels: Bytes | None, **options: Any) -> None:
+        chosen = VectorOptions(**options)
         self.task = task
         self.num_envs = checks.integer("num_envs", num_envs, 1, MAX_ENVS)
-        self.render_mode = observations.check_render_mode(render_mode, ("rgb_array", "ansi"))
-        self.autoreset_mode = _mode(autoreset_mode)
+        self.render_mode = observations.check_render_mode(chosen.render_mode, ("rgb_array", "ansi"))
+        self.autoreset_mode = _mode(chosen.autoreset_mode)
         self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": self.autoreset_mode}
-        self.max_steps = checks.integer("max_steps", max_steps, 1, observations.MAX_STEPS)
-        self._bank = starts.bank(task, levels, bank_size, bank_seed, length)
-        self._view = observations.View(task, self._bank.core, observation, cell, theme, crop)
+        self.max_steps = checks.integer("max_steps", chosen.max_steps, 1, observations.MAX_STEPS)
+        self._bank = starts.bank(task, levels, chosen.bank_size, chosen.bank_seed, chosen.length)
+        self._view = observations.View(task, self._bank.core, chosen)
         self.single_observation_space = self._view.space(task.highest)
         self.single_action_space = spaces.Discrete(4)
-        self.threads = self._threads = threads
-        self._rewards = Rewards(task, reward, discount, self.max_steps, self.num_envs, threads, info_distance)
+        self.threads = self._threads = chosen.threads
+        self._rewards = Rewards(task, chosen, slots=self.num_envs, threads=chosen.threads)
         self.shows_pictures = self._view.rgb
         self.shaped = self._rewards.shaped
-        self._copy = copy
-        self._copy_grids = copy and not self._view.rgb
+        self._copy = chosen.copy
+        self._copy_grids = chosen.copy and not self._view.rgb
         self._all = np.ones(self.num_envs, np.bool_)
         self._fresh: Bools | None = None  #: NEXT_STEP: slots that the next step resets
-        self._action_mask = action_mask
+        self._action_mask = chosen.action_mask
         self._seeded = False
         self._start(None)
 
