@@ -16,7 +16,7 @@ from recommit.data.builder import build
 from recommit.data.dataset import open_folder
 from recommit.storage import errors, files, lock
 
-TINY = SMALL.changed(difficulties=SMALL.difficulties[:1], count=12, validation=0, test=3, shard=5)
+TINY = SMALL.changed(difficulties=SMALL.difficulties[:1], count=12, validation=0, test=3, shard=5, perturbed=1)
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_size_limit_of_files(tmp_path, undisturbed):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_full_disk(tmp_path, workers):
     """A real file system without room: typed error, shards intact; with room again, the same command finishes."""
-    plan = SMALL.changed(count=3000, shard=500)
+    plan = SMALL.changed(count=3000, shard=500, perturbed=0)
     build(plan, tmp_path / "calm")
     expected, disk = tree(tmp_path / "calm"), tmp_path / "disk"
     disk.mkdir()

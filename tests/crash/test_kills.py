@@ -72,7 +72,7 @@ def test_kills_during_recovery(record_property):
 
 
 #: As many files as SMALL, fewer instances in them.
-LIGHT = SMALL.changed(count=30, validation=4, test=4, shard=6)
+LIGHT = SMALL.changed(count=30, validation=4, test=4, shard=6, perturbed=1)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def run_alone(_kind, folder, at, moment):
 
 
 BUILD = [sys.executable, "-m", "recommit.cli", "data", "build"]
-COMMON = ["--test", "64"]
+COMMON = ["--perturbed", "1", "--test", "64"]
 SLIDING = [*BUILD, "--task", "sliding", "--size", "3", "--length", "8", "24", "--shard", "512", *COMMON]
 SOKOBAN = [*BUILD, "--task", "sokoban", "--size", "8", "--boxes", "2", "--length", "8", "32", "--shard", "256", *COMMON]
 

@@ -52,7 +52,7 @@ MESSAGES = {
 
 @pytest.mark.parametrize("steps", [pytest.param(60, marks=pytest.mark.nightly)])
 def test_less_and_less_memory(tmp_path, steps, record_property):
-    plan = SMALL.changed(count=4000, shard=2000)
+    plan = SMALL.changed(count=4000, shard=2000, perturbed=4)
     recipe, calm, folder = tmp_path / "recipe.json", tmp_path / "calm", tmp_path / "set"
     recipe.write_text(plan.to_json(), "utf-8")
     build(plan, calm)

@@ -10,7 +10,7 @@ from recommit.data import manifest
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 
-#: Small and quick, with every kind of file in it: three splits, several shards.
+#: Small and quick, with every kind of file in it: three splits, perturbed states, several shards.
 SMALL = DataSpec(
     "sokoban",
     (6, 6),
@@ -19,6 +19,7 @@ SMALL = DataSpec(
     validation=16,
     test=8,
     shard=24,
+    perturbed=2,
     ties="random",
 )
 #: Names that exist only while somebody builds.

@@ -1,8 +1,9 @@
-"""Labels by the exact solver: for the states on expert paths, and for any states that a caller brings."""
+"""Labels by the exact solver: for states on expert paths and off them, and for any states that a caller brings."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from recommit.data.sampling import Starts
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle, States
+
+
+#: Most random actions from an expert path to a perturbed state.
+DEVIATION = 4
 
 
 def label(
@@ -74,7 +79,7 @@ def path_states(
 
 
 def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: int | None = 1) -> LabelledRows:
-    """Everything a shard holds: the states on the expert path of each instance, path by path."""
+    """Everything a shard holds, instance by instance: the states on the expert path, then the perturbed ones."""
     puzzle = spec.puzzle()
     seed = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.TIES, 0), SPLITS.index(split), shard)
     solutions = puzzle.solve(starts.states, ties=spec.ties, seed=seed, threads=threads)
@@ -84,7 +89,7 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: 
     t = (np.arange(len(states)) - np.repeat(offsets[:-1], lengths)).astype(np.uint16)
     actions, count = rows.windows(plan, offsets)
     owner = np.repeat(np.arange(len(starts)), lengths)
-    return LabelledRows(
+    expert = LabelledRows(
         instance=starts.number[owner],
         difficulty=starts.difficulty[owner],
         length=starts.length[owner],
@@ -96,6 +101,50 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: 
         count=count,
         actions=actions,
     )
+    if not spec.perturbed:
+        return expert
+    leaving = np.repeat(np.arange(len(starts)), spec.perturbed)
+    perturbed = _perturbed(spec, starts, leaving, states, offsets, seed, threads)
+    order = np.argsort(np.concatenate([owner, leaving]), kind="stable")
+    return rows.concatenate([expert, perturbed])[order]
+
+
+def _perturbed(
+    spec: DataSpec,
+    starts: Starts,
+    owner: NDArray[np.intp],
+    path: States,
+    offsets: NDArray[Any],
+    seed: int,
+    threads: int | None,
+) -> LabelledRows:
+    """States a few random actions off the expert path of the instance that each comes from."""
+    puzzle, which = spec.puzzle(), np.tile(np.arange(spec.perturbed), len(starts))
+    stream = rng.streams(seed, rng.Purpose.TIES, owner * 256 + which)
+    leave = rng.below(rng.draw(stream, 0), starts.length[owner])
+    steps = 1 + rng.below(rng.draw(stream, 1), DEVIATION)
+    states = path[offsets[owner] + leave]
+    for step in range(DEVIATION):
+        moved = _random_step(puzzle, states, rng.draw(stream, 2 + step), threads)
+        states = np.where((step < steps)[:, None, None], moved, states)
+    return replace(
+        label(puzzle, states, ties=spec.ties, seed=seed + 1, threads=threads),
+        instance=starts.number[owner],
+        difficulty=starts.difficulty[owner],
+        length=starts.length[owner],
+        t=(leave + steps).astype(np.uint16),
+        kind=np.full(len(states), rows.PERTURBED, np.uint8),
+    )
+
+
+def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64], threads: int | None) -> States:
+    """One of the actions that change the state, evenly; a state stays as it is rather than reach the goal."""
+    possible = puzzle.action_masks(states, threads=threads)
+    number = rng.below(words, np.maximum(possible.sum(axis=1), 1))
+    action = (np.cumsum(possible, axis=1) <= number[:, None]).sum(axis=1)
+    moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=threads)
+    result: States = np.where(puzzle.is_solved(moved, threads=threads)[:, None, None], states, moved)
+    return result
 
 
 def states_sha256(states: NDArray[np.uint8]) -> str:

@@ -18,8 +18,8 @@ NEXT = 8
 #: The depths that a policy chooses among.
 DEPTHS = (1, 2, 4, 8)
 #: Where ``kind`` points.
-KINDS = ("expert", "on-policy")
-EXPERT, ON_POLICY = range(2)
+KINDS = ("expert", "perturbed", "on-policy")
+EXPERT, PERTURBED, ON_POLICY = range(3)
 #: Fills ``actions`` behind the last expert action.
 NO_ACTION = 255
 

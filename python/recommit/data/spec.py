@@ -50,6 +50,8 @@ class DataSpec:
     """Other seeds give other instances."""
     ties: Literal["first", "random"] = "first"
     """Which of several optimal paths: the first in action order, or a random one."""
+    perturbed: int = 0
+    """States up to four random actions off the expert path, per instance."""
     strict_states: bool = False
     """No test start may lie on a training path."""
     disjoint: Literal["starts", "layouts"] = "starts"
@@ -244,6 +246,7 @@ _BOUNDS = {
     "validation": (0, 2**24),
     "test": (0, 2**24),
     "seed": (0, 2**63 - 1),
+    "perturbed": (0, 255),
     "shard": (1, 2**20),
 }
 
@@ -288,8 +291,8 @@ def _check(spec: DataSpec) -> None:
 def _check_given(spec: DataSpec) -> None:
     if len(spec.states) != 64 or set(spec.states) - set("0123456789abcdef"):
         raise errors.WrongDataSpec(f"states: expected a sha256, got {spec.states[:80]!r}")
-    if spec.difficulties or spec.validation or spec.test:
-        raise errors.WrongDataSpec("states: expected neither difficulties nor validation or test beside it")
+    if spec.difficulties or spec.validation or spec.test or spec.perturbed:
+        raise errors.WrongDataSpec("states: expected neither difficulties nor validation, test or perturbed beside it")
 
 
 def _check_difficulty(task: str, difficulty: Difficulty) -> None:

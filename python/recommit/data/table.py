@@ -34,7 +34,10 @@ COLUMNS = {
     "task": (pa.string(), "`sliding` or `sokoban`"),
     "difficulty": (pa.string(), "size, and boxes and range of lengths of the instance"),
     "split": (pa.string(), "`train`, `validation` or `test`; by the canonical key of the instance's start"),
-    "kind": (pa.string(), "`expert` (on the expert path) or `on-policy` (a state that was brought to be labelled)"),
+    "kind": (
+        pa.string(),
+        "`expert` (on the expert path), `perturbed` (off it) or `on-policy` (brought to be labelled)",
+    ),
     "length": (pa.int16(), "optimal length of the instance"),
     "t": (pa.uint16(), "actions since the start of the instance"),
     "rows": (pa.uint8(), "rows of the grid"),

@@ -19,10 +19,11 @@ SOKOBAN = DataSpec(
     300,
     40,
     50,
+    perturbed=3,
     shard=128,
     ties="random",
 )
-SLIDING = DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), 200, 10, 6, shard=64, ties="random")
+SLIDING = DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), 200, 10, 6, perturbed=2, shard=64, ties="random")
 REVERSE = SOKOBAN.changed(generator="reverse", count=60, validation=9, test=9, shard=32)
 WALK = SLIDING.changed(generator="walk")
 RECIPES = {"sokoban": SOKOBAN, "sliding": SLIDING, "reverse": REVERSE, "walk": WALK}
@@ -57,6 +58,7 @@ def test_counts(data):
         assert len(starts) == count
         expected = sum(samples.sample_count(int(length)) for length in starts.length)
         assert len(samples.expand(content[content.kind == rows.EXPERT])) == expected
+        assert (content.kind == rows.PERTURBED).sum() == count * recipe.perturbed
         assert sum(len(s) for _, s in part.expand()) == data.manifest.total("samples", split)
         per_difficulty = np.bincount(starts.difficulty, minlength=len(recipe.difficulties))
         assert per_difficulty.max() - per_difficulty.min() <= part.manifest.spec.shards(split)
@@ -114,7 +116,9 @@ def test_overlap_is_what_sets_say(data):
 
 
 def test_strict_states(tmp_path):
-    plan = SOKOBAN.changed(difficulties=(Difficulty((2, 9), 1),), size=(6, 6), count=4000, shard=1000, test=60)
+    plan = SOKOBAN.changed(
+        difficulties=(Difficulty((2, 9), 1),), size=(6, 6), count=4000, perturbed=0, shard=1000, test=60
+    )
     loose = recommit.data.build(plan, tmp_path / "loose")
     assert loose.overlap["test_starts_on_training_paths"] > 0
     strict = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict", workers=2)
@@ -150,7 +154,7 @@ def rooms(dataset):
 
 
 def test_layouts_may_be_disjoint(tmp_path):
-    plan = SOKOBAN.changed(difficulties=(Difficulty((8, 20), 1),), size=(6, 6), count=1500, test=60)
+    plan = SOKOBAN.changed(difficulties=(Difficulty((8, 20), 1),), size=(6, 6), count=1500, perturbed=0, test=60)
     for how, shared in (("starts", True), ("layouts", False)):
         recommit.data.build(plan.changed(disjoint=how), tmp_path / how)
         splits = [recommit.data.open(tmp_path / how, split) for split in ("train", "test")]
@@ -166,8 +170,17 @@ def test_too_small_a_world(tmp_path):
 
 
 def test_first_ties_take_the_first_optimal_action():
-    content = shards.make(SOKOBAN.changed(ties="first"), "train", 0)
+    content = shards.make(SOKOBAN.changed(ties="first", perturbed=0), "train", 0)
     assert np.array_equal(rows.masks(content.optimal).argmax(axis=1), content.actions[:, 0])
+
+
+def test_perturbed_states_leave_the_path_and_some_die():
+    content = shards.make(SOKOBAN.changed(perturbed=20), "train", 0)
+    off = content[content.kind == rows.PERTURBED]
+    assert 0.02 < off.dead.mean() < 0.9
+    assert not SOKOBAN.puzzle().is_solved(off.states).any()
+    assert (off.distance[~off.dead] > 0).all()
+    assert (off.t >= 1).all()
 
 
 def test_seen_keys_are_found_in_any_number_of_threads(data):
@@ -209,7 +222,7 @@ def test_verification_sees_a_damaged_file(tmp_path):
 def test_ten_thousand_instances(tmp_path, task, record_property):
     """L7: all rows of a 10,000-instance build replay, the solver gives each label again, and their number is N(L)."""
     size, difficulty = ((3, 3), Difficulty((8, 24))) if task == "sliding" else ((8, 8), Difficulty((8, 32), 2))
-    plan = DataSpec(task, size, (difficulty,), 10_000)
+    plan = DataSpec(task, size, (difficulty,), 10_000, perturbed=1)
     made = recommit.data.build(plan, tmp_path / "set", workers=2)
     data = recommit.data.open(tmp_path / "set")
     assert recommit.data.verify(data, labels=True) == len(data) == made.total("rows")

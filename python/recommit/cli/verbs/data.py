@@ -35,9 +35,12 @@ USUAL = {
     "states": "generated instances",
 }
 
+#: Fields of a ``DataSpec`` that are flags as they are.
+FLAGS = ("count", "validation", "test", "seed", "ties", "perturbed", "strict_states", "disjoint", "generator", "shard")
+
 
 @usual(**USUAL)
-@overriding(DataSpec, "count", "validation", "test", "seed", "ties", "strict_states", "disjoint", "generator", "shard")
+@overriding(DataSpec, *FLAGS)
 def build(
     out: Path,
     task: Task | None = None,
