@@ -29,8 +29,8 @@ import torch.nn.functional as F
 from PIL import Image
 
 import recommit
-from recommit.data.building.labels import label
-from recommit.data.feeding import samples
+from recommit.data import samples
+from recommit.data.labels import label
 from recommit.policy.backbones.make import BACKBONES, Shape, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig

@@ -13,9 +13,7 @@ from bench.plain import BOARDS, FARTHEST, breadth_first
 from tests.reference.labels import Judge, as_tuple
 
 import recommit.data
-from recommit.data import DataSpec, Difficulty, table
-from recommit.data.building import labels
-from recommit.data.starts import sampling
+from recommit.data import DataSpec, Difficulty, labels, sampling, table
 
 if TYPE_CHECKING:
     from pathlib import Path

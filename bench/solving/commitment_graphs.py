@@ -123,7 +123,7 @@ def built(run: str, size: tuple[int, int] | None, count: int, limit: int) -> tup
     """A graph of a run's policy, with states per CPU second of building and of looks alone."""
     from dataclasses import replace
 
-    from recommit.data.starts import held_out
+    from recommit.data import held_out
     from recommit.graph import build
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy

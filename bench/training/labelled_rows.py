@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,8 @@ import numpy as np
 
 import recommit
 import recommit.data
-from recommit.data import manifest, rows, shards, table
-from recommit.data.building import labels
+from recommit.data import labels, manifest, rows, sampling, shards, table
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.data.starts import sampling
 from recommit.storage import files
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -146,20 +145,24 @@ def loader(folder, batches=20, batch=256, rounds=5):
     """CPU time of everybody involved per second of rows: patches in the trainer, in its thread, in a worker process."""
     from torch.utils.data import DataLoader, IterableDataset
 
-    from recommit.data.feeding.loader import Loader
+    from recommit.data.torch_loader import Loader
 
     data = recommit.data.open(folder)
 
     class Worker(IterableDataset):
         def __iter__(self):
-            for part in Loader(data, batch, pixels=True, ahead=0, reuse=True):
+            for part in Loader(data, batch, pixels=True, ahead=1, reuse=True):
                 yield part.pixel_values, part.actions
 
-    def ours(dtype, ahead):
-        return lambda: Loader(data, batch, pixels=True, dtype=dtype, ahead=ahead, reuse=True)
+    def loader(dtype):
+        return Loader(data, batch, pixels=True, dtype=dtype, reuse=True)
 
-    ways = {f"{dtype}_here": ours(dtype, 0) for dtype in ("float32", "bfloat16")}
-    ways |= {f"{dtype}_thread": ours(dtype, 2) for dtype in ("float32", "bfloat16")}
+    def here(dtype):
+        own = loader(dtype)
+        return map(own.make, own.feed)
+
+    ways = {f"{dtype}_here": partial(here, dtype) for dtype in ("float32", "bfloat16")}
+    ways |= {f"{dtype}_thread": partial(loader, dtype) for dtype in ("float32", "bfloat16")}
     ways["float32_worker_process"] = lambda: DataLoader(Worker(), batch_size=None, num_workers=1)
     return {
         f"loader_{name}_rows_per_second": batches * batch / _everybody(way, batches, 1 if "process" in name else rounds)

@@ -25,9 +25,8 @@ import torch
 from stand_in import MODEL, Stages, StandInEngine, policy
 
 import recommit.data
-from recommit.data import DataSpec, Difficulty
-from recommit.data.feeding.mixture import Mixture
-from recommit.data.starts import sampling
+from recommit.data import DataSpec, Difficulty, sampling
+from recommit.data.loading import Mixture
 from recommit.estimate import CARDS, Machine, estimate
 from recommit.graph.build import PolicyGraph
 from recommit.graph.policy_evaluation import PolicyEvaluation

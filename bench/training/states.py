@@ -18,8 +18,8 @@ import torch
 import torch.nn.functional as F
 
 import recommit
-from recommit.data.building.labels import label
-from recommit.data.feeding import samples
+from recommit.data import samples
+from recommit.data.labels import label
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy, targets
 from recommit.train.config import TargetConfig, load

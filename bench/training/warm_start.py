@@ -17,7 +17,7 @@ import torch
 
 import recommit
 import recommit.data
-from recommit.data.starts import held_out
+from recommit.data import held_out
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import recommit
-from recommit.data.showing import png
+from recommit.puzzles.frames import encode_png
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def distance(state: States) -> int:
 def board(state: States, x: float, y: float, cell: int = CELL) -> str:
     """A drawn state."""
     frame = TASK.render(state, cell=cell)[0]
-    link = base64.b64encode(png.encode(frame, 9)).decode()
+    link = base64.b64encode(encode_png(frame)).decode()
     height, width, _ = frame.shape
     return f'<image x="{x}" y="{y}" width="{width}" height="{height}" href="data:image/png;base64,{link}"/>'
 

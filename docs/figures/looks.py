@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 import recommit
-from recommit.data.starts import held_out
+from recommit.data import held_out
 from recommit.policy.checkpoint import local_folder
 from recommit.runs.directory import recipe_of
 

@@ -23,16 +23,17 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 @unique
 class Purpose(IntEnum):
-    """What a stream is drawn for. A number is for ever: another one changes what is drawn."""
+    """What a stream is drawn for. Changing a number changes results."""
 
-    # Data sets: steps off an expert's path, the order of rows, which of several data sets a row is of, a walk's length.
-    PERTURB = 16
+    # Data sets: which of several optimal paths, the order of rows, which of several data sets a row is from, random
+    # walks from the goal.
+    TIES = 16
     SHUFFLE = 17
     MIX = 19
     WALK = 20
-    # Training: the expert's path, the mirror image, where on its path a state is taken, what a policy draws, how an
-    # episode goes on, the order in a batch, a fixed mixture of depths, the decisions left, each puzzle's own seed,
-    # which states are left for those that a policy's plan leads to.
+    # Training: the expert's path, the symmetry augmentation, where on its path a state is taken, depths and actions
+    # that a policy samples, how an episode goes on, the order in a batch, a fixed distribution of depths, the
+    # remaining decisions, each puzzle's own seed.
     PATH = 32
     AUGMENT = 33
     PLACE = 34
@@ -40,15 +41,15 @@ class Purpose(IntEnum):
     FOLLOW = 36
     ORDER = 37
     DEPTHS = 38
-    LEFT = 39
+    REMAINING = 39
     GAME = 40
     # A fitted head's first weights.
     WEIGHTS = 41
     # States that a policy reaches, to distil on.
     REACHED = 42
-    # States and actions from which a policy learns what a plan leads to.
-    FORESIGHT = 43
-    # Measuring: resamples of an interval, the agent of random actions, waits between requests, a model's instances.
+    # States and plans that a world model learns from.
+    WORLD_MODEL = 43
+    # Evaluation: bootstrap resamples, the agent of random actions, waits between requests, instances of zero-shot.
     BOOTSTRAP = 48
     RANDOM_ACTIONS = 49
     JITTER = 56
@@ -80,12 +81,16 @@ def draw(stream: Words, number: int | NDArray[np.int64]) -> Words:
     return mix(stream + _words(number + 1) * _GOLDEN)
 
 
+def uniform(stream: Words, number: int | NDArray[np.int64]) -> NDArray[np.float64]:
+    """A float64 in [0, 1) of 53 random bits from draw ``number`` of each stream."""
+    result: NDArray[np.float64] = (draw(stream, number) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return result
+
+
 def uniforms(stream: Words, count: int) -> NDArray[np.float32]:
-    """[..., count] numbers in (0, 1) of each stream."""
-    words = np.stack([draw(stream, i) for i in range(count)], axis=-1)
-    result: NDArray[np.float32] = (((words >> np.uint64(41)).astype(np.float32)) + np.float32(0.5)) * np.float32(
-        2.0**-23
-    )
+    """[..., count] float32 in the open interval (0, 1), 23 random bits each: draws 0, 1, ... of each stream."""
+    bits = np.stack([draw(stream, i) for i in range(count)], axis=-1) >> np.uint64(41)
+    result: NDArray[np.float32] = (bits.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
     return result
 
 

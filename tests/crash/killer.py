@@ -28,7 +28,7 @@ from pathlib import Path
 
 from tests.crash.trees import SMALL, differences, findings, tree
 
-from recommit.data.building.builder import build
+from recommit.data.builder import build
 from recommit.storage import files
 from recommit.storage.files import Files
 

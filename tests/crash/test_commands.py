@@ -27,7 +27,8 @@ PRESET = f"""
 tasks:
   small:
     data:
-      {{task: sliding, size: [2, 3], variants: [{{length: [4, 14]}}], count: 40, validation: 8, test: 12, ties: random}}
+      {{task: sliding, size: [2, 3], difficulties: [{{length: [4, 14]}}],
+        count: 40, validation: 8, test: 12, ties: random}}
     recipe: laptop-sliding
     sft:
       - optim.steps=2

@@ -12,7 +12,7 @@ import pytest
 from tests.crash.faults import Disk, Failing, Recording, without_duplicate_renames
 from tests.crash.trees import SMALL, differences, findings, tree
 
-from recommit.data.building.builder import build
+from recommit.data.builder import build
 from recommit.data.dataset import open_folder
 from recommit.storage import errors, files, lock
 
@@ -123,16 +123,16 @@ def test_size_limit_of_files(tmp_path, undisturbed):
     """RLIMIT_FSIZE: the first shard does not fit; without the limit the same folder is finished."""
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
-        "from recommit.cli.verbs.data import main; sys.exit(main(sys.argv[1:]))"
+        "from recommit.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     recipe = tmp_path / "recipe.json"
     recipe.write_text(TINY.to_json(), "utf-8")
-    call = ["build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
+    call = ["data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
     done = subprocess.run([sys.executable, "-c", script, *call], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "finished shards are intact" in done.stderr
     assert findings(tmp_path / "set", undisturbed) == []
-    done = subprocess.run([sys.executable, "-m", "recommit.data", *call], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "recommit.cli", *call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert differences(tmp_path / "set", undisturbed) == []
 

@@ -16,7 +16,7 @@ from tests.crash import killer
 from tests.crash.trees import SMALL, differences, findings, tree
 from tests.waiting import HANG, ended, until
 
-from recommit.data.building.builder import build
+from recommit.data.builder import build
 from recommit.data.spec import DataSpec
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +127,7 @@ def run_alone(_kind, folder, at, moment):
     return killer.run(folder, files_=killer.Suicidal(at, moment), recipe=LIGHT)
 
 
-BUILD = [sys.executable, "-m", "recommit.data", "build"]
+BUILD = [sys.executable, "-m", "recommit.cli", "data", "build"]
 COMMON = ["--perturbed", "1", "--test", "64"]
 SLIDING = [*BUILD, "--task", "sliding", "--size", "3", "--length", "8", "24", "--shard", "512", *COMMON]
 SOKOBAN = [*BUILD, "--task", "sokoban", "--size", "8", "--boxes", "2", "--length", "8", "32", "--shard", "256", *COMMON]

@@ -18,7 +18,7 @@ import sys
 import pytest
 from tests.crash.trees import SMALL, differences, findings, tree
 
-from recommit.data.building.builder import build
+from recommit.data.builder import build
 
 #: The address space is cut to what is in use now and ``spare`` more, then the command runs. One thread everywhere:
 #: each thread takes address space of its own.
@@ -26,9 +26,10 @@ SCRIPT = """
 import resource, sys, tempfile
 import pyarrow
 from pathlib import Path
-from recommit.data.building import builder
+from recommit.data import builder
 from recommit.data import spec
-from recommit.cli.verbs.data import build
+import tyro
+from recommit.cli import main
 pyarrow.set_cpu_count(1)
 plan = spec.DataSpec("sokoban", (6, 6), (spec.Difficulty((2, 9), 1),), 4, test=2)
 with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +37,7 @@ with tempfile.TemporaryDirectory() as folder:
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 spare = int(sys.argv.pop(1))
 resource.setrlimit(resource.RLIMIT_AS, (used + spare, resource.RLIM_INFINITY))
-sys.exit(build(Path(sys.argv[2]), recipe=Path(sys.argv[1])))
+sys.exit(main(["data", "build", "--recipe", sys.argv[1], "--out", sys.argv[2]]))
 """
 
 

@@ -15,9 +15,8 @@ from tests.crash.trees import SMALL, differences, tree
 
 import recommit
 import recommit.data
-from recommit.data import shards
-from recommit.data.building import builder, engines, own_states
-from recommit.data.building.builder import build
+from recommit.data import builder, labels, shards, workers
+from recommit.data.builder import build
 from recommit.storage import errors
 
 
@@ -40,9 +39,9 @@ def test_order_of_shards(tmp_path, undisturbed, monkeypatch):
     def shuffled(_engine, requests, _workers, _lock):
         rng = random.Random(7)
         for asked in rng.sample(requests, len(requests)):
-            yield engines.worker.unwrap(engines.worker.answer(asked))
+            yield workers.unwrap(workers.answer(asked))
 
-    monkeypatch.setattr(builder.engines, "run", shuffled)
+    monkeypatch.setattr(builder.workers, "run", shuffled)
     build(SMALL, tmp_path / "set", workers=2)
     assert differences(tmp_path / "set", undisturbed) == []
 
@@ -70,7 +69,7 @@ def test_other_worlds(tmp_path, undisturbed, world):
     recipe.write_text(SMALL.to_json(), "utf-8")
     old = os.umask(0o077 if world["PYTHONHASHSEED"] == "1" else 0o002)
     try:
-        call = [sys.executable, "-m", "recommit.data", "build", "--recipe", str(recipe), "--out", "set"]
+        call = [sys.executable, "-m", "recommit.cli", "data", "build", "--recipe", str(recipe), "--out", "set"]
         subprocess.run(call, cwd=tmp_path, env={**os.environ, **world}, check=True, capture_output=True)
     finally:
         os.umask(old)
@@ -82,7 +81,17 @@ def test_ray(tmp_path, undisturbed):
     pytest.importorskip("ray")
     recipe = tmp_path / "recipe.json"
     recipe.write_text(SMALL.to_json(), "utf-8")
-    call = [sys.executable, "-m", "recommit.data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
+    call = [
+        sys.executable,
+        "-m",
+        "recommit.cli",
+        "data",
+        "build",
+        "--recipe",
+        str(recipe),
+        "--out",
+        str(tmp_path / "set"),
+    ]
     call += ["--engine", "ray", "--workers", "2"]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -92,10 +101,10 @@ def test_ray(tmp_path, undisturbed):
 def test_errors_cross_every_engine(tmp_path, monkeypatch):
     """What a worker raises arrives as it was raised, and what a dead worker leaves is a typed error too."""
     impossible = SMALL.changed(difficulties=(recommit.data.Difficulty((29000, 30000), 1),))
-    for workers in (1, 2):
+    for many in (1, 2):
         with pytest.raises(errors.DataError, match="29000"):
-            build(impossible, tmp_path / str(workers), workers=workers)
-    monkeypatch.setattr(engines.sys, "executable", "/bin/false")
+            build(impossible, tmp_path / str(many), workers=many)
+    monkeypatch.setattr(workers.sys, "executable", "/bin/false")
     with pytest.raises(errors.WorkerDied, match="status 1"):
         build(SMALL, tmp_path / "dead", workers=2)
 
@@ -106,7 +115,7 @@ def test_given_states(tmp_path):
     states = task.generate(300, seed=5).states
     wander = np.random.default_rng(0).integers(0, 4, (300, 8)).astype(np.uint8)
     states = task.execute(states, wander, np.arange(300) % 9).states
-    plan = recommit.data.DataSpec("sokoban", (6, 6), (), count=300, shard=64, states=own_states.sha256(states))
+    plan = recommit.data.DataSpec("sokoban", (6, 6), (), count=300, shard=64, states=labels.states_sha256(states))
     np.save(tmp_path / "states.npy", states)
     build(plan, tmp_path / "array", states=states)
     expected = tree(tmp_path / "array")
@@ -121,7 +130,7 @@ def test_given_states(tmp_path):
         build(plan, tmp_path / "other", states=states[::-1])
     with pytest.raises(errors.WrongDataSpec, match="exactly for a recipe that names them"):
         build(plan, tmp_path / "other")
-    call = [sys.executable, "-m", "recommit.data", "build", "--task", "sokoban", "--shard", "64"]
+    call = [sys.executable, "-m", "recommit.cli", "data", "build", "--task", "sokoban", "--shard", "64"]
     call += ["--states", str(tmp_path / "states.npy"), "--out", str(tmp_path / "command"), "--json"]
     done = subprocess.run(call, check=True, capture_output=True, text=True)
     assert differences(tmp_path / "command", expected) == []

@@ -37,8 +37,7 @@ NIGHTLY = {
     **QUICK,
     "render": ("render", "./levels.txt", "--plan", "solve", "--out", "./new/plan.gif"),
     "data show": ("data", "show", "./data", "--picture", "./new/data.png"),
-    "data export as tensors": ("data", "export", "./data", "--form", "tensors", "--out", "./new"),
-    "data export as tars": ("data", "export", "./data", "--form", "webdataset", "--out", "./new"),
+    "data export as Parquet": ("data", "export", "./data", "--out", "./new"),
     "train sft": ("train", "sft", "--recipe", "./plan.yaml", "--data", "./data", "--out", "./new", "--quiet"),
     "train foresight": ("train", "foresight", "./sft", "--out", "./new", "--steps", "1", "--starts", "5", "--quiet"),
     "evaluate": (

@@ -15,7 +15,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.data.building import labels
+from recommit.data import labels
+from recommit.graph import episodes
 from recommit.graph.build import PolicyGraph
 from recommit.graph.prices import Prices
 from recommit.policy.config import DecoderConfig, PolicyConfig

@@ -14,7 +14,7 @@ from tests.gpu.plans import reinforcement, warm_start
 from tests.unit.train.runs import lines
 
 import recommit
-from recommit.data.building import labels
+from recommit.data import labels
 from recommit.policy.pictures.store import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy

@@ -172,10 +172,10 @@ def no_states() -> Iterator[None]:
 @contextmanager
 def same_rows() -> Iterator[None]:
     """Planted: the second rank reads what the first one reads."""
-    from recommit.data.feeding import mixture
+    from recommit.data import loading
 
-    mixed = mixture.Mixture
-    with mock.patch.object(mixture, "Mixture", lambda *a, rank, **k: mixed(*a, rank=0 * rank, **k)):
+    mixed = loading.Mixture
+    with mock.patch.object(loading, "Mixture", lambda *a, rank, **k: mixed(*a, rank=0 * rank, **k)):
         yield
 
 

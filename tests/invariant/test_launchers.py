@@ -46,7 +46,8 @@ PRESET = """
 tasks:
   sliding:
     data:
-      {task: sliding, size: 3, variants: [{length: [2, 10]}], count: 40, validation: 8, test: 12, ties: first, seed: 42}
+      {task: sliding, size: 3, difficulties: [{length: [2, 10]}],
+       count: 40, validation: 8, test: 12, ties: first, seed: 42}
     recipe: RECIPE
     variants: [adaptive]
     seeds: [7]

@@ -125,7 +125,8 @@ FILES = {
 SMALL_PRESET = """
 tasks:
   sliding:
-    data: {task: sliding, size: [2, 3], variants: [{length: [4, 14]}], count: 60, validation: 8, test: 12, ties: random}
+    data: {task: sliding, size: [2, 3], difficulties: [{length: [4, 14]}],
+           count: 60, validation: 8, test: 12, ties: random}
     recipe: laptop-sliding
     sft: %s
     grpo: %s
@@ -136,7 +137,7 @@ tasks:
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
     data:
-      {task: sokoban, size: 6, variants: [{length: [4, 14], boxes: 1}],
+      {task: sokoban, size: 6, difficulties: [{length: [4, 14], boxes: 1}],
        count: 60, validation: 8, test: 12, ties: random}
     recipe: laptop-sokoban
     sft: %s

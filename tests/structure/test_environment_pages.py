@@ -8,6 +8,7 @@ import inspect
 import io
 import re
 import runpy
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,11 @@ def wrong_outputs(page: str) -> list[str]:
 
 def arguments(name: str) -> dict[str, str]:
     """Every argument of one environment and of a vector of them, with its default."""
-    result = {}
-    for kind, base in (("Env", envs.PuzzleEnv), ("VectorEnv", envs.PuzzleVectorEnv)):
-        for owner in (base, getattr(envs, f"{NAMES[name]}{kind}")):
-            for each in inspect.signature(owner).parameters.values():
-                default = getattr(each.default, "name", repr(each.default))
-                if each.kind is not each.VAR_KEYWORD and (owner is not base or each.default is not each.empty):
-                    result[each.name] = default
+    result = {each.name: getattr(each.default, "name", repr(each.default)) for each in fields(envs.VectorOptions)}
+    for kind in ("Env", "VectorEnv"):
+        for each in inspect.signature(getattr(envs, f"{NAMES[name]}{kind}")).parameters.values():
+            if each.kind is not each.VAR_KEYWORD:
+                result[each.name] = repr(each.default)
     return result
 
 

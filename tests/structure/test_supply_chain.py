@@ -128,7 +128,7 @@ def test_what_the_tests_run_with_is_within_the_bounds():
 
 
 def test_ray_opens_no_page():
-    tree = ast.parse((ROOT / "python" / "recommit" / "data" / "building" / "engines.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "python" / "recommit" / "data" / "workers.py").read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "ray.init"]
     assert len(calls) == 1
     assert "include_dashboard=False" in ast.unparse(calls[0])

@@ -29,3 +29,10 @@ def test_numbers_below_a_bound_are_even():
     words = rng.draw(rng.streams(1, 2, np.arange(200_000)), 0)
     counts = np.bincount(rng.below(words, 7), minlength=7)
     assert abs(counts - 200_000 / 7).max() < 1000
+
+
+def test_uniform_numbers_are_the_upper_53_bits():
+    stream = rng.streams(1, 2, np.arange(1000))
+    words = rng.draw(stream, 3)
+    assert rng.uniform(stream, 3).tolist() == [(int(word) >> 11) * 2.0**-53 for word in words]
+    assert ((rng.uniforms(stream, 2) > 0) & (rng.uniforms(stream, 2) < 1)).all()

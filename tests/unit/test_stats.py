@@ -120,8 +120,8 @@ def test_mcnemar_over_rooms():
 
 
 def test_rooms_of_a_test_set():
+    from recommit.data import held_out
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.data.starts import held_out
 
     recipe = DataSpec(
         task="sokoban", size=(6, 6), difficulties=(Difficulty((4, 12), 1),), count=1, test=200, disjoint="layouts"

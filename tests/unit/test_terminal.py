@@ -14,7 +14,7 @@ import unicodedata
 import pytest
 
 from recommit.cli import command_line
-from recommit.data.building.builder import build
+from recommit.data.builder import build
 from recommit.data.spec import DataSpec
 from recommit.storage import terminal_text
 from recommit.storage.lock import Lock
@@ -173,7 +173,10 @@ def test_titles_go_where_only_ascii_does(verb, encoding, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there")
 def test_a_folder_whose_name_is_no_text_is_verified(tmp_path):
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/d\xff")
-    build(DataSpec.from_dict({"task": "sliding", "size": [2, 3], "count": 4, "variants": [{"length": [2, 4]}]}), folder)
+    build(
+        DataSpec.from_dict({"task": "sliding", "size": [2, 3], "count": 4, "difficulties": [{"length": [2, 4]}]}),
+        folder,
+    )
     status, out, error = recommit("data", "verify", folder)
     assert (status, error) == (0, b"")
     assert b"rows, all as they should be" in out

@@ -21,7 +21,7 @@ from tests.verify.harness import ROOT, Finding, Impossible, expect, main
 PARTS = (
     "tests/unit/policy/test_loading.py",
     "tests/unit/policy/test_card.py",
-    "tests/unit/data/showing/test_exports.py::test_a_stranger_opens_the_folder",
+    "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
     "tests/unit/report/test_page.py",
     "tests/unit/zero_shot/http/test_client.py",
     "tests/unit/zero_shot/test_sampling.py",

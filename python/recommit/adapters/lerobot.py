@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from recommit.horizon import LookRecord, Rule, WithMemory
+    from recommit.horizon import Decision, Rule, WithMemory
 
     Batch = dict[str, Any]
 
@@ -27,8 +27,8 @@ class AdaptiveQueue(nn.Module):
     """A LeRobot policy whose every environment has a queue of its own, filled as deep as ``rule`` says.
 
     LeRobot holds one queue for the whole batch, of ``n_action_steps``. Here an environment is predicted again when its
-    own queue is empty, and it alone: the policy gets a batch of these rows. ``looks`` logs each look. Everything else,
-    such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
+    own queue is empty, and it alone: the policy gets a batch of these rows. ``decisions`` logs each decision.
+    Everything else, such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
 
     A policy that gathers observations inside its ``select_action`` (Diffusion, VQ-BeT, TD-MPC) has nothing to predict
     from here, and temporal ensembling needs a look per action: both are refused.
@@ -65,9 +65,9 @@ class AdaptiveQueue(nn.Module):
             return getattr(super().__getattr__("policy"), name)
 
     @property
-    def looks(self) -> list[LookRecord]:
-        """Each look so far, with the clocks of its episode; a batch of another size begins anew."""
-        return self._queue.looks if self._queue else []
+    def decisions(self) -> list[Decision]:
+        """Each decision so far, with the clocks of its episode; a batch of another size begins anew."""
+        return self._queue.decisions if self._queue else []
 
     def forward(self, batch: Batch, *args: Any, **kwargs: Any) -> Any:
         """The policy's own loss."""

@@ -17,8 +17,8 @@ from openenv.core.env_server.http_server import create_app
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
 
-from recommit.data.showing import png
 from recommit.data.spec import SPLITS
+from recommit.puzzles.frames import encode_png
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits
 from recommit.version import VERSION
 from recommit.zero_shot import prompt
@@ -121,7 +121,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
             reward=float(game.solved),
             text=game.rows,
             prompt=first,
-            image=base64.b64encode(png.encode(game.picture)).decode() if self.spec.view == "image" else None,
+            image=base64.b64encode(encode_png(game.picture)).decode() if self.spec.view == "image" else None,
             decisions_left=game.remaining,
             lost=game.distance == UNSOLVABLE,
             distance=game.distance if self.show_distance and game.distance != UNKNOWN else None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.horizon import LookRecord, Rule, WithMemory
+    from recommit.horizon import Decision, Rule, WithMemory
 
     Arrays = dict[str, Any]
 
@@ -35,7 +35,7 @@ class AdaptiveBroker:
     """Gives a policy's chunk one action at a time, and asks for the next one when the rule's depth is through.
 
     As there, a numpy array of the result, at any level, gives its next place, if it is as long as the chunk; the rest
-    is passed on. The rule reads the array ``key``; ``looks`` logs each look with both clocks.
+    is passed on. The rule reads the array ``key``; ``decisions`` logs each decision with both clocks.
 
     Args:
         policy: the policy behind it, such as a ``WebsocketClientPolicy``.
@@ -60,9 +60,9 @@ class AdaptiveBroker:
         self._length = self._place = 0
 
     @property
-    def looks(self) -> list[LookRecord]:
-        """Each look so far."""
-        return self._queue.looks
+    def decisions(self) -> list[Decision]:
+        """Each decision so far."""
+        return self._queue.decisions
 
     def infer(self, obs: Arrays) -> Arrays:
         """The next action, and the rest of the result that it came with."""

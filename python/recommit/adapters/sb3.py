@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.envs.vector_commit import VectorCommit
+    from recommit.envs.commit import VectorCommit
 
     Info = dict[str, Any]
     #: Actions -> (observations, rewards, terminated, truncated, slots that ended, and what they ended with).

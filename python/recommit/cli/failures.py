@@ -25,6 +25,8 @@ def explained(error: Exception) -> tuple[str, int]:
     """A sentence about what went wrong, and the exit status."""
     if isinstance(error, errors.DataError):
         return str(error), error.exit_status
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}", FAILED
     if isinstance(error, OSError) and error.filename is not None:
         return of_path(error)
     if isinstance(error, OSError) and error.strerror:

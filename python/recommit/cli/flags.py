@@ -5,9 +5,12 @@ A flag whose default is None takes its value from elsewhere, mostly a recipe. ``
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import types
+from dataclasses import MISSING, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -26,7 +29,7 @@ def usual(**words: str) -> Callable[[Command], Command]:
     """Note what is taken where a flag of a command is not set, for its help."""
 
     def noted(command: Command) -> Command:
-        vars(command)["usual"] = words
+        vars(command)["usual"] = {**getattr(command, "usual", {}), **words}
         return command
 
     return noted
@@ -57,6 +60,53 @@ def takes(options: type[Any]) -> Callable[[Callable[[Any], Any]], Callable[..., 
         return command
 
     return taking
+
+
+def overriding(options: type, *names: str) -> Callable[[Command], Command]:
+    """Give a command that takes ``**changes`` a flag for each of these fields of a dataclass, whose docstrings are the
+    help. A flag that is not set is not among the changes."""
+    hints, defaults = get_type_hints(options), {each.name: each.default for each in fields(options)}
+
+    def extended(command: Command) -> Command:
+        own = [each for each in inspect.signature(command).parameters.values() if each.name != "changes"]
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name] | None)
+            for name in names
+        ]
+
+        @functools.wraps(command)
+        def run(*arguments: Any, **values: Any) -> Any:
+            kept = {name: value for name, value in values.items() if name not in names or value is not None}
+            return command(*arguments, **kept)
+
+        del run.__wrapped__
+        own_hints = get_type_hints(command, include_extras=True)
+        run.__annotations__ = {**own_hints, **{each.name: each.annotation for each in more}}
+        run.__annotations__.pop("changes")
+        vars(run)["__signature__"] = inspect.Signature([*own, *more])
+        helps = _docstrings(options)
+        lines = [f"    {name}: {helps.get(name, name)}" for name in names]
+        run.__doc__ = "\n".join([inspect.cleandoc(command.__doc__ or ""), *lines])
+        words = {name: "that of the recipe" if defaults[name] is MISSING else str(defaults[name]) for name in names}
+        return usual(**words)(run)  # type: ignore[return-value]
+
+    return extended
+
+
+def _docstrings(options: type) -> dict[str, str]:
+    """The docstring below each field of a dataclass."""
+    try:
+        (node,) = ast.parse(inspect.getsource(options)).body
+    except OSError:  # an installation without sources
+        return {}
+    return {
+        field.target.id: str(below.value.value).strip()
+        for field, below in pairwise(getattr(node, "body", []))
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+    }
 
 
 def about(command: Callable[..., object]) -> str:

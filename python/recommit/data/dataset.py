@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from recommit.data import manifest, rows, shards
-from recommit.data.feeding import samples
+from recommit.data import manifest, rows, samples, shards
 from recommit.data.spec import SPLITS
-from recommit.storage import errors
+from recommit.storage import digests, errors, opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.data.feeding.samples import Samples
     from recommit.data.manifest import Manifest
     from recommit.data.rows import LabelledRows
+    from recommit.data.samples import Samples
     from recommit.data.shards import Record
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
 
-#: The file of a folder that holds a data set of each of several sizes; see ``recommit.data.sizes``.
+#: The file of a folder with a data set of each of several sizes: which folders there are, and what is in them.
 INDEX = "sizes.json"
 
 
@@ -129,3 +130,28 @@ def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:
             f"{path}: expected a data set of one size, got several; recommit.data.open_all opens each"
         )
     return Dataset(path, manifest.read(path), split)
+
+
+def open_all(folder: str | Path, split: str | None = "train") -> list[Dataset]:
+    """Every data set of a folder: one, or one of each size."""
+    path = Path(folder).absolute()
+    if not os.path.lexists(path / INDEX):
+        return [open_folder(path, split)]
+    every = []
+    for name, content in _listed(path / INDEX).items():
+        dataset = open_folder(path / name, split)
+        if dataset.manifest.content != content:
+            raise errors.Damaged(f"{path / name}: expected content {content}, got {dataset.manifest.content}")
+        every.append(dataset)
+    return every
+
+
+def _listed(path: Path) -> dict[str, str]:
+    """Folders on a list of data sets, with their contents."""
+    try:
+        text = digests.checked(opening.content(path).removesuffix(b"\n"))
+    except OSError as error:
+        raise errors.from_os(error, path) from error
+    if text is None:
+        raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
+    return {each["folder"]: each["content_sha256"] for each in json.loads(text)["sets"]}

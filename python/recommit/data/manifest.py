@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import table
-from recommit.data.building import overlap
-from recommit.data.shards import Record, name, parse_name
+import numpy as np
+
+from recommit.data import rows, shards, symmetry, table
+from recommit.data.shards import Record
 from recommit.data.spec import SPLITS, DataSpec
 from recommit.storage import errors, files
 from recommit.storage.opening import content
@@ -17,8 +19,22 @@ from recommit.version import VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from recommit.data.rows import LabelledRows
+
 NAME = "manifest.json"
 _MOST_BYTES = 1 << 28
+#: Keys gathered before duplicates among them are dropped.
+_COMPACT = 1 << 23
+#: What is counted of the overlap of the test split with training paths, up to symmetry.
+OVERLAPS = (
+    "test_starts",
+    "test_starts_on_training_paths",
+    "test_states",
+    "test_states_on_training_paths",
+    "distinct_training_states",
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +48,7 @@ class Manifest:
 
     def of(self, split: str) -> list[Record]:
         """The shards of a split, in order."""
-        return [record for record in self.shards if parse_name(record.name)[0] == split]
+        return [record for record in self.shards if shards.parse_name(record.name)[0] == split]
 
     def total(self, what: str, split: str | None = None) -> int:
         """Sum of a number of the records, over one split or all."""
@@ -111,7 +127,7 @@ def _parse(path: Path, plain: Any) -> Manifest:
     if (count := sum(map(spec.shards, SPLITS))) != len(plain["shards"]):
         raise errors.Damaged(f"{path}: shards: expected the {count} that the recipe makes, got {len(plain['shards'])}")
     records = tuple(Record.from_dict(item) for item in plain["shards"])
-    expected = [name(spec, split, shard) for split, shard in order(spec)]
+    expected = [shards.name(spec, split, shard) for split, shard in order(spec)]
     if [record.name for record in records] != expected:
         raise errors.Damaged(f"{path}: shards: expected the {len(expected)} that the recipe makes, got others")
     result = Manifest(spec, records, plain["overlap"], plain["versions"])
@@ -123,7 +139,28 @@ def _parse(path: Path, plain: Any) -> Manifest:
 def _check_counts(path: Path, plain: dict[str, Any]) -> None:
     """What is printed of a manifest, and read by name."""
     seen = plain["overlap"]
-    if seen and not (set(overlap.COUNTS) <= set(seen) and all(type(value) is int for value in seen.values())):
-        raise errors.Damaged(f"{path}: overlap: expected counts {', '.join(overlap.COUNTS)}, got others")
+    if seen and not (set(OVERLAPS) <= set(seen) and all(type(value) is int for value in seen.values())):
+        raise errors.Damaged(f"{path}: overlap: expected counts {', '.join(OVERLAPS)}, got others")
     if not all(type(value) is str for value in plain["versions"].values()):
         raise errors.Damaged(f"{path}: versions: expected text for every package, got something else")
+
+
+def training_keys(folder: Path, spec: DataSpec, records: list[Record], threads: int) -> NDArray[np.uint64]:
+    """Ascending symmetry keys of all states on the training paths: 8 bytes of memory per distinct one."""
+    distinct, pending = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
+    with ThreadPoolExecutor(threads) as pool:
+        several = pool.map if threads > 1 else map  # one needs no thread beside this one
+        for keys in several(lambda record: shards.keys(folder, spec, record), records):
+            pending.append(keys)
+            if sum(map(len, pending)) > _COMPACT:
+                distinct, pending = np.unique(np.concatenate([distinct, *pending])), []
+    return np.unique(np.concatenate([distinct, *pending]))
+
+
+def measure_overlap(spec: DataSpec, test: LabelledRows, keys: NDArray[np.uint64]) -> dict[str, int]:
+    """How many test starts, and states on the paths of test instances, have one of the keys of training paths."""
+    expert = test[test.kind == rows.EXPERT]
+    hit = np.isin(symmetry.keys(spec.task, expert.states), keys)
+    start = expert.t == 0
+    counts = (int(start.sum()), int((hit & start).sum()), len(expert), int(hit.sum()), len(keys))
+    return dict(zip(OVERLAPS, counts, strict=True))

@@ -22,8 +22,6 @@ KINDS = ("expert", "perturbed", "on-policy")
 EXPERT, PERTURBED, ON_POLICY = range(3)
 #: Fills ``actions`` behind the last expert action.
 NO_ACTION = 255
-#: Columns that hashes call otherwise, as they did when this was the word: the same rows have the same hash for ever.
-IN_HASHES = {"difficulty": "variant"}
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,7 @@ class LabelledRows:
         digest = hashlib.sha256()
         for field, column in zip(fields(self), self.columns(), strict=True):
             plain = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
-            name = IN_HASHES.get(field.name, field.name)
-            digest.update(f"{name} {plain.dtype.str} {plain.shape}\n".encode())
+            digest.update(f"{field.name} {plain.dtype.str} {plain.shape}\n".encode())
             digest.update(plain.data)
         return digest.hexdigest()
 

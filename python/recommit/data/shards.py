@@ -1,16 +1,19 @@
-"""One shard: made from (spec, split, number) alone, written once, described by a record."""
+"""One shard: made from (spec, split, number) alone, written once, described by a record.
+
+While a build is under way, a journal notes the records of finished shards, one checked line each, only ever appended.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import rows, table
-from recommit.data.building import labels
-from recommit.data.starts import sampling, symmetry
-from recommit.storage import errors, files
+from recommit.data import labels, rows, sampling, symmetry, table
+from recommit.storage import digests, errors, files, jsonl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from recommit.storage.files import Files
 
 FOLDER = "data"
+JOURNAL = ".journal"
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,6 @@ def name(spec: DataSpec, split: str, shard: int) -> str:
 
 def parse_name(text: str) -> tuple[str, int, int]:
     """(split, shard, shards) of a name that ``name`` could have made; anything else is refused."""
-    import re
-
     match = re.fullmatch(r"data/(train|validation|test)-([0-9]{5,9})-of-([0-9]{5,9})\.parquet", text, re.ASCII)
     if not match:
         raise errors.Damaged(f"manifest: expected shards like data/train-00000-of-00001.parquet, got {text[:80]!r}")
@@ -152,3 +154,24 @@ def keys(folder: Path, spec: DataSpec, record: Record) -> NDArray[np.uint64]:
     """The distinct symmetry keys of a shard's expert states, ascending."""
     content = read(folder, spec, record)
     return np.unique(symmetry.keys(spec.task, content.states[content.kind == rows.EXPERT]))
+
+
+class ShardJournal(jsonl.JsonLines):
+    """Notes finished shards, each line behind its own sha256; a record is on the disk when ``add`` returns."""
+
+    def __init__(self, disk: Files, folder: Path) -> None:
+        super().__init__(folder / JOURNAL, disk)
+
+    def line(self, record: Record) -> bytes:
+        """The sha256 of a record, and the record."""
+        return digests.checkable(json.dumps(record.to_dict(), sort_keys=True))
+
+
+def read_journal(folder: Path) -> dict[str, Record]:
+    """The records of all lines that are as they were written, by name; the last one of a name counts."""
+    records = {}
+    for line in jsonl.whole_lines(folder / JOURNAL):
+        if (text := digests.checked(line)) is not None:
+            record = Record.from_dict(json.loads(text))
+            records[record.name] = record
+    return records

@@ -12,18 +12,14 @@ from recommit.storage import errors, opening, recipe_text
 from recommit.storage.recipe_text import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: Raised when the same spec would give other bytes than before.
-FORMAT = 1
 SPLITS = ("train", "validation", "test")
-#: Files of a data set: their names are listed before one of them is looked at.
+#: Files of a data set: their names are listed before one of them is opened.
 MOST_SHARDS = 1 << 20
-#: Fields that files call otherwise, as they did when this was the word.
-IN_FILES = {"difficulties": "variants"}
 
 
 @dataclass(frozen=True)
@@ -36,33 +32,36 @@ class Difficulty:
 
 @dataclass(frozen=True)
 class DataSpec:
-    """A data set, before it is built. Frozen; two equal specs give equal bytes.
-
-    ``count``, ``validation`` and ``test`` are numbers of instances, spread evenly over ``difficulties``. ``perturbed``
-    states are added per instance, each up to ``deviation`` random actions off its expert path. ``epoch`` draws other
-    expert paths (ties="random") and other perturbations for the same instances. ``disjoint`` says what two splits never
-    share up to symmetry: starts, or (where walls stay) whole layouts of walls and goals. ``generator`` is one of the
-    puzzle's (empty: its usual one). ``states`` is the sha256 of the states to label instead of generated instances (see
-    ``build``), empty for generated ones. ``shard`` is the number of instances (or given states) per file.
-    """
+    """A data set, before it is built. Frozen; two equal specs give equal bytes."""
 
     task: str
+    """The puzzle."""
     size: tuple[int, int]
+    """Rows and columns."""
     difficulties: tuple[Difficulty, ...]
+    """Instances are spread evenly over these."""
     count: int
+    """Instances to train on."""
     validation: int = 0
+    """Instances to validate on."""
     test: int = 0
+    """Instances to test on."""
     seed: int = 0
-    epoch: int = 0
+    """Other seeds give other instances."""
     ties: Literal["first", "random"] = "first"
+    """Which of several optimal paths: the first in action order, or a random one."""
     perturbed: int = 0
-    deviation: int = 4
+    """States up to four random actions off the expert path, per instance."""
     strict_states: bool = False
+    """No test start may lie on a training path."""
     disjoint: Literal["starts", "layouts"] = "starts"
+    """What two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals."""
     generator: str = ""
+    """How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)."""
     states: str = ""
+    """The sha256 of states to label instead of generated instances; see ``build``."""
     shard: int = 4096
-    format: int = FORMAT
+    """Instances (or states to label) per file."""
 
     def __post_init__(self) -> None:
         if not self.generator and self.task in TASKS:
@@ -94,11 +93,8 @@ class DataSpec:
         return replace(self, difficulties=tuple(Difficulty((length[0], length[1]), b) for b in boxes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, every field present but the usual generator, which older specs do not name."""
-        plain = {IN_FILES.get(name, name): value for name, value in asdict(self).items()}
-        if self.generator == TASKS[self.task].generators[0]:
-            del plain["generator"]
-        return plain
+        """Plain JSON values, every field present."""
+        return asdict(self)
 
     def to_json(self) -> str:
         """The same text for equal specs."""
@@ -116,7 +112,7 @@ class DataSpec:
         ]
 
     def ids(self, difficulty: Iterable[int], number: Iterable[int]) -> list[str]:
-        """Names of instances: task/variant/seed/number."""
+        """Names of instances: task/difficulty/seed/number."""
         prefixes = [f"{self.task}/{name}/{self.seed}/" for name in self.difficulty_names]
         return [f"{prefixes[v]}{n}" for v, n in zip(difficulty, number, strict=True)]
 
@@ -130,19 +126,17 @@ class DataSpec:
         """A spec from plain values, every one of them checked; ``size`` may be one number."""
         if not isinstance(values, dict):
             raise errors.WrongDataSpec(f"recipe: expected a mapping, got {type(values).__name__}")
-        names = {IN_FILES.get(field.name, field.name) for field in fields(cls)}
+        names = {field.name for field in fields(cls)}
         if unknown := sorted(map(str, set(values) - names)):
             raise errors.WrongDataSpec(f"recipe: expected the fields {sorted(names)}, got {brief(unknown)} besides")
-        needed = [IN_FILES.get(field.name, field.name) for field in fields(cls) if field.default is MISSING]
+        needed = [field.name for field in fields(cls) if field.default is MISSING]
         if missing := [name for name in needed if name not in values]:
             raise errors.WrongDataSpec(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
-        plain = dict(values)
-        if isinstance(plain.get("size"), int):
-            plain["size"] = [plain["size"]] * 2
-        plain["difficulties"] = tuple(_difficulty(item) for item in _listed("variants", plain.pop("variants", None)))
-        plain["size"] = tuple(_listed("size", plain.get("size")))
+        size = values["size"]
+        size = (size, size) if isinstance(size, int) else tuple(_listed("size", size))
+        difficulties = tuple(map(_difficulty, _listed("difficulties", values["difficulties"])))
         try:
-            return cls(**plain)
+            return cls(**{**values, "size": size, "difficulties": difficulties})
         except TypeError as error:  # a list where a text belongs, for instance
             raise errors.WrongDataSpec(f"recipe: expected fields of other kinds, got {error}") from None
 
@@ -154,14 +148,55 @@ class DataSpec:
     @classmethod
     def read(cls, path: Path) -> DataSpec:
         """From a YAML or JSON file of at most a mebibyte."""
-        return cls.from_dict(plain(path))
+        return cls.from_dict(read_plain(path))
 
     def changed(self, **values: Any) -> DataSpec:
         """The same but for some fields."""
         return replace(self, **values)
 
 
-def plain(path: Path) -> Any:
+def set_names(specs: Sequence[DataSpec]) -> list[str]:
+    """A word for each of several data sets: its puzzle and size, numbered where several have the same."""
+    words = [f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs]
+    return [f"{word}-{words[:i].count(word) + 1}" if words.count(word) > 1 else word for i, word in enumerate(words)]
+
+
+def has_sizes(plain: Any) -> bool:
+    """Does a spec, as its file says it, give some difficulty a size of its own?"""
+    difficulties = plain.get("difficulties") if isinstance(plain, dict) else None
+    return isinstance(difficulties, list) and any(isinstance(each, dict) and "size" in each for each in difficulties)
+
+
+def by_size(plain: Mapping[str, Any]) -> list[DataSpec]:
+    """A spec for each size of the difficulties, in their order; all difficulties have as many instances."""
+    if not has_sizes(plain):
+        return [DataSpec.from_dict(plain)]
+    groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for difficulty in plain["difficulties"]:
+        own = {name: value for name, value in difficulty.items() if name != "size"}
+        groups.setdefault(_own_size(difficulty.get("size", plain.get("size"))), []).append(own)
+    whole, specs, before = len(plain["difficulties"]), list[DataSpec](), 0
+    counts = {name: plain[name] for name in ("count", "validation", "test") if name in plain}
+    for name, value in counts.items():
+        _number(name, value, *_BOUNDS[name])
+    for size, difficulties in groups.items():
+        after = before + len(difficulties)
+        own_counts = {name: value * after // whole - value * before // whole for name, value in counts.items()}
+        specs.append(DataSpec.from_dict({**plain, **own_counts, "size": size, "difficulties": difficulties}))
+        before = after
+    return specs
+
+
+def _own_size(value: Any) -> tuple[int, int]:
+    size = (value, value) if isinstance(value, int) else value
+    if not isinstance(size, list | tuple) or len(size) != 2 or not all(isinstance(side, int) for side in size):
+        raise errors.WrongDataSpec(
+            f"difficulties.size: expected rows and columns, or one number for both, got {value!r}"
+        )
+    return size[0], size[1]
+
+
+def read_plain(path: Path) -> Any:
     """What a YAML or JSON file of at most a mebibyte says, not checked."""
     try:
         if path.stat().st_size > 1 << 20:
@@ -201,8 +236,8 @@ def _difficulty(item: object) -> Difficulty:
     if isinstance(item, Difficulty):
         return item
     if not isinstance(item, dict) or set(item) - {"length", "boxes"} or "length" not in item:
-        raise errors.WrongDataSpec(f"variants: expected items with length and boxes, got {brief(item)}")
-    return Difficulty(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))
+        raise errors.WrongDataSpec(f"difficulties: expected items with length and boxes, got {brief(item)}")
+    return Difficulty(tuple(_listed("difficulties.length", item["length"])), item.get("boxes", 0))
 
 
 #: Smallest and largest value of every number in a spec.
@@ -211,11 +246,8 @@ _BOUNDS = {
     "validation": (0, 2**24),
     "test": (0, 2**24),
     "seed": (0, 2**63 - 1),
-    "epoch": (0, 2**31 - 1),
     "perturbed": (0, 255),
-    "deviation": (1, 255),
     "shard": (1, 2**20),
-    "format": (FORMAT, FORMAT),
 }
 
 
@@ -251,7 +283,7 @@ def _check(spec: DataSpec) -> None:
     if spec.states:
         _check_given(spec)
     elif not 1 <= len(spec.difficulties) <= 64:
-        raise errors.WrongDataSpec(f"variants: expected 1..64, got {len(spec.difficulties)}")
+        raise errors.WrongDataSpec(f"difficulties: expected 1..64, got {len(spec.difficulties)}")
     for difficulty in spec.difficulties:
         _check_difficulty(spec.task, difficulty)
 
@@ -260,15 +292,15 @@ def _check_given(spec: DataSpec) -> None:
     if len(spec.states) != 64 or set(spec.states) - set("0123456789abcdef"):
         raise errors.WrongDataSpec(f"states: expected a sha256, got {spec.states[:80]!r}")
     if spec.difficulties or spec.validation or spec.test or spec.perturbed:
-        raise errors.WrongDataSpec("states: expected neither variants nor validation, test or perturbed beside it")
+        raise errors.WrongDataSpec("states: expected neither difficulties nor validation, test or perturbed beside it")
 
 
 def _check_difficulty(task: str, difficulty: Difficulty) -> None:
     if len(difficulty.length) != 2:
-        raise errors.WrongDataSpec(f"variants.length: expected two numbers, got {len(difficulty.length)}")
+        raise errors.WrongDataSpec(f"difficulties.length: expected two numbers, got {len(difficulty.length)}")
     for value in difficulty.length:
-        _number("variants.length", value, 1, 30000)
+        _number("difficulties.length", value, 1, 30000)
     if difficulty.length[0] > difficulty.length[1]:
-        raise errors.WrongDataSpec(f"variants.length: expected low <= high, got {list(difficulty.length)}")
+        raise errors.WrongDataSpec(f"difficulties.length: expected low <= high, got {list(difficulty.length)}")
     most = TASKS[task].most_boxes
-    _number("variants.boxes", difficulty.boxes, min(1, most), most)
+    _number("difficulties.boxes", difficulty.boxes, min(1, most), most)

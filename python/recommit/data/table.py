@@ -18,7 +18,7 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
-__all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
+__all__ = ["COLUMNS", "GROUP", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,11 +30,14 @@ GROUP = 16384
 
 #: name -> (Arrow type, what it holds), in file order. The data card prints this.
 COLUMNS = {
-    "id": (pa.string(), "instance the state belongs to: task/variant/seed/number"),
+    "id": (pa.string(), "instance the state belongs to: task/difficulty/seed/number"),
     "task": (pa.string(), "`sliding` or `sokoban`"),
-    "variant": (pa.string(), "size, and boxes and range of lengths of the instance"),
+    "difficulty": (pa.string(), "size, and boxes and range of lengths of the instance"),
     "split": (pa.string(), "`train`, `validation` or `test`; by the canonical key of the instance's start"),
-    "kind": (pa.string(), "`expert` (on the expert path), `perturbed` (counterfactual, off it) or `on-policy`"),
+    "kind": (
+        pa.string(),
+        "`expert` (on the expert path), `perturbed` (off it) or `on-policy` (brought to be labelled)",
+    ),
     "length": (pa.int16(), "optimal length of the instance"),
     "t": (pa.uint16(), "actions since the start of the instance"),
     "rows": (pa.uint8(), "rows of the grid"),
@@ -43,11 +46,10 @@ COLUMNS = {
     "distance": (pa.int16(), "exact number of actions to the goal; -1 = dead, the goal is out of reach"),
     "dead": (pa.bool_(), "is the goal out of reach?"),
     "optimal": (pa.uint8(), "bit a is set iff action a starts an optimal solution"),
-    "actions": (pa.list_(pa.uint8()), "the next up to 8 expert actions: 0 up, 1 down, 2 left, 3 right"),
+    "actions": (pa.list_(pa.int8()), "the next 8 expert actions: 0 up, 1 down, 2 left, 3 right; -1 behind the last"),
 }
 #: Columns of few values, coded by dictionary; for the others plain values are both smaller and quicker.
-_CODED = ["id", "task", "variant", "split", "kind", "optimal", "actions.list.element"]
-SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
+_CODED = ["id", "task", "difficulty", "split", "kind", "optimal", "actions.list.element"]
 
 
 def to_table(spec: DataSpec, split: str, content: LabelledRows) -> pa.Table:
@@ -57,7 +59,7 @@ def to_table(spec: DataSpec, split: str, content: LabelledRows) -> pa.Table:
     columns = {
         "id": _ids(spec, content),
         "task": _constant(n, spec.task),
-        "variant": _coded(content.difficulty, spec.difficulty_names),
+        "difficulty": _coded(content.difficulty, spec.difficulty_names),
         "split": _constant(n, split),
         "kind": _coded(content.kind, list(rows.KINDS)),
         "length": _plain(content.length),
@@ -68,7 +70,7 @@ def to_table(spec: DataSpec, split: str, content: LabelledRows) -> pa.Table:
         "distance": _plain(content.distance),
         "dead": _bits(content.dead),
         "optimal": _plain(content.optimal),
-        "actions": _lists(content.actions, content.count),
+        "actions": _lists(content.actions),
     }
     return pa.table(columns)
 
@@ -113,10 +115,10 @@ def _binary(states: NDArray[np.uint8]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), n, buffers)
 
 
-def _lists(actions: NDArray[np.uint8], count: NDArray[np.uint8]) -> pa.Array:
-    offsets = np.zeros(len(count) + 1, np.int32)
-    np.cumsum(count, out=offsets[1:])
-    return pa.ListArray.from_arrays(_plain(offsets), _plain(actions[np.arange(rows.NEXT) < count[:, None]]))
+def _lists(actions: NDArray[np.uint8]) -> pa.Array:
+    """Lists of eight, so that they stack into batches; ``NO_ACTION`` is -1."""
+    offsets = np.arange(len(actions) + 1, dtype=np.int32) * rows.NEXT
+    return pa.ListArray.from_arrays(_plain(offsets), _plain(np.ascontiguousarray(actions).view(np.int8).ravel()))
 
 
 def encode(table: pa.Table) -> memoryview:
@@ -138,25 +140,24 @@ def encode(table: pa.Table) -> memoryview:
 
 
 #: What `decode` needs of a file; the rest is constant, or follows.
-_READ = ["id", "kind", "variant", "length", "t", "state", "distance", "optimal", "actions"]
+_READ = ["id", "kind", "difficulty", "length", "t", "state", "distance", "optimal", "actions"]
 
 
 def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
     """The rows of a table that was read with ``_READ`` and dictionaries for words."""
     table = table.combine_chunks()
     n, states = table.num_rows, table["state"]
-    difficulty = _codes(table["variant"], spec.difficulty_names).astype(np.uint8)
-    actions, count = _padded(table["actions"])
+    actions = _eights(table["actions"])
     return LabelledRows(
         instance=_numbers(table["id"]),
-        difficulty=difficulty,
+        difficulty=_codes(table["difficulty"], spec.difficulty_names).astype(np.uint8),
         length=_numpy(_chunk(table["length"])),
         t=_numpy(_chunk(table["t"])),
         kind=_codes(table["kind"], list(rows.KINDS)).astype(np.uint8),
         states=_cells(states, n, spec.size),
         distance=_numpy(_chunk(table["distance"])),
         optimal=_numpy(_chunk(table["optimal"])),
-        count=count,
+        count=(actions != rows.NO_ACTION).sum(axis=1, dtype=np.uint8),
         actions=actions,
     )
 
@@ -165,7 +166,7 @@ def reader(source: Any) -> pq.ParquetFile:
     """A Parquet file opened for `decode`."""
     if isinstance(source, str | Path) and not _is_text(str(source)):
         source = pa.BufferReader(content(source))
-    return pq.ParquetFile(source, read_dictionary=["id", "kind", "variant"], memory_map=False)
+    return pq.ParquetFile(source, read_dictionary=["id", "kind", "difficulty"], memory_map=False)
 
 
 def _is_text(name: str) -> bool:
@@ -241,15 +242,11 @@ def _cells(column: pa.ChunkedArray, n: int, size: tuple[int, int]) -> NDArray[np
     return data.reshape(n, *size)
 
 
-def _padded(column: pa.ChunkedArray) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    n = len(column)
-    result = np.full((n, rows.NEXT), rows.NO_ACTION, np.uint8)
-    if not n:
-        return result, np.zeros(0, np.uint8)
+def _eights(column: pa.ChunkedArray) -> NDArray[np.uint8]:
+    if not len(column):
+        return np.zeros((0, rows.NEXT), np.uint8)
     array = _chunk(column)
     offsets = _numpy(array.offsets)
-    count = np.diff(offsets)
-    if count.max(initial=0) > rows.NEXT:
-        raise errors.Damaged(f"actions: expected at most {rows.NEXT} per row, got {count.max()}")
-    result[np.arange(rows.NEXT) < count[:, None]] = _numpy(array.values)[offsets[0] : offsets[-1]]
-    return result, count.astype(np.uint8)
+    if not (np.diff(offsets) == rows.NEXT).all():
+        raise errors.Damaged(f"actions: expected {rows.NEXT} in every row")
+    return _numpy(array.values)[offsets[0] : offsets[-1]].view(np.uint8).reshape(-1, rows.NEXT)

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import rows, shards
-from recommit.data.feeding import samples
-from recommit.data.shards import parse_name
-from recommit.data.starts import symmetry
+from recommit.data import rows, samples, shards, symmetry
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -76,7 +73,7 @@ def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None
     per_path = sum(samples.sample_count(length) for length in expert.length[at].tolist())
     _same(name, "samples of expert paths", per_path, shards.samples(expert))
     keys = symmetry.split_keys(dataset.spec, np.ascontiguousarray(expert.states[at]))
-    _all(name, "split", symmetry.belongs(keys, parse_name(name)[0]))
+    _all(name, "split", symmetry.belongs(keys, shards.parse_name(name)[0]))
     for index, difficulty in enumerate(dataset.spec.difficulties):
         low, high = difficulty.length
         _all(name, "length", (low <= content.length) & (content.length <= high), content.difficulty == index)

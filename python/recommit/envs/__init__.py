@@ -10,12 +10,11 @@ except ImportError as error:
     raise ImportError("recommit.envs needs Gymnasium: pip install 'recommit[envs]'") from error
 
 from recommit import registration
-from recommit.envs.commit import Commit, Repeat
-from recommit.envs.curriculum import Curriculum, VectorCurriculum
+from recommit.envs.commit import Commit, Repeat, VectorCommit
 from recommit.envs.kinds import GridEnv, GridVectorEnv, SlidingEnv, SlidingVectorEnv, SokobanEnv, SokobanVectorEnv
+from recommit.envs.options import EnvOptions, VectorOptions
 from recommit.envs.single import PuzzleEnv
 from recommit.envs.vector import PuzzleVectorEnv
-from recommit.envs.vector_commit import VectorCommit
 from recommit.puzzles.registry import PUZZLES
 
 registration.register()
@@ -23,7 +22,7 @@ del gymnasium
 
 __all__ = [
     "Commit",
-    "Curriculum",
+    "EnvOptions",
     "GridEnv",
     "GridVectorEnv",
     "PuzzleEnv",
@@ -34,7 +33,7 @@ __all__ = [
     "SokobanEnv",
     "SokobanVectorEnv",
     "VectorCommit",
-    "VectorCurriculum",
+    "VectorOptions",
 ]
 
 

@@ -1,61 +1,16 @@
-"""The environments by name: what each puzzle takes to be made."""
+"""The environments by name: what each puzzle takes to be made; ``options`` are ``EnvOptions`` or ``VectorOptions``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from recommit.envs import banks
+from recommit.envs import starts
 from recommit.envs.single import PuzzleEnv
 from recommit.envs.vector import PuzzleVectorEnv
 from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
-    from gymnasium.vector import AutoresetMode
-    from typing_extensions import Unpack
-
-    from recommit.envs.banks import Length
     from recommit.puzzles.puzzle import Puzzle
-
-
-class Options(TypedDict, total=False):
-    """What the environments of all puzzles take beside their sizes."""
-
-    #: ``"grid"`` (cell codes, default) or ``"rgb"``.
-    observation: str
-    #: Pixels per cell of ``"rgb"`` observations and of ``render()``; default 28.
-    cell: int
-    #: ``"light"`` (default) or ``"dark"``.
-    theme: str
-    #: Leave the constant outer wall out of the pictures.
-    crop: bool
-    #: Actions after which an episode is truncated; default 200.
-    max_steps: int
-    #: Levels in the generated bank (default 1024), and the seed that they come from.
-    bank_size: int
-    bank_seed: int
-    #: Exact optimal length of every generated start, or (shortest, longest); default None, as the generator draws.
-    length: Length | None
-    #: ``"sparse"`` (default), ``"progress"`` or ``"distance"``; see ``Rewards``.
-    reward: str
-    #: The learner's discount, for the two shaped rewards; default 1.
-    discount: float
-    #: Adds ``distance`` to ``info``: the exact number of actions to the goal, -1 where there is no way.
-    info_distance: bool
-    #: None (default), ``"rgb_array"``, ``"ansi"``, or ``"human"`` (one environment only).
-    render_mode: str | None
-
-
-class VectorOptions(Options, total=False):
-    """What vector environments take beside that."""
-
-    #: NEXT_STEP (default), SAME_STEP or DISABLED.
-    autoreset_mode: AutoresetMode | str
-    #: False: observations are a read-only window on the live states, valid until the next call.
-    copy: bool
-    #: False leaves ``action_mask`` out of ``info``.
-    action_mask: bool
-    #: At most this many threads; None for all cores. Results do not depend on it.
-    threads: int | None
 
 
 class SlidingEnv(PuzzleEnv):
@@ -67,10 +22,10 @@ class SlidingEnv(PuzzleEnv):
         cols: int | None = None,
         *,
         size: int | None = None,
-        levels: banks.Source | None = None,
-        **options: Unpack[Options],
+        levels: starts.Source | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(*banks.sliding(rows, cols, size, levels), **options)
+        super().__init__(*starts.sliding(rows, cols, size, levels), **options)
 
 
 class SokobanEnv(PuzzleEnv):
@@ -81,10 +36,10 @@ class SokobanEnv(PuzzleEnv):
         size: int | tuple[int, int] | None = None,
         boxes: int | None = None,
         *,
-        levels: banks.Source | None = None,
-        **options: Unpack[Options],
+        levels: starts.Source | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(*banks.grids(Sokoban, size, levels, boxes=boxes), **options)
+        super().__init__(*starts.grids(Sokoban, size, levels, boxes=boxes), **options)
 
 
 class GridEnv(PuzzleEnv):
@@ -96,10 +51,10 @@ class GridEnv(PuzzleEnv):
         self,
         size: int | tuple[int, int] | None = None,
         *,
-        levels: banks.Source | None = None,
-        **options: Unpack[Options],
+        levels: starts.Source | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(*banks.grids(self.kind, size, levels), **options)
+        super().__init__(*starts.grids(self.kind, size, levels), **options)
 
 
 class SlidingVectorEnv(PuzzleVectorEnv):
@@ -112,10 +67,10 @@ class SlidingVectorEnv(PuzzleVectorEnv):
         cols: int | None = None,
         *,
         size: int | None = None,
-        levels: banks.Source | None = None,
-        **options: Unpack[VectorOptions],
+        levels: starts.Source | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(num_envs, *banks.sliding(rows, cols, size, levels), **options)
+        super().__init__(num_envs, *starts.sliding(rows, cols, size, levels), **options)
 
 
 class SokobanVectorEnv(PuzzleVectorEnv):
@@ -127,10 +82,10 @@ class SokobanVectorEnv(PuzzleVectorEnv):
         size: int | tuple[int, int] | None = None,
         boxes: int | None = None,
         *,
-        levels: banks.Source | None = None,
-        **options: Unpack[VectorOptions],
+        levels: starts.Source | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(num_envs, *banks.grids(Sokoban, size, levels, boxes=boxes), **options)
+        super().__init__(num_envs, *starts.grids(Sokoban, size, levels, boxes=boxes), **options)
 
 
 class GridVectorEnv(PuzzleVectorEnv):
@@ -143,7 +98,7 @@ class GridVectorEnv(PuzzleVectorEnv):
         num_envs: int = 1,
         size: int | tuple[int, int] | None = None,
         *,
-        levels: banks.Source | None = None,
-        **options: Unpack[VectorOptions],
+        levels: starts.Source | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(num_envs, *banks.grids(self.kind, size, levels), **options)
+        super().__init__(num_envs, *starts.grids(self.kind, size, levels), **options)

@@ -11,6 +11,7 @@ from recommit.puzzles import checks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.envs.options import EnvOptions
     from recommit.puzzles.puzzle import Puzzle
 
     Bytes = NDArray[np.uint8]
@@ -30,22 +31,20 @@ class Rewards:
     distance   P = -d
     ========== ==============================================
 
-    d is the exact number of actions to the goal. It counts at most ``farthest``, and so much where there is no way.
+    d is the exact number of actions to the goal. It counts at most ``max_steps``, and so much where there is no way.
     Since P is a function of the state, 0 at the goal, no optimal policy changes for a learner with this discount.
     """
 
-    def __init__(
-        self, task: Puzzle, kind: str, discount: float, farthest: int, slots: int, threads: int | None, shown: bool
-    ) -> None:
-        checks.choice("reward", kind, KINDS)
-        if not 0 < discount <= 1:
-            raise ValueError(f"discount: expected more than 0 and at most 1, got {discount}")
-        self._task, self._kind, self._discount = task, kind, float(discount)
-        self._farthest, self._threads = farthest, threads
-        self.shown = shown
+    def __init__(self, task: Puzzle, options: EnvOptions, slots: int, threads: int | None) -> None:
+        checks.choice("reward", options.reward, KINDS)
+        if not 0 < options.discount <= 1:
+            raise ValueError(f"discount: expected more than 0 and at most 1, got {options.discount}")
+        self._task, self._kind, self._discount = task, options.reward, float(options.discount)
+        self._farthest, self._threads = options.max_steps, threads
+        self.shown = options.info_distance
         #: Does anybody want to know distances?
-        self.measures = shown or kind != "sparse"
-        self.shaped = kind != "sparse"
+        self.measures = self.shown or self._kind != "sparse"
+        self.shaped = self._kind != "sparse"
         self.distances: Counts = np.zeros(slots, np.int64)
         #: Where the slots were before a reset within the last step.
         self.finals: Counts = self.distances

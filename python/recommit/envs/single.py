@@ -11,9 +11,9 @@ from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from recommit import ACTIONS, _core
-from recommit.envs import banks, resets, views
+from recommit.envs import observations, starts
+from recommit.envs.options import EnvOptions
 from recommit.envs.rewards import Rewards
-from recommit.envs.window import Window
 from recommit.puzzles import checks
 
 if TYPE_CHECKING:
@@ -43,34 +43,18 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
     #: What the actions 0..3 are called.
     action_names = ACTIONS
 
-    def __init__(
-        self,
-        task: Puzzle,
-        levels: Bytes | None,
-        *,
-        observation: str = "grid",
-        cell: int = 28,
-        theme: str = "light",
-        crop: bool = False,
-        max_steps: int = 200,
-        bank_size: int = 1024,
-        bank_seed: int = 0,
-        length: banks.Length | None = None,
-        reward: str = "sparse",
-        discount: float = 1.0,
-        info_distance: bool = False,
-        render_mode: str | None = None,
-    ) -> None:
+    def __init__(self, task: Puzzle, levels: Bytes | None, **options: Any) -> None:
+        chosen = EnvOptions(**options)
         self.task = task
-        self.render_mode = views.check_render_mode(render_mode, (*self.metadata["render_modes"],))
-        self.max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
-        self._bank = banks.bank(task, levels, bank_size, bank_seed, length)
-        self._view = views.View(task, self._bank.core, observation, cell, theme, crop)
+        self.render_mode = observations.check_render_mode(chosen.render_mode, (*self.metadata["render_modes"],))
+        self.max_steps = checks.integer("max_steps", chosen.max_steps, 1, observations.MAX_STEPS)
+        self._bank = starts.bank(task, levels, chosen.bank_size, chosen.bank_seed, chosen.length)
+        self._view = observations.View(task, self._bank.core, chosen)
         self.observation_space = self._view.space(task.highest)
         self.action_space = spaces.Discrete(4)
-        self._rewards = Rewards(task, reward, discount, self.max_steps, 1, 1, info_distance)
+        self._rewards = Rewards(task, chosen, slots=1, threads=1)
         self._episodes: _core.Episodes | None = self._make_episodes()
-        self._window: Window | None = None
+        self._window: observations.Window | None = None
         self._seeded = False
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Bytes, Info]:
@@ -79,12 +63,12 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         ``options={"state": grid}`` starts it from this state, ``options={"level": i}`` from number i of the bank.
         """
         episodes = self._open()
-        options = resets.check_names(options, ("state", "level"))
+        options = starts.check_names(options, ("state", "level"))
         super().reset(seed=seed)
         if seed is None and not self._seeded:
             seed = int(self.np_random.integers(checks.MAX_SEED))
         episodes.reset([None if seed is None else checks.integer("seed", seed, 0, checks.MAX_SEED)])
-        resets.place(episodes, self._bank, options, _ONE)
+        starts.place(episodes, self._bank, options, _ONE)
         self._seeded = True
         masks, solved = episodes.describe()
         states = episodes.grids()
@@ -114,16 +98,18 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         if self.render_mode in (None, "human"):
             self._show()
             return None
-        return views.text(self.task, states[0]) if self.render_mode == "ansi" else self._view.frames(states, 1)[0]
+        return (
+            observations.text(self.task, states[0]) if self.render_mode == "ansi" else self._view.frames(states, 1)[0]
+        )
 
-    def set_length(self, length: banks.Length | None) -> None:
+    def set_length(self, length: starts.Length | None) -> None:
         """Later episodes start from a bank of this exact optimal length; the one that runs goes on."""
         self._bank = self._bank.of_length(length)
         self._open().draw_from(self._bank.core)
 
     def get_keys_to_action(self) -> dict[tuple[str | int, ...], int]:
         """Keys for ``gymnasium.utils.play.play(env, wait_on_player=True)``: the arrows, and W, S, A and D."""
-        return {(key,): action for keys in views.KEYS for action, key in enumerate(keys)}
+        return {(key,): action for keys in observations.KEYS for action, key in enumerate(keys)}
 
     def close(self) -> None:
         """Free the episodes; closing twice is fine."""
@@ -171,6 +157,6 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         if self.render_mode != "human":
             return
         if self._window is None:
-            self._window = Window(self.task.task, self.metadata["render_fps"])
+            self._window = observations.Window(self.task.task, self.metadata["render_fps"])
         states = self._open().grids()
-        self._window.show(self._view.frames(states, 1)[0], views.text(self.task, states[0]))
+        self._window.show(self._view.frames(states, 1)[0], observations.text(self.task, states[0]))

@@ -12,7 +12,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from recommit import _core
-from recommit.envs import banks, resets, views
+from recommit.envs import observations, starts
+from recommit.envs.options import VectorOptions
 from recommit.envs.rewards import Rewards
 from recommit.envs.single import PuzzleEnv
 from recommit.puzzles import checks
@@ -45,48 +46,27 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
     _live: Bytes
     _frames: Frames | None
 
-    def __init__(
-        self,
-        num_envs: int,
-        task: Puzzle,
-        levels: Bytes | None,
-        *,
-        observation: str = "grid",
-        cell: int = 28,
-        theme: str = "light",
-        crop: bool = False,
-        max_steps: int = 200,
-        bank_size: int = 1024,
-        bank_seed: int = 0,
-        length: banks.Length | None = None,
-        reward: str = "sparse",
-        discount: float = 1.0,
-        info_distance: bool = False,
-        render_mode: str | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-        action_mask: bool = True,
-        threads: int | None = None,
-    ) -> None:
+    def __init__(self, num_envs: int, task: Puzzle, levels: Bytes | None, **options: Any) -> None:
+        chosen = VectorOptions(**options)
         self.task = task
         self.num_envs = checks.integer("num_envs", num_envs, 1, MAX_ENVS)
-        self.render_mode = views.check_render_mode(render_mode, ("rgb_array", "ansi"))
-        self.autoreset_mode = _mode(autoreset_mode)
+        self.render_mode = observations.check_render_mode(chosen.render_mode, ("rgb_array", "ansi"))
+        self.autoreset_mode = _mode(chosen.autoreset_mode)
         self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": self.autoreset_mode}
-        self.max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
-        self._bank = banks.bank(task, levels, bank_size, bank_seed, length)
-        self._view = views.View(task, self._bank.core, observation, cell, theme, crop)
+        self.max_steps = checks.integer("max_steps", chosen.max_steps, 1, observations.MAX_STEPS)
+        self._bank = starts.bank(task, levels, chosen.bank_size, chosen.bank_seed, chosen.length)
+        self._view = observations.View(task, self._bank.core, chosen)
         self.single_observation_space = self._view.space(task.highest)
         self.single_action_space = spaces.Discrete(4)
-        self.threads = self._threads = threads
-        self._rewards = Rewards(task, reward, discount, self.max_steps, self.num_envs, threads, info_distance)
+        self.threads = self._threads = chosen.threads
+        self._rewards = Rewards(task, chosen, slots=self.num_envs, threads=chosen.threads)
         self.shows_pictures = self._view.rgb
         self.shaped = self._rewards.shaped
-        self._copy = copy
-        self._copy_grids = copy and not self._view.rgb
+        self._copy = chosen.copy
+        self._copy_grids = chosen.copy and not self._view.rgb
         self._all = np.ones(self.num_envs, np.bool_)
         self._fresh: Bools | None = None  #: NEXT_STEP: slots that the next step resets
-        self._action_mask = action_mask
+        self._action_mask = chosen.action_mask
         self._seeded = False
         self._start(None)
 
@@ -109,11 +89,11 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         slot) and ``"level"`` (numbers in the bank) say where episodes start.
         """
         episodes = self._open()
-        options = resets.check_names(options, ("reset_mask", "state", "level"))
+        options = starts.check_names(options, ("reset_mask", "state", "level"))
         mask = self._checked_mask(options.get("reset_mask"))
         episodes.reset(self._seeds(seed), mask)
         chosen = self._all if mask is None else mask
-        resets.place(episodes, self._bank, options, chosen)
+        starts.place(episodes, self._bank, options, chosen)
         self._seeded = True
         masks, solved = episodes.describe()
         self._rewards.begin(self._live, chosen)
@@ -158,7 +138,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         """States as they are observed."""
         return self._view.frames(states, self._threads) if self._view.rgb else states
 
-    def set_length(self, length: banks.Length | None) -> None:
+    def set_length(self, length: starts.Length | None) -> None:
         """Later episodes start from a bank of this exact optimal length; those that run go on."""
         self._bank = self._bank.of_length(length)
         self._open().draw_from(self._bank.core)
@@ -180,7 +160,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         """One frame, or one text, per slot."""
         states = self._open().grids()
         if self.render_mode == "ansi":
-            return tuple(views.text(self.task, state) for state in states)
+            return tuple(observations.text(self.task, state) for state in states)
         return None if self.render_mode is None else tuple(self._view.frames(states, self._threads))
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002
@@ -198,8 +178,8 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
                 return [None] * self.num_envs
             seed = int(self.np_random.integers(checks.MAX_SEED - self.num_envs))
         if isinstance(seed, (int, np.integer)):
-            super().reset(seed=resets.seeds(seed, self.num_envs)[0])
-        listed = resets.seeds(seed, self.num_envs)
+            super().reset(seed=starts.slot_seeds(seed, self.num_envs)[0])
+        listed = starts.slot_seeds(seed, self.num_envs)
         if not self._seeded:  # a slot without a seed has no episode to go on from
             listed = [int(self.np_random.integers(checks.MAX_SEED)) if each is None else each for each in listed]
         return listed
@@ -207,7 +187,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
     def _checked_mask(self, mask: object) -> Bools | None:
         if mask is None:
             return None
-        checked = resets.check_mask(mask, self.num_envs)
+        checked = starts.check_mask(mask, self.num_envs)
         if not self._seeded:
             raise ResetNeeded("reset_mask: expected a reset of all slots first, got none")
         return checked

@@ -176,8 +176,7 @@ def sampled(graph: PolicyGraph, probs: NDArray[np.floating] | None, seed: int) -
 
 def sampled_columns(probs: Floats, numbers: NDArray[np.integer], seed: int) -> Nodes:
     """A column for each number, by its row of ``probs``, from the stream of that number."""
-    words = rng.draw(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
-    uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    uniform = rng.uniform(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
     result: Nodes = (uniform[:, None] >= np.cumsum(probs, axis=1)[:, :-1]).sum(axis=1)
     return result
 

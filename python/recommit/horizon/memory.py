@@ -42,7 +42,7 @@ class WithMemory:
 
     A rule that sees the present plan alone goes round for ever once it comes back: the same plan, the same depth. At
     the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
-    needs ``Plans.keys``, costs no look, and belongs to one batch of episodes: ``reset`` begins the next.
+    needs ``Plans.keys``, costs no observation, and belongs to one batch of episodes: ``reset`` begins the next.
 
     It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
     """
@@ -52,7 +52,7 @@ class WithMemory:
 
     def choose(self, plans: Plans, episodes: NDArray[np.integer] | None = None) -> Depths:
         """[N] the depth of each plan, which belongs to the episode of the same place in ``episodes``: 0, 1, ... if
-        there are none, and then every episode of the batch has its row at every look."""
+        there are none, and then every episode of the batch has its row at every decision."""
         why = (
             "keys [N, ...], equal where two observations are, because it asks whether an episode has been there before"
         )
@@ -78,7 +78,5 @@ class WithMemory:
             return [int(number) for number in numbers]
         rows = self._visits.rows = count if self._visits.rows is None else self._visits.rows
         if rows != count:
-            raise ValueError(
-                f"episodes: expected their numbers, since there were {rows} plans at the first look, got {count}"
-            )
+            raise ValueError(f"episodes: expected their numbers, since there were {rows} plans at first, got {count}")
         return list(range(count))

@@ -65,10 +65,10 @@ def by_place(values: NDArray[Any]) -> Floats:
     return np.array(values.T, np.float64, order="C")
 
 
-def _of_distributions(chances: Floats) -> Floats:
+def _of_distributions(probs: Floats) -> Floats:
     """-sum p log p, where 0 log 0 = 0."""
-    logs = np.log(chances, out=np.zeros_like(chances), where=chances > 0)
-    result: Floats = -np.einsum("nha,nha->nh", chances, logs)
+    logs = np.log(probs, out=np.zeros_like(probs), where=probs > 0)
+    result: Floats = -np.einsum("nha,nha->nh", probs, logs)
     return result
 
 

@@ -1,4 +1,4 @@
-"""What a policy says at one look, for a batch of environments, as far as a rule may want to read it."""
+"""What a policy says at one observation, for a batch of environments, as far as a rule may want to read it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SLACK = 4e-3
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """What the last look's plans still hold beyond the actions that were executed.
+    """What the last plans still hold beyond the actions that were executed.
 
     ``actions`` [N, H] or [N, H, D] begin with the action that would come next; places from ``remaining`` [N] on are not
-    read. 0 remain where there was no last look.
+    read. 0 remain where there was no last plan.
     """
 
     actions: NDArray[Any]
@@ -47,8 +47,9 @@ class Plans:
         actions: integers [N, H] (0 is the first action), or floats [N, H, D] of continuous control.
         probabilities: [N, H] of each action of the plan after those before it; or [N, H, A] of every action, from which
             the plan's own are taken and entropies computed.
-        samples: [N, S, H] or [N, S, H, D]: S other plans of the same look, drawn from the policy or from several ones.
-        previous: what is left of the last look's plans; ``plans.tail(depths)`` makes it.
+        samples: [N, S, H] or [N, S, H, D]: S other plans from the same observation, sampled from the policy or from
+            several ones.
+        previous: what is left of the last plans; ``plans.tail(depths)`` makes it.
         features: floats [N, ...] that a learned rule reads.
         entropies: [N, H] in nats, of each action after those before it, where they are at hand already.
         events: booleans [N, H]: something happens at this action, such as a push or a grip.
@@ -89,7 +90,7 @@ class Plans:
 
     def tail(self, depths: NDArray[np.integer]) -> Tail:
         """What is left of these plans when the first ``depths`` [N] actions are executed: ``previous`` of the next
-        look.
+        decision.
         """
         depths = checks.array("depths", depths, "iu")
         checks.shape("depths", depths, (len(self),))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LookRecord:
+class Decision:
     """One decision: the clock of actions and that of decisions before it, and the depth that was chosen."""
 
     environment: int
@@ -42,18 +42,18 @@ class Queue:
     actions that run are prefixes of the plans, one after the other: none is skipped, and none runs twice.
 
     A rule that compares plans gets the rest of each environment's last one as ``previous``, unless the policy brings
-    its own. ``looks`` is the log; ``t`` and ``k`` are the clocks of the running episodes.
+    its own. ``decisions`` is the log; ``t`` and ``k`` are the clocks of the running episodes.
 
     Args:
         rule: says how many actions of each plan to queue; or ``WithMemory`` of one.
         count: environments in the batch.
-        record: whether ``looks`` grows; False for runs without an end.
+        record: whether ``decisions`` grows; False for runs without an end.
     """
 
     def __init__(self, rule: Rule | WithMemory, count: int = 1, *, record: bool = True) -> None:
         self.rule = rule
         self.count = checks.whole("count", count, 1)
-        self.looks: list[LookRecord] = []
+        self.decisions: list[Decision] = []
         self._record = record
         self._plans: NDArray[Any] | None = None  # [count, H, ...] the last plan of each environment
         self._depth = np.zeros(self.count, np.int64)  # how much of it was queued: 0 if there is none
@@ -121,7 +121,7 @@ class Queue:
             self.rule.reset(environments)
 
     def drop(self, rows: ArrayLike | None = None) -> None:
-        """Look again before the next action: the queue is emptied, the episode goes on."""
+        """Observe again before the next action: the queue is emptied, the episode goes on."""
         environments = self._rows(rows)
         self._depth[environments] = self._place[environments]
 
@@ -133,7 +133,7 @@ class Queue:
 
     def _log(self, rows: Rows, depths: Depths) -> None:
         columns = (rows, self._episode[rows], self.t[rows], self.k[rows], depths)
-        self.looks += [LookRecord(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+        self.decisions += [Decision(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
     def _check(self, plans: Plans, rows: Rows) -> None:
         if len(plans) != len(rows):
@@ -145,7 +145,7 @@ class Queue:
             return
         if plans.actions.shape[1:] != self._plans.shape[1:]:
             expected, got = self._plans.shape[1:], plans.actions.shape[1:]
-            raise ValueError(f"plans.actions: expected {expected} of each plan, as at the first look, got {got}")
+            raise ValueError(f"plans.actions: expected {expected} of each plan, as at first, got {got}")
         if plans.actions.dtype != self._plans.dtype:
             raise TypeError(f"plans.actions: expected {self._plans.dtype}, got {plans.actions.dtype}")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """Says how many actions of each plan to commit to before the next look.
+    """Says how many actions of each plan to commit to before the next observation.
 
     A rule of one's own has ``propose``. ``depths`` restricts it to a list such as (1, 2, 4, 8): what it proposes is
     rounded down to the largest of them, or is the least where all are larger. ``reads`` names what it reads of a plan

@@ -1,4 +1,4 @@
-"""Rules that compare a plan with other plans of the same look."""
+"""Rules that compare a plan with other plans from the same observation."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Agreement(ThresholdRule):
 
     def by_place(self, plans: Plans) -> Floats:
         """Shares of samples; minus infinity from the first action on that is not verified."""
-        why = "samples [N, S, H], because it counts the plans of the same look that begin alike"
+        why = "samples [N, S, H], because it counts the plans from the same observation that begin alike"
         samples = near.need("Agreement", why, plans.samples)
         shares = near.by_place(_alike(samples, plans.actions, self.tolerance).mean(axis=1, dtype=np.float64))
         if plans.verified is not None:

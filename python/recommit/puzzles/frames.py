@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from recommit.puzzles import checks
+from recommit.storage import errors
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,6 +34,17 @@ def style(cell: object, theme: object, crop: object) -> dict[str, int | str | bo
     if not isinstance(crop, bool):
         raise TypeError(f"crop: expected a bool, got {type(crop).__name__}")
     return {"cell": checks.integer("cell", cell, MIN_CELL, MAX_CELL), "theme": theme, "crop": crop}
+
+
+def encode_png(picture: NDArray[np.uint8]) -> bytes:
+    """The PNG file of one picture ``uint8[height, width, 3]``; needs Pillow."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise errors.need("pillow", "cli") from None
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()
 
 
 class Frames:

@@ -100,7 +100,8 @@ class Levels:
         return f"<{len(self)} {self.task} levels>"
 
 
-def _error(message: str, line: int = 0, column: int = 0) -> _core.LevelError:
+def level_error(message: str, line: int = 0, column: int = 0) -> _core.LevelError:
+    """A malformed text, with the place of the fault where one is known."""
     error = _core.LevelError(message)
     error.line, error.column = line, column
     return error
@@ -108,7 +109,7 @@ def _error(message: str, line: int = 0, column: int = 0) -> _core.LevelError:
 
 def _check_size(size: int) -> None:
     if size > MAX_FILE_BYTES:
-        raise _error(f"expected at most {MAX_FILE_BYTES} bytes of text, got {size}")
+        raise level_error(f"expected at most {MAX_FILE_BYTES} bytes of text, got {size}")
 
 
 def parse_levels(text: str | bytes) -> Levels:
@@ -130,7 +131,7 @@ def read_levels(path: str | os.PathLike[str]) -> Levels:
             _check_size(os.fstat(file.fileno()).st_size)
             return parse_levels(file.read(MAX_FILE_BYTES + 1))
     except _core.LevelError as error:
-        raise _error(f"{file_path}: {error}", error.line, error.column) from None
+        raise level_error(f"{file_path}: {error}", error.line, error.column) from None
 
 
 def format_levels(

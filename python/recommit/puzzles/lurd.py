@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit import _core
-from recommit.puzzles.levels import MAX_FILE_BYTES
+from recommit.puzzles.levels import MAX_FILE_BYTES, level_error
 from recommit.puzzles.solver import puzzle_of
 from recommit.storage import opening
 
@@ -69,7 +69,7 @@ def parse_solutions(text: str) -> list[Written]:
     Blank lines, comments (``;``, ``::``) and key lines stand between solutions; one may begin behind ``Solution:``.
     """
     if text.count("\n") >= MAX_LINES:
-        raise _error(f"expected at most {MAX_LINES} lines, got {text.count(chr(10)) + 1}", 0, 0)
+        raise level_error(f"expected at most {MAX_LINES} lines, got {text.count(chr(10)) + 1}")
     solutions: list[Written] = []
     first, parts, length, total = 0, list[str](), 0, 0
     for number, line in enumerate([*re.split(r"\r?\n", text), ""], 1):
@@ -97,10 +97,10 @@ def read_solutions(path: str | os.PathLike[str]) -> list[Written]:
         with opening.reading(path) as file:
             data = file.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
-            raise _error(f"expected at most {MAX_FILE_BYTES} bytes of text, got more", 0, 0)
+            raise level_error(f"expected at most {MAX_FILE_BYTES} bytes of text, got more")
         return parse_solutions(_decoded(data))
     except _core.LevelError as error:
-        raise _renamed(error, f"{os.fspath(path)}: {error}") from None
+        raise level_error(f"{os.fspath(path)}: {error}", error.line, error.column) from None
 
 
 def format_solution(letters: str, runs: bool = False) -> str:
@@ -187,12 +187,4 @@ def _decoded(data: bytes) -> str:
 
 
 def _error(message: str, line: int, column: int) -> _core.LevelError:
-    error = _core.LevelError(f"line {line}, column {column}: {message}" if line else message)
-    error.line, error.column = line, column
-    return error
-
-
-def _renamed(error: _core.LevelError, message: str) -> _core.LevelError:
-    renamed = _core.LevelError(message)
-    renamed.line, renamed.column = error.line, error.column
-    return renamed
+    return level_error(f"line {line}, column {column}: {message}", line, column)

@@ -11,7 +11,6 @@ import numpy as np
 
 from recommit.puzzles import checks
 from recommit.puzzles.frames import Drawn
-from recommit.puzzles.outcomes import Outcome, whole
 from recommit.puzzles.solutions import Limits, Solutions
 
 if TYPE_CHECKING:
@@ -34,6 +33,24 @@ class Usual:
     length: tuple[int, int]
     #: Decisions per episode, by the name of the budget.
     budgets: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What open-loop execution did to a batch of states.
+
+    ``executed`` counts actions up to the goal or the end of the commitment; ``moved`` of them changed the state, the
+    others were blocked.
+    """
+
+    states: NDArray[np.uint8]
+    executed: NDArray[np.int32]
+    solved: NDArray[np.bool_]
+    moved: NDArray[np.int32]
+
+    def single(self) -> Outcome:
+        """The first state's alone, without the batch's axis."""
+        return Outcome(self.states[0], self.executed[0, ...], self.solved[0, ...], self.moved[0, ...])
 
 
 class Puzzle(Drawn, ABC):
@@ -197,7 +214,7 @@ class Puzzle(Drawn, ABC):
         if self.stops:
             outcome = Outcome(*self.core.execute(self.check(batch), rows, counts, threads=threads))
         else:
-            after, moved = whole(self.step, self.check(batch), rows, counts, threads)
+            after, moved = _execute_whole(self.step, self.check(batch), rows, counts, threads)
             outcome = Outcome(after, counts.astype(np.int32), self.is_solved(after, threads=threads), moved)
         return outcome.single() if one else outcome
 
@@ -280,3 +297,20 @@ class Puzzle(Drawn, ABC):
 
     def __hash__(self) -> int:
         return hash((self.task, self.size_name))
+
+
+def _execute_whole(
+    step: Callable[..., NDArray[np.uint8]],
+    states: NDArray[np.uint8],
+    actions: NDArray[Any],
+    depths: NDArray[Any],
+    threads: int | None,
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Where every commitment ends that is executed whole, and how many of its actions moved something."""
+    states, moved = states.copy(), np.zeros(len(states), np.int32)
+    for place in range(int(depths.max(initial=0))):
+        who = np.flatnonzero(depths > place)
+        after = step(states[who], np.ascontiguousarray(actions[who, place]), threads=threads)
+        moved[who] += (after != states[who]).any(axis=(1, 2))
+        states[who] = after
+    return states, moved

@@ -12,6 +12,7 @@ import numpy as np
 
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
+from recommit.rng import mix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,13 +38,6 @@ BOARDS, STEPS, FRAMES = 64, 64, 4
 SOLVED: tuple[Puzzle, ...] = (Sokoban(6, boxes=1), Sokoban(8, boxes=2))
 
 Words = np.uint64
-
-
-def mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's finaliser: the one that ``core/rng.hpp`` uses."""
-    z = (z ^ (z >> Words(30))) * Words(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> Words(27))) * Words(0x94D049BB133111EB)
-    return z ^ (z >> Words(31))
 
 
 def digest(pieces: Iterable[NDArray[np.uint8] | NDArray[np.bool_]]) -> int:

@@ -129,8 +129,7 @@ class _Walker:
         base = np.arange(count) * cells
         blank, last = np.full(count, cells - 1), np.full(count, NONE)
         for move in range(self.length):
-            words = rng.draw(stream, 1 + attempt * self.length + move)
-            uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+            uniform = rng.uniform(stream, 1 + attempt * self.length + move)
             bound = self.thresholds[self.length - 1 - move, blank, last]
             last = (uniform[:, None] >= bound[:, :3]).sum(axis=1)
             target = self.neighbours[blank, last]

@@ -18,8 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.data.feeding.mixture import names
-from recommit.data.spec import DataSpec
+from recommit.data.spec import DataSpec, set_names
 from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import digests, errors, files, ownership, reading
 from recommit.storage import opening as plain
@@ -204,13 +203,13 @@ def recipe_of(run: str | Path, task: str = "") -> DataSpec:
     recipes = recipes_of(run)
     chosen = of_tasks(recipes, (task,)) if task else recipes
     if len(chosen) != 1:
-        raise ValueError(f"task: expected one of {', '.join(names(recipes))} for {run}, got {task or 'none'}")
+        raise ValueError(f"task: expected one of {', '.join(set_names(recipes))} for {run}, got {task or 'none'}")
     return chosen[0]
 
 
 def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
     """Those of the named puzzles, each of which may be said with its size."""
-    return [spec for spec, name in zip(specs, names(specs), strict=True) if {spec.task, name} & set(tasks)]
+    return [spec for spec, name in zip(specs, set_names(specs), strict=True) if {spec.task, name} & set(tasks)]
 
 
 def recipes_of(run: str | Path) -> list[DataSpec]:

@@ -56,7 +56,7 @@ class Ensemble:
             states = targets.turned(states, targets.symmetries(seed, number))
         if self.config.reached:
             states = landed(task, states, planner(states), self.config.reached, seed=seed, number=number)
-        remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), self.config.budget)
+        remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), self.config.budget)
         more = {"remaining": remaining} if self.teacher.config.budget_conditioned else {}
         _, _, plans, chances = self.teacher.plan_with_probabilities(task, states, (MAX_ACTIONS,), **more)
         actions = plans[:, 0].astype(np.int64)
@@ -77,7 +77,7 @@ def landed(
 ) -> NDArray[np.uint8]:
     """A share of states left for where 1 to 8 actions of their plans lead, unless that is the goal."""
     stream = rng.streams(seed, rng.Purpose.REACHED, number)
-    moves = (rng.draw(stream, 0) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
+    moves = rng.uniform(stream, 0) < share
     depth = (1 + rng.below(rng.draw(stream, 1), MAX_ACTIONS)).astype(np.int32)
     outcome = task.execute(states, plans, depth)
     moves &= ~outcome.solved

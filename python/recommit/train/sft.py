@@ -1,6 +1,6 @@
 """The supervised warm start: ``recommit train sft``, or ``deepspeed ... --module recommit.train.sft`` with its flags.
 
-One step: a batch of labelled states from the data sets (``data/feeding/mixture.py``), what is optimal in each of them
+One step: a batch of labelled states from the data sets (``data/loading.py``), what is optimal in each of them
 (``targets.py``), one pass of the policy, and the loss of all admissible commitments at once. A plan of eight actions is
 taught together with its prefixes, since every depth commits to a prefix of one plan. What differs from usual imitation:
 with soft targets all optimal actions of a state share the credit, and with ``paths: resample`` every visit of a state
@@ -21,8 +21,9 @@ import numpy as np
 import torch
 
 import recommit.data
+from recommit.data import loading
 from recommit.data.dataset import Dataset
-from recommit.data.feeding import mixture
+from recommit.data.spec import set_names
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.data.feeding.mixture import Portion
+    from recommit.data.loading import Portion
     from recommit.puzzles.puzzle import Puzzle
     from recommit.runs.ranks import Team
     from recommit.train.config import SftConfig
@@ -129,11 +130,11 @@ class SftTrainer(Trainer):
         super().__init__(config, folder, team, quiet=quiet)
         self.datasets = [data] if isinstance(data, Dataset) else list(data)
         recipes = [dataset.spec for dataset in self.datasets]
-        self.tasks, self.names = [recipe.puzzle() for recipe in recipes], mixture.names(recipes)
+        self.tasks, self.names = [recipe.puzzle() for recipe in recipes], set_names(recipes)
         share, rest = divmod(config.optim.batch, team.world)
         if rest:
             raise ValueError(f"optim.batch: expected a multiple of {team.world} ranks, got {config.optim.batch}")
-        self.feed = mixture.Mixture(
+        self.feed = loading.Mixture(
             self.datasets, share, weights=config.mix, seed=config.run.seed, rank=team.rank, world=team.world
         )
         #: Micro-batches per step by data set, the same on every rank.

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.data.feeding.samples import covered
+from recommit.data.samples import covered
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.transfer import to_device
 
@@ -84,7 +84,7 @@ def make(
             here = np.where(
                 live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
             )
-    remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), config.budget)
+    remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
     return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.data.building import labels
-from recommit.data.starts import sampling
+from recommit.data import labels, sampling
 from recommit.graph.build import PolicyGraph, run_directly
 from recommit.graph.episodes import always, head, play, sampled, softmax
 from recommit.policy.config import MAX_ACTIONS

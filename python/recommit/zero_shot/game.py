@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data.showing import png
 from recommit.graph.prices import Prices
 from recommit.graph.values import solver_values
 from recommit.puzzles import levels
+from recommit.puzzles.frames import encode_png
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
 from recommit.zero_shot import parser, prompt
 from recommit.zero_shot.parser import AnswerOutcome, Commitment
@@ -61,7 +61,7 @@ class Look:
     @cached_property
     def png(self) -> bytes | None:
         """The file of the picture."""
-        return None if self.picture is None else png.encode(self.picture)
+        return None if self.picture is None else encode_png(self.picture)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.data import held_out
 from recommit.data.spec import SPLITS, DataSpec, Difficulty
-from recommit.data.starts import held_out
 from recommit.graph.prices import Prices
 from recommit.puzzles import registry
 from recommit.zero_shot.game import CELL, Game
@@ -18,7 +18,7 @@ from recommit.zero_shot.prompt import MOVES, VIEWS, of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.starts.sampling import Starts
+    from recommit.data.sampling import Starts
     from recommit.puzzles.puzzle import Puzzle
 
 #: Instances of a split where nobody says more.

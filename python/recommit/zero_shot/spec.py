@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import rng
+from recommit.data import held_out
 from recommit.data.spec import DataSpec
-from recommit.data.starts import held_out
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
 from recommit.storage import files, ownership, reading

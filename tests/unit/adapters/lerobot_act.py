@@ -47,8 +47,8 @@ def stream(player):
 adaptive = AdaptiveQueue(policy(), horizon.Fixed(DEPTH))
 ours, theirs = stream(adaptive), stream(policy())
 assert torch.equal(ours, theirs), (ours - theirs).abs().max()
-assert len(adaptive.looks) == 2 * 3 * SIZE
+assert len(adaptive.decisions) == 2 * 3 * SIZE
 consecutive = AdaptiveQueue(policy(), horizon.Consecutive(tolerance=0.5))
 stream(consecutive)
-assert len({look.h for look in consecutive.looks}) > 1
+assert len({look.h for look in consecutive.decisions}) > 1
 print(f"lerobot {__version__}: equal to ACT's own queue")

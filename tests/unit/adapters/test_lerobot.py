@@ -58,7 +58,7 @@ def test_episodes_of_a_batch_end_one_by_one():
     queue.reset_rows([1])
     queue.select_action(batch(2))
     assert policy.asked == [[0, 1], [1]]
-    assert [(look.environment, look.episode) for look in queue.looks] == [(0, 0), (1, 0), (1, 1)]
+    assert [(look.environment, look.episode) for look in queue.decisions] == [(0, 0), (1, 0), (1, 1)]
 
 
 def test_dropped_actions_are_predicted_anew():
@@ -74,7 +74,7 @@ def test_samples_reach_the_rule():
     queue = AdaptiveQueue(policy, horizon.Agreement(0.5, tolerance=1e9), samples=4)
     queue.select_action(batch(2))
     assert len(policy.asked) == 5
-    assert [look.h for look in queue.looks] == [CHUNK, CHUNK]
+    assert [look.h for look in queue.decisions] == [CHUNK, CHUNK]
 
 
 def test_it_is_the_policy_for_all_else():

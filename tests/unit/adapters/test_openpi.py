@@ -29,7 +29,7 @@ def test_reset_drops_the_chunk():
     broker.reset()
     assert broker.infer({"id": 0})["actions"][1] == CHUNK
     assert policy.resets == 1
-    assert [(look.episode, look.t, look.k, look.h) for look in broker.looks] == [(0, 0, 0, 4), (1, 0, 0, 4)]
+    assert [(look.episode, look.t, look.k, look.h) for look in broker.decisions] == [(0, 0, 0, 4), (1, 0, 0, 4)]
 
 
 def test_a_rule_may_read_more():
@@ -38,7 +38,7 @@ def test_a_rule_may_read_more():
 
     broker = AdaptiveBroker(OpenpiPolicy(), horizon.EntropyJump(), read_plans=plans)
     broker.infer({"id": 0})
-    assert broker.looks[0].h == 3
+    assert broker.decisions[0].h == 3
 
 
 def test_a_wrong_key_is_refused():

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import MISSING, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import pytest
 
 from recommit.cli import command_line, examples
-from recommit.cli.data_request import LENGTHS
-from recommit.cli.flags import presented, usual
+from recommit.cli.flags import overriding, presented, usual
 from recommit.cli.requests import BOXES, SIZE, gathered
-from recommit.cli.verbs.data import USUAL
-from recommit.data.spec import DataSpec
+from recommit.cli.verbs.data import LENGTHS, USUAL
 from recommit.puzzles.registry import TASKS
 
 tyro = pytest.importorskip("tyro")
@@ -98,11 +96,32 @@ def test_there_are_no_examples_of_other_verbs() -> None:
     assert examples.EXAMPLES.keys() == command_line.VERBS.keys()
 
 
-def test_the_defaults_that_data_build_shows_are_those_of_a_spec() -> None:
-    own = {each.name: str(each.default) for each in fields(DataSpec) if each.default is not MISSING}
-    shown = {name: USUAL[name] for name in own.keys() & USUAL.keys() - {"generator", "states"}}
-    assert shown == {name: own[name] for name in shown}
-    assert len(shown) == 10
+@dataclass
+class Options:
+    """Something to change."""
+
+    name: str
+    """A name."""
+    count: int = 4
+    """How many."""
+
+
+def test_a_command_takes_over_the_fields_of_a_dataclass(capsys: pytest.CaptureFixture[str]) -> None:
+    @overriding(Options, "name", "count")
+    def change(exact: bool = False, **changes: object) -> tuple[object, ...]:
+        """Change something.
+
+        Args:
+            exact: whether.
+        """
+        return exact, changes
+
+    assert tyro.cli(presented(change), args=["--name", "a", "--exact"]) == (True, {"name": "a"})
+    with pytest.raises(SystemExit):
+        tyro.cli(presented(change), args=["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "How many. (default: 4)" in shown
+    assert "A name. (default: that of the recipe)" in shown
 
 
 def test_the_usual_sizes_and_lengths_that_help_shows_are_real() -> None:

@@ -19,9 +19,8 @@ import pytest
 from tests.effort import unit
 from tests.unit.storage.test_files import PLAN, reseal
 
-from recommit.data import manifest, shards
-from recommit.data.building import journal, own_states
-from recommit.data.building.builder import build
+from recommit.data import labels, manifest, shards
+from recommit.data.builder import build
 from recommit.data.dataset import open_folder
 from recommit.data.spec import DataSpec
 from recommit.storage import errors, lock
@@ -102,8 +101,8 @@ def readers(good, scratch):
             open_folder(scratch, None)
 
     def read_journal(data):
-        write(journal.NAME, data)
-        journal.read(scratch)
+        write(shards.JOURNAL, data)
+        shards.read_journal(scratch)
 
     def read_lock(data):
         write(lock.NAME, data)
@@ -112,14 +111,14 @@ def readers(good, scratch):
 
     def read_states(data):
         write("states.npy", data)
-        own_states.sha256(own_states.load(scratch / "states.npy"))
+        labels.states_sha256(labels.load_states(scratch / "states.npy"))
 
     def read_shard(data):
         write(record.name, data)
         shards.read(scratch, PLAN, record)
 
-    yaml = b"task: sokoban\nsize: [6, 6]\nvariants:\n- {length: [2, 9], boxes: 1}\ncount: 10\nties: random\n"
-    note = journal.ShardJournal(Files(), scratch)
+    yaml = b"task: sokoban\nsize: [6, 6]\ndifficulties:\n- {length: [2, 9], boxes: 1}\ncount: 10\nties: random\n"
+    note = shards.ShardJournal(Files(), scratch)
     lines = b"".join(note.line(shards.Record.from_dict(item)) for item in plain["shards"])
     return {
         "recipe": ([PLAN.to_json().encode(), yaml], lambda data: DataSpec.from_text(data.decode("utf-8", "replace"))),

@@ -7,11 +7,8 @@ import pytest
 
 import recommit
 from recommit import rng
-from recommit.data import rows, table
-from recommit.data.building import labels
-from recommit.data.feeding import samples
+from recommit.data import labels, rows, samples, symmetry, table
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.data.starts import symmetry
 
 
 def test_sample_count():

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
 
 import recommit.data
 from recommit.cli import main
-from recommit.data import sizes
-from recommit.data.feeding.mixture import even
+from recommit.data.builder import build_all
+from recommit.data.loading import even_weights
 from recommit.storage import errors
 
 TEXT = """
 task: sliding
-variants:
+difficulties:
 - {size: [2, 3], length: [3, 9]}
 - {size: [2, 4], length: [4, 12]}
 - {size: [2, 3], length: [10, 14]}
@@ -39,9 +38,9 @@ def built(tmp_path_factory):
 def test_each_size_is_an_ordinary_data_set(built, tmp_path):
     every = recommit.data.open_all(built)
     assert [dataset.folder.name for dataset in every] == ["sliding-2x3", "sliding-2x4"]
-    assert [dataset.spec.count for dataset in every] == [6, 4], "spread evenly over three variants"
+    assert [dataset.spec.count for dataset in every] == [6, 4], "spread evenly over three difficulties"
     assert [dataset.spec.validation for dataset in every] == [2, 2]
-    assert even([dataset.spec for dataset in every]) == (2, 1)
+    assert even_weights([dataset.spec for dataset in every]) == (2, 1)
     alone = recommit.data.build(every[0].spec, tmp_path / "alone")
     assert alone.to_json() == every[0].manifest.to_json()
     one = recommit.data.open_all(built / "sliding-2x4", "validation")
@@ -72,14 +71,13 @@ def test_an_interrupted_build_goes_on(built, tmp_path):
     with pytest.raises(errors.WrongFolder):
         recommit.data.open_all(begun)
     plans = [dataset.spec for dataset in recommit.data.open_all(built)]
-    sizes.build(plans, begun)
+    build_all(plans, begun)
     assert (begun / "sizes.json").read_bytes() == (built / "sizes.json").read_bytes()
 
 
 @pytest.mark.parametrize("change", ["list", "set", "check"])
 def test_damage_is_seen(built, tmp_path, change):
     folder = shutil.copytree(built, tmp_path / "set")
-    listed = json.loads((folder / "sizes.json").read_text())
     if change == "set":
         plan = recommit.data.open(folder / "sliding-2x4").spec
         shutil.rmtree(folder / "sliding-2x4")
@@ -87,8 +85,8 @@ def test_damage_is_seen(built, tmp_path, change):
     elif change == "list":
         (folder / "sizes.json").write_text("[]")
     else:
-        listed["sets"].pop()
-        (folder / "sizes.json").write_text(json.dumps(listed))
+        text = (folder / "sizes.json").read_text()
+        (folder / "sizes.json").write_text(text.replace("sliding-2x4", "sliding-2x5"))
     with pytest.raises(errors.Damaged):
         recommit.data.open_all(folder)
 
@@ -97,13 +95,13 @@ def test_wrong_calls(built, capsys, tmp_path):
     recipe = built.parent / "recipe.yaml"
     for words, message in [
         (["--length", "3", "5"], "expected none of --size --boxes --length --states with the sizes of"),
-        (["--count", "-1"], "count: expected a number of instances, got -1"),
+        (["--count", "-1"], "count: expected 0..1099511627776, got -1"),
     ]:
         assert main(["data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set"), *words]) == 2
         assert message in capsys.readouterr().err
     (tmp_path / "wrong.yaml").write_text(TEXT.replace("size: [2, 4],", "size: [2, 3, 4],"))
     assert main(["data", "build", "--recipe", str(tmp_path / "wrong.yaml"), "--out", str(tmp_path / "set")]) == 2
-    assert "variants.size: expected rows and columns" in capsys.readouterr().err
+    assert "difficulties.size: expected rows and columns" in capsys.readouterr().err
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "mine.txt").write_text("")
     assert main(["data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]) == 2

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.envs.window import Window
+from recommit.envs.observations import Window
 
 LEVEL = "#####\n#@$.#\n#####\n"
 
@@ -119,8 +119,8 @@ def test_pictures_stay_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     now = iter([0.0, 0.0, 0.1, 0.25, 0.6, 0.6])
     monkeypatch.setitem(sys.modules, "tkinter", None)
-    monkeypatch.setattr("recommit.envs.window.time.sleep", slept.append)
-    monkeypatch.setattr("recommit.envs.window.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("recommit.envs.observations.time.sleep", slept.append)
+    monkeypatch.setattr("recommit.envs.observations.time.monotonic", lambda: next(now))
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     window = Window("sliding", pace=4)
     for _ in range(3):

@@ -10,7 +10,6 @@ import pytest
 from tests.unit.envs import battery
 
 import recommit
-from recommit.envs import Curriculum, VectorCurriculum
 
 
 def puzzle(name: str) -> Any:
@@ -114,57 +113,20 @@ def test_wrong_options_are_refused_by_name() -> None:
         envs.reset(seed=0, options={"level": [0, 1]})
 
 
-def solve(env: Any, state: Any) -> Any:
-    """Optimally, to the end; what the last step gave."""
-    for action in env.unwrapped.task.solve(state[None])[0]:
-        result = env.step(int(action))
-    return result
-
-
-def test_a_curriculum_climbs_with_solved_episodes() -> None:
-    env = Curriculum(gymnasium.make("recommit/Sokoban-v0", size=6, boxes=1), first=2, last=4, target=0.75, episodes=4)
-    tops, lengths = [], []
-    for seed in range(20):
-        state, info = env.reset(seed=seed)
-        lengths.append(int(env.unwrapped.task.distance(state[None])[0]))
-        tops.append(info["top"])
-        solve(env, state)
-    assert tops == [2] * 4 + [3] * 4 + [4] * 12
-    assert all(length <= top for length, top in zip(lengths, tops, strict=True))
-    assert {2, 3, 4} <= set(lengths)
-
-
-def test_a_curriculum_stays_where_too_few_are_solved() -> None:
-    env = Curriculum(gymnasium.make("recommit/Sliding-v0", max_steps=1), first=2, last=9, target=0.5, episodes=3)
-    for seed in range(12):
-        env.reset(seed=seed)
-        env.step(0)
-    assert env.ladder.top <= 3  # half of the lengths are 1 at first, and one action of four solves those
-
-
 @pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP"])
-def test_a_vector_climbs_as_one(mode: str) -> None:
-    envs = gymnasium.make_vec("recommit/Sliding-v0", num_envs=16, autoreset_mode=mode)
-    task, climbing = envs.task, VectorCurriculum(envs, first=1, last=5, target=0.9, episodes=50)
-    states, _ = climbing.reset(seed=0)
-    tops = set()
-    for _ in range(120):
-        best = task.optimal_actions(states)
-        states, *_ = climbing.step(np.argmax(best, axis=1))
-        tops.add(climbing.ladder.top)
-        assert task.distance(states).max() <= climbing.ladder.top
-    assert tops == {1, 2, 3, 4, 5}
+def test_later_episodes_take_another_length(mode: str) -> None:
+    envs = gymnasium.make_vec("recommit/Sliding-v0", num_envs=16, length=1, bank_size=16, autoreset_mode=mode)
+    states, _ = envs.reset(seed=0)
+    envs.set_length((4, 5))  # type: ignore[attr-defined]
+    assert (envs.task.distance(states) == 1).all()  # type: ignore[attr-defined]
+    best = envs.task.optimal_actions(states)  # type: ignore[attr-defined]
+    states, *_ = envs.step(np.argmax(best, axis=1))
+    if mode == "NEXT_STEP":
+        states, *_ = envs.step(np.zeros(16, np.int64))
+    assert set(envs.task.distance(states).tolist()) == {4, 5}  # type: ignore[attr-defined]
 
 
-def test_wrong_curricula() -> None:
-    env = gymnasium.make("recommit/Sliding-v0")
-    with pytest.raises(TypeError, match="env: expected one of our puzzles, got FrozenLakeEnv"):
-        Curriculum(gymnasium.make("FrozenLake-v1"))
-    with pytest.raises(ValueError, match=r"last: expected 5\.\.1024, got 4"):
-        Curriculum(env, first=5, last=4)
-    with pytest.raises(ValueError, match="target: expected more than 0 and at most 1, got 2"):
-        Curriculum(env, target=2)
+def test_given_levels_have_no_other_length() -> None:
+    env = gymnasium.make("recommit/Sliding-v0", levels=recommit.Sliding(3).generate(2))
     with pytest.raises(ValueError, match="length: expected None where levels are given"):
-        Curriculum(gymnasium.make("recommit/Sliding-v0", levels=recommit.Sliding(3).generate(2)))
-    with pytest.raises(TypeError, match="envs: expected a vector of our puzzles, got OrderEnforcing"):
-        VectorCurriculum(env)  # type: ignore[arg-type]
+        env.unwrapped.set_length(3)

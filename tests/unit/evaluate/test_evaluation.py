@@ -12,7 +12,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 import recommit
 from recommit.cli import main
-from recommit.data.starts import symmetry
+from recommit.data import symmetry
 from recommit.evaluate import agent_names
 from recommit.evaluate import text as tables
 from recommit.evaluate.agent_names import MEMORY, RULES, AgentName

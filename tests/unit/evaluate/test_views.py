@@ -59,7 +59,7 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     policy = recommit.CommitPolicy.from_pretrained(levels_run).eval()
     policy.replace_views(8)
     task = recommit.Sokoban(6, 1)
-    from recommit.data.starts import held_out
+    from recommit.data import held_out
     from recommit.runs.directory import recipe_of
 
     starts = np.ascontiguousarray(held_out.starts(recipe_of(str(levels_run), ""), "test", 6, ()).states)

@@ -61,7 +61,7 @@ def larger(run, tmp_path_factory):
     """A run on 3x3 boards: more states than one process looks at together."""
     folder = tmp_path_factory.mktemp("larger")
     config = json.loads((run / "config.json").read_text())
-    config["data"]["recipe"] |= {"size": [3, 3], "variants": [{"length": [8, 20]}]}
+    config["data"]["recipe"] |= {"size": [3, 3], "difficulties": [{"length": [8, 20]}]}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "best.json").write_text(json.dumps({"policy": "policy"}))
     unlike(run).save_pretrained(folder / "policy")

@@ -76,7 +76,7 @@ def test_the_stream_is_the_concatenation_of_prefixes(seed, count, vectors):
     queue = horizon.Queue(Drawn(), count)
     episodes = play(queue, Policy(rng, vectors), rng, 40)
     check_all(episodes)
-    assert len(queue.looks) == sum(len(prefixes) for _, prefixes in episodes)
+    assert len(queue.decisions) == sum(len(prefixes) for _, prefixes in episodes)
 
 
 class Skips(horizon.Queue):
@@ -114,7 +114,7 @@ def test_the_log_has_both_clocks():
         queue.act(look)
     queue.reset([1])
     queue.act(look)
-    looks = [dataclasses.astuple(each) for each in queue.looks]
+    looks = [dataclasses.astuple(each) for each in queue.decisions]
     assert looks == [(0, 0, 0, 0, 2), (1, 0, 0, 0, 2), (0, 0, 2, 1, 2), (1, 0, 2, 1, 2), (1, 1, 0, 0, 2)]
     assert queue.t.tolist() == [4, 1]
     assert queue.k.tolist() == [2, 1]
@@ -163,7 +163,7 @@ def test_a_memory_belongs_to_episodes():
         queue.act(look)
     queue.reset([0])
     queue.act(look)
-    assert [(each.environment, each.h) for each in queue.looks] == [(0, 2), (1, 2), (0, 1), (1, 1), (0, 2), (1, 2)]
+    assert [(each.environment, each.h) for each in queue.decisions] == [(0, 2), (1, 2), (0, 1), (1, 1), (0, 2), (1, 2)]
 
 
 def test_a_dropped_queue_looks_again_in_the_same_episode():
@@ -177,7 +177,7 @@ def test_a_dropped_queue_looks_again_in_the_same_episode():
     queue.act(look)
     queue.drop()
     assert queue.act(look).tolist() == [1]
-    assert [(each.episode, each.t, each.k) for each in queue.looks] == [(0, 0, 0), (0, 1, 1)]
+    assert [(each.episode, each.t, each.k) for each in queue.decisions] == [(0, 0, 0), (0, 1, 1)]
 
 
 def test_a_look_that_fails_changes_nothing():
@@ -189,7 +189,7 @@ def test_a_look_that_fails_changes_nothing():
     with pytest.raises(ConnectionError):
         queue.act(look)
     assert queue.t.tolist() == [0, 0]
-    assert queue.looks == []
+    assert queue.decisions == []
 
 
 PLANS = horizon.Plans(np.zeros((2, 4), int))
@@ -205,7 +205,7 @@ PLANS = horizon.Plans(np.zeros((2, 4), int))
         (lambda q: (q.fill(PLANS), q.fill(PLANS)), r"rows: expected empty queues, got 2 actions in that of 0"),
         (
             lambda q: (q.fill(PLANS), q.drop(), q.fill(horizon.Plans(np.zeros((2, 5), int)))),
-            r"plans.actions: expected \(4,\) of each plan, as at the first look, got \(5,\)",
+            r"plans.actions: expected \(4,\) of each plan, as at first, got \(5,\)",
         ),
     ],
 )

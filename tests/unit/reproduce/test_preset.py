@@ -13,7 +13,7 @@ pytest.importorskip("yaml")
 
 import yaml
 
-from recommit.data.starts import held_out
+from recommit.data import held_out
 from recommit.reproduce import preset
 
 PAPER = Path("OUT")

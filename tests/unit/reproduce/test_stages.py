@@ -11,7 +11,7 @@ from recommit.storage.errors import FolderBusy
 
 PRESET = """
 tasks:
-  one: {data: {task: sliding, size: 2, variants: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
+  one: {data: {task: sliding, size: 2, difficulties: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
         variants: [adaptive], seeds: [0]}
 """
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.data import manifest, shards
-from recommit.data.building import own_states
-from recommit.data.building.builder import build
+from recommit.data import labels, manifest, shards
+from recommit.data.builder import build
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 from recommit.storage.files import Files, sha256, sweep_files, temporary_name
@@ -282,7 +281,7 @@ def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
     (tmp_path / "raw.npy").write_bytes(pickle.dumps(Payload()))
     for name in ("objects.npy", "raw.npy"):
         with pytest.raises(errors.WrongDataSpec, match="states"):
-            own_states.load(tmp_path / name)
+            labels.load_states(tmp_path / name)
     assert not (tmp_path / "payload-ran").exists()
 
 

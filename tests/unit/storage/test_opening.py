@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recommit.data.building.journal import ShardJournal
+from recommit.data.shards import ShardJournal
 from recommit.puzzles.levels import write_levels
 from recommit.puzzles.sliding import Sliding
 from recommit.storage import files as data_files

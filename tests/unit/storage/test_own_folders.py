@@ -72,7 +72,7 @@ def test_a_link_in_the_place_of_a_checkpoint(tmp_path, mine):
 
 PRESET = """
 tasks:
-  one: {data: {task: sliding, size: 2, variants: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
+  one: {data: {task: sliding, size: 2, difficulties: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
         variants: [adaptive], seeds: [0], zero_shot: [{model: a/b}]}
 """
 

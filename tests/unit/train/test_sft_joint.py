@@ -58,7 +58,7 @@ def test_the_loss_is_one_mean_over_all_actions(joint, data, levels, tmp_path):
     """By hand: every state alone, with the weights that the first step finds."""
     datasets = sft.opened([data, levels])
     run = sft.SftTrainer(joint, datasets, RunDirectory(tmp_path / "run"), Team(), quiet=True)
-    portions = next(sft.mixture.Mixture(datasets, 16))
+    portions = next(sft.loading.Mixture(datasets, 16))
     batches = [
         targets.make(dataset.puzzle, portion.rows, joint.targets, seed=0, first=0)
         for dataset, portion in zip(datasets, portions, strict=True)

@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F
 
 import recommit
-from recommit.data.building.labels import label
-from recommit.data.feeding import samples
+from recommit.data import samples
+from recommit.data.labels import label
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.train import targets

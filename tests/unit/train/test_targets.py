@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.data.building.labels import label
-from recommit.data.feeding import samples
+from recommit.data import samples
+from recommit.data.labels import label
 from recommit.train import targets
 from recommit.train.config import TargetConfig
 

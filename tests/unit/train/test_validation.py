@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 import recommit.data
-from recommit.data.starts import symmetry
+from recommit.data import symmetry
 from recommit.graph.episodes import Episodes
 from recommit.graph.prices import Prices
 from recommit.runs.ranks import Team

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from recommit.data import held_out
 from recommit.data.spec import SPLITS
-from recommit.data.starts import held_out
 from recommit.zero_shot.game_spec import GameSpec
 
 SPEC = GameSpec("sliding", (3,), length=(8, 12), count=16)

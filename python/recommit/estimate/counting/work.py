@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from recommit.data.building.labels import label
+from recommit.data.labels import label
 from recommit.estimate.counting import shadow
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.counting import Cost, Watch, cost

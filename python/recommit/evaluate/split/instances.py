@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data.starts import held_out
+from recommit.data import held_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.data.sampling import Starts
     from recommit.data.spec import DataSpec
-    from recommit.data.starts.sampling import Starts
     from recommit.evaluate.spec import EvaluationSpec
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data.starts import held_out
+from recommit.data import held_out
 from recommit.graph import build
 from recommit.graph.optimal_plans import ways
 

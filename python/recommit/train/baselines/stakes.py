@@ -261,6 +261,4 @@ def _refuse_other_plans(policy: CommitPolicy, task: Puzzle, problem: HeadProblem
 
 
 def _uniform(seed: int, number: int, many: int) -> Floats:
-    words = rng.draw(rng.streams(seed, rng.Purpose.ORDER, np.arange(many)), number)
-    result: Floats = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return result
+    return rng.uniform(rng.streams(seed, rng.Purpose.ORDER, np.arange(many)), number)

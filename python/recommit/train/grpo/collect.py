@@ -191,8 +191,7 @@ class ExactCollector:
             middle = (low + high) / 2
             low, high = (middle, high) if np.minimum(mass / middle, 1.0).sum() > limit else (low, middle)
         streams = rng.streams(self.actor.seed, rng.Purpose.FOLLOW, np.uint64(first) + nodes.astype(np.uint64))
-        uniform = (rng.draw(streams, 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        chosen = uniform < mass / high
+        chosen = rng.uniform(streams, 1) < mass / high
         return nodes[chosen], np.maximum(mass[chosen], high)
 
     def _with_advantages(self, valued: Valued, nodes: NDArray[np.int64], weight: Floats, first: int) -> GrpoBatch:

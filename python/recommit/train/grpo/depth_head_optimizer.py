@@ -82,7 +82,7 @@ class NodeShares:
     """Which of all nodes this rank has observed, and how what all ranks have of theirs becomes one array."""
 
     def __init__(self, graph: PolicyGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
-        read, inputs = graph.read()
+        read, inputs = graph.inputs()
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.
         self.own = np.searchsorted(nodes, read)

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.data.starts import sampling
+from recommit.data import sampling
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import play
 from recommit.policy.transfer import to_device, to_host

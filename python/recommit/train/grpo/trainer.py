@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import rng
-from recommit.data.feeding.mixture import names
+from recommit.data.spec import set_names
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
@@ -80,7 +80,7 @@ def train(
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
     """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
-    choices = ", ".join(names(specs))
+    choices = ", ".join(set_names(specs))
     for task in tasks:
         if not of_tasks(specs, (task,)):
             raise ValueError(f"tasks: expected some of {choices} of {source}, got {task}")
@@ -101,7 +101,7 @@ class PuzzlePart:
 
 def puzzles_of(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
     """The puzzles of a run, checked."""
-    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(specs), specs, strict=True)]
+    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(set_names(specs), specs, strict=True)]
     if len(each) == 1:
         return each
     share, rest = divmod(config.optim.batch, len(each))

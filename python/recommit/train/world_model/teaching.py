@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.data.starts import held_out
+from recommit.data import held_out
 from recommit.policy.config import MAX_ACTIONS, ForesightConfig, HeadConfig
 from recommit.policy.pictures import symmetry
 from recommit.policy.world_model import ACTIONS, Foresight
@@ -74,7 +74,7 @@ class Visited:
     def states(self, step: int) -> States:
         """Those of a step: half of them on the way, the others so many random actions away."""
         training = self._training
-        key = rng.derived_seed(training.seed, rng.Purpose.FORESIGHT, step)
+        key = rng.derived_seed(training.seed, rng.Purpose.WORLD_MODEL, step)
         random = np.random.Generator(np.random.Philox(key=key))
         which = random.integers(0, len(self.starts), training.batch)
         along = (random.random(training.batch) * (self.length[which] + 1)).astype(np.int64)

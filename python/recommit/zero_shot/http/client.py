@@ -197,7 +197,7 @@ class Client:
     def _backoff(self, failures: int, place: DecisionPlace) -> float:
         """Between half and all of a pause that doubles; workers that failed together come back apart."""
         number = (place.index << 24) + (place.decision << 8) + failures
-        share = int(rng.draw(rng.streams(self.seed, rng.Purpose.JITTER, number), 0)[0] >> 11) * 2.0**-53
+        share = float(rng.uniform(rng.streams(self.seed, rng.Purpose.JITTER, number), 0)[0])
         return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE) * (0.5 + 0.5 * share)
 
     def _wait_for_turn(self) -> None:

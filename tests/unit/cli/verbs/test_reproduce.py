@@ -25,7 +25,8 @@ from recommit.train.family import runs as families
 PRESET = """
 tasks:
   small:
-    data: {task: sliding, size: [2, 3], variants: [{length: [4, 14]}], count: 60, validation: 8, test: 12, ties: random}
+    data: {task: sliding, size: [2, 3], difficulties: [{length: [4, 14]}],
+           count: 60, validation: 8, test: 12, ties: random}
     recipe: laptop-sliding
     sft:
       - optim.steps=4
@@ -156,7 +157,7 @@ def both(folder):
     small |= {"variants": ["adaptive"], "seeds": [0], "ablations": [], "singles": [4]}
     whole["joint"] = {"recipe": small["recipe"], "sft": [c for c in small.pop("sft") if not c.startswith("validation")]}
     whole["joint"]["sft"] += ["validation={instances: 4, every: 4, budget: 3}"]
-    boxes = {"task": "sokoban", "size": 6, "variants": [{"length": [2, 10], "boxes": 1}]}
+    boxes = {"task": "sokoban", "size": 6, "difficulties": [{"length": [2, 10], "boxes": 1}]}
     grpo = [change.replace("[4, 14]", "[2, 10]") for change in small["grpo"]]
     whole["tasks"]["boxes"] = {**small, "data": {**small["data"], **boxes}, "grpo": grpo}
     (folder / "both.yaml").write_text(yaml.safe_dump(whole))

@@ -13,8 +13,8 @@ pytest.importorskip("torch")
 from tests.unit.train import runs
 
 from recommit.cli import main
+from recommit.data import held_out, symmetry
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.data.starts import held_out, symmetry
 from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.split import fresh, instances
 from recommit.storage.errors import WrongDataSpec

@@ -11,7 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, TINY, lines, moved, plan_of, same
 
-from recommit.data import sizes
+from recommit.data.builder import build_all
+from recommit.data.spec import by_size
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
@@ -165,8 +166,8 @@ def test_exact_values_of_both(both, tmp_path):
 
 def test_sizes_of_one_puzzle_are_played_together(tmp_path):
     """A folder of two sizes. Nobody need name the puzzle, since there is one; an evaluation needs the size."""
-    plain = {"task": "sliding", "count": 24, "variants": [{"size": [2, s], "length": [3, 12]} for s in (3, 4)]}
-    sizes.build(sizes.specs(plain), tmp_path / "data")
+    plain = {"task": "sliding", "count": 24, "difficulties": [{"size": [2, s], "length": [3, 12]} for s in (3, 4)]}
+    build_all(by_size(plain), tmp_path / "data")
     warm = parse(SftConfig, {**TINY, "validation": {"instances": 0}})
     assert sft.train(warm, tmp_path / "data", tmp_path / "start", quiet=True) == 0
     run = plan_of(optim={"steps": 1}, validation={"instances": 0})

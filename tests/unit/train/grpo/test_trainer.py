@@ -226,8 +226,8 @@ def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path
 
 
 def test_starts_are_mirrored_and_turned(tmp_path):
+    from recommit.data import symmetry
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.data.starts import symmetry
     from recommit.runs.ranks import Team
     from recommit.train.config import ModelConfig
     from recommit.train.initial_policy import new_policy

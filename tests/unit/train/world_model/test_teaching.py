@@ -30,7 +30,7 @@ SPEC = DataSpec.from_dict(
     {
         "task": "sliding",
         "size": [2, 3],
-        "variants": [{"length": [4, 14]}],
+        "difficulties": [{"length": [4, 14]}],
         "count": 60,
         "validation": 8,
         "test": 8,

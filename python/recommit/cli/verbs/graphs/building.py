@@ -54,7 +54,7 @@ def build(
     """
     import numpy as np
 
-    from recommit.data.starts import held_out
+    from recommit.data import held_out
     from recommit.graph import build as building
     from recommit.graph import files
     from recommit.graph.optimal_plans import ways as on_ways

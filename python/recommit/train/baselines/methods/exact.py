@@ -80,8 +80,7 @@ class Climber:
 
     def _drawn(self, edges: Floats, step: int) -> NDArray[np.int64]:
         """Rows by their visits."""
-        words = rng.draw(rng.streams(self._seed, rng.Purpose.ORDER, np.arange(self._config.states)), step)
-        uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        uniform = rng.uniform(rng.streams(self._seed, rng.Purpose.ORDER, np.arange(self._config.states)), step)
         result: NDArray[np.int64] = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
         return result
 

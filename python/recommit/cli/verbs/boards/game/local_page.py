@@ -8,7 +8,6 @@ answer allows another origin to read it, and the page loads nothing.
 from __future__ import annotations
 
 import base64
-import io
 import json
 import secrets
 import sys
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.boards.game.keyboard import WORDS
+from recommit.puzzles.frames import encode_png
 from recommit.storage.terminal_text import plain, say
 
 if TYPE_CHECKING:
@@ -126,12 +126,8 @@ class LocalPage(ThreadingHTTPServer):
             return json.dumps({**shown, "picture": self._picture()}).encode()
 
     def _picture(self) -> str:
-        from PIL import Image
-
         image = self.game.chosen.task.render(self.game.state[None], self.cell, theme=self.theme)[0]
-        content = io.BytesIO()
-        Image.fromarray(image).save(content, "PNG")
-        return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
+        return f"data:image/png;base64,{base64.b64encode(encode_png(image)).decode()}"
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -33,31 +33,11 @@ def card(manifest: Manifest, repo: str = "") -> str:
 
 
 def _header(manifest: Manifest, title: str) -> str:
+    """The metadata that the Hub reads."""
     rows = manifest.total("rows")
     size = next((word for bound, word in _SIZES if rows < bound), "n>1B")
     files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
-    return "\n".join(
-        [
-            "---",
-            f'pretty_name: "{title}"',
-            "license: apache-2.0",
-            "task_categories:",
-            "- reinforcement-learning",
-            "- image-text-to-text",
-            "tags:",
-            "- recommit",
-            f"- {manifest.spec.task}",
-            "- planning",
-            "- macro-actions",
-            f"size_categories:\n- {size}",
-            "configs:",
-            "- config_name: default",
-            "  data_files:",
-            *files,
-            "---",
-            "",
-        ]
-    )
+    return _HEADER.format(title=title, task=manifest.spec.task, size=size, files="\n".join(files))
 
 
 def _back(repo: str) -> str:
@@ -96,37 +76,44 @@ def _columns(task: str) -> str:
     return "\n".join(lines) + f"\n\nCells: {TASKS[task].codes}\n"
 
 
+_HEADER = """\
+---
+pretty_name: "{title}"
+license: apache-2.0
+task_categories:
+- reinforcement-learning
+- image-text-to-text
+tags:
+- recommit
+- {task}
+- planning
+- macro-actions
+size_categories:
+- {size}
+configs:
+- config_name: default
+  data_files:
+{files}
+---
+"""
+
 _ABOUT = """\
 One row is one state of a puzzle with its exact distance to the goal, every optimal action, and the next up to eight
-actions of an optimal solution. A commitment of depth h (1, 2, 4 or 8 actions executed without looking) is admissible in
+actions of an optimal solution. A commitment of depth h (1, 2, 4 or 8 actions executed open loop) is admissible in
 a row iff `h <= distance`; its expert actions are `actions[:h]`. Pictures are drawn from states on demand. Labels come
 from exact solvers: none is a guess.
 """
 
 _USE = """```python
-import datasets, numpy as np
-row = datasets.load_dataset("parquet", data_dir="FOLDER/data", split="train")[0]
-grid = np.frombuffer(row["state"], np.uint8).reshape(row["rows"], row["cols"])
-optimal = [a for a in range(4) if row["optimal"] >> a & 1]
-
-def padded(batch):                        # actions[B, 8] with -1 behind the n expert actions
-    n = torch.tensor([len(row["actions"]) for row in batch])
-    actions = torch.full((len(batch), 8), -1)
-    for row, content in zip(actions, batch):
-        row[: len(content["actions"])] = content["actions"]
-    rest = [{name: value for name, value in row.items() if name != "actions"} for row in batch]
-    return torch.utils.data.default_collate(rest) | {"actions": actions, "n": n}
-
-import torch                              # as it is, without an export
-rows = datasets.load_dataset("FOLDER", split="train").with_format("torch")
-batches = torch.utils.data.DataLoader(rows, batch_size=32, collate_fn=padded)
+import datasets, numpy as np, torch
+rows = datasets.load_dataset("FOLDER", split="train")
+grid = np.frombuffer(rows[0]["state"], np.uint8).reshape(rows[0]["rows"], rows[0]["cols"])
+optimal = [a for a in range(4) if rows[0]["optimal"] >> a & 1]
+batches = torch.utils.data.DataLoader(rows.with_format("torch"), batch_size=32)
 
 import recommit.data                      # or with all columns as numpy, from the package that made it
 data = recommit.data.open("FOLDER")
 ```
-
-Rows near the goal have fewer than eight actions, which nobody can stack. `recommit data export FOLDER --form tensors
---out OUT` writes rows of eight, padded with -1, for batches of torch.
 """
 
 _RECIPE = """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data.starts import symmetry
+from recommit.data import symmetry
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _SHARE = {"train": 14 / 16, "validation": 1 / 16, "test": 1 / 16, "fresh": 1 / 1
 
 @dataclass(frozen=True)
 class Starts:
-    """Instances in the order of their rows. ``number`` is what ``generate(start=)`` takes to make them again."""
+    """Start states in the order of their rows. ``number`` is what ``generate(start=)`` takes to make them again."""
 
     number: NDArray[np.int64]
     difficulty: NDArray[np.uint8]
@@ -57,10 +57,10 @@ def starts(
     ``exclude`` holds (sorted) keys that must not occur."""
     begin = shard * spec.shard
     end = spec.counts[split] if split == "test" else min(begin + spec.shard, spec.counts[split])
-    return dealt(spec, split, shard, np.arange(begin, end) % len(spec.difficulties), threads=threads, exclude=exclude)
+    return sample(spec, split, shard, np.arange(begin, end) % len(spec.difficulties), threads=threads, exclude=exclude)
 
 
-def dealt(
+def sample(
     spec: DataSpec,
     split: str,
     shard: int,
@@ -69,20 +69,19 @@ def dealt(
     threads: int | None = 1,
     exclude: NDArray[np.uint64] | None = None,
     apart: NDArray[np.uint64] | None = None,
-    fewer: bool = False,
 ) -> Starts:
     """Make instance i of difficulty ``which[i]``. ``apart`` holds (sorted) keys of what splits do not share, starts or
-    layouts, that must not occur; ``fewer``: if there are not enough of one, all that were met."""
+    layouts, that must not occur."""
     parts, positions = [], []
     taken = np.zeros(0, np.uint64) if exclude is None else exclude
     for index in range(len(spec.difficulties)):
         place = np.flatnonzero(which == index)
         stream = _Stream(spec, split, shard, index, threads)
-        part, used = _accepted(stream, len(place), taken, apart, fewer=fewer)
+        part, used = _accepted(stream, len(place), taken, apart)
         if split != "train":
             taken = np.union1d(taken, used)  # difficulties may overlap: the same start in both would be one too few
         parts.append(part)
-        positions.append(place[: len(part)])
+        positions.append(place)
     return join(parts).where(np.argsort(np.concatenate(positions)))
 
 
@@ -120,11 +119,11 @@ def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int, thr
     try:
         return puzzle.generate(count, seed=spec.seed, start=start, threads=threads, **how)
     except ValueError as error:
-        raise errors.WrongDataSpec(f"variants: {puzzle!r} of length {list(difficulty.length)}: {error}") from None
+        raise errors.WrongDataSpec(f"difficulties: {puzzle!r} of length {list(difficulty.length)}: {error}") from None
 
 
 def _accepted(
-    stream: _Stream, count: int, taken: NDArray[np.uint64], apart: NDArray[np.uint64] | None, *, fewer: bool
+    stream: _Stream, count: int, taken: NDArray[np.uint64], apart: NDArray[np.uint64] | None
 ) -> tuple[Starts, NDArray[np.uint64]]:
     """The first ``count`` candidates that belong to the split and are not taken; and their keys."""
     spec = stream.spec
@@ -133,8 +132,6 @@ def _accepted(
     parts: list[Starts] = [stream.read(0)]
     used = np.zeros(0, np.uint64)
     while (have := sum(map(len, parts))) < count:
-        if stream.used >= patience and fewer:
-            break
         if stream.used >= patience:
             raise errors.NotEnough(
                 f"{stream.split}: expected {count} distinct instances of length {list(stream.difficulty.length)}, "

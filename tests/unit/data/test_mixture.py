@@ -7,10 +7,9 @@ import pytest
 
 import recommit.data
 from recommit import rng
-from recommit.data.feeding import mixture
-from recommit.data.feeding.feed import Feed
-from recommit.data.feeding.mixture import Mixture
-from recommit.data.spec import DataSpec, Difficulty
+from recommit.data import loading
+from recommit.data.loading import Feed, Mixture
+from recommit.data.spec import DataSpec, Difficulty, set_names
 
 SETS = (
     DataSpec("sliding", (2, 3), (Difficulty((3, 9)), Difficulty((10, 14))), 12),
@@ -88,11 +87,11 @@ def test_each_data_set_keeps_its_own_order(data):
 
 def test_shares_are_exact(data):
     stream = Mixture(data, 12)
-    assert stream.weights == (2, 1, 3), "every task alike, and every variant of a task"
+    assert stream.weights == (2, 1, 3), "every task alike, and every difficulty of a task"
     assert [portion.count for portion in next(stream)] == [4, 2, 6]
     assert stream.most == [4, 2, 6]
     assert stream.total == sum(Feed(each, 1).total for each in data)
-    assert mixture.even([SETS[0], SETS[0]]) == (1, 1)
+    assert loading.even_weights([SETS[0], SETS[0]]) == (1, 1)
 
 
 def test_which_rows_are_whose_is_drawn(data):
@@ -140,4 +139,4 @@ def test_wrong_weights_are_refused(data, weights):
 
 
 def test_names():
-    assert mixture.names([*SETS, SETS[0]]) == ["sliding-2x3-1", "sliding-3x2", "sokoban-6x6", "sliding-2x3-2"]
+    assert set_names([*SETS, SETS[0]]) == ["sliding-2x3-1", "sliding-3x2", "sokoban-6x6", "sliding-2x3-2"]

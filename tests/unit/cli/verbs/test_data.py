@@ -7,12 +7,19 @@ from pathlib import Path
 import pytest
 
 from recommit.cli import main
-from recommit.cli.data_request import one
-from recommit.data.spec import Difficulty
+from recommit.cli.verbs.data import requested
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors
 
 pytest.importorskip("tyro")
+
+
+def only(flags: dict[str, object], length: tuple[int, ...] | None = None) -> DataSpec:
+    """The one data set that flags ask for."""
+    (spec,), many = requested(None, flags, length=length)
+    assert not many
+    return spec
 
 
 @pytest.mark.parametrize(
@@ -24,18 +31,18 @@ pytest.importorskip("tyro")
     ],
 )
 def test_every_puzzle_has_a_usual_data_set(task: str, size: tuple[int, int], difficulty: Difficulty) -> None:
-    spec = one(None, {"task": task, "count": 4}, (), None, None)
+    spec = only({"task": task, "count": 4})
     assert (spec.size, spec.difficulties) == (size, (difficulty,))
 
 
 def test_one_number_is_a_length() -> None:
-    (difficulty,) = one(None, {"task": "sliding", "count": 4}, (), (8,), None).difficulties
+    (difficulty,) = only({"task": "sliding", "count": 4}, (8,)).difficulties
     assert difficulty.length == (8, 8)
 
 
 def test_three_numbers_are_none() -> None:
     with pytest.raises(errors.WrongDataSpec, match="length: expected one length, or shortest and longest, got 3"):
-        one(None, {"task": "sliding", "count": 4}, (), (8, 9, 10), None)
+        only({"task": "sliding", "count": 4}, (8, 9, 10))
 
 
 def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,8 +67,8 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
     assert main([*words, "--count", str(there + 1)]) == 2
     assert "expected at most 359 instances, as many as there are 2x3 boards" in capsys.readouterr().err
     assert not (tmp_path / "d").exists()
-    assert one(None, {"task": "sliding", "size": [2, 3], "count": there}, (), (1, 40), None).count == there
+    assert only({"task": "sliding", "size": [2, 3], "count": there}, (1, 40)).count == there
 
 
 def test_boards_that_cannot_be_counted_are_not() -> None:
-    assert one(None, {"task": "sliding", "size": [4], "count": 10**9}, (), (8, 9), None).count == 10**9
+    assert only({"task": "sliding", "size": [4], "count": 10**9}, (8, 9)).count == 10**9

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
-from recommit.data.feeding import samples
-from recommit.data.feeding.feed import Feed
+from recommit.data import samples
+from recommit.data.loading import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,49 +53,31 @@ class Loader:
         threads: int = 1,
         **feed: Any,
     ) -> None:
+        if ahead < 1:
+            raise ValueError(f"ahead: expected at least 1, got {ahead}")
         self.feed = Feed(dataset, batch, **feed)
         self.puzzle = dataset.puzzle
         self.pixels, self.cell, self.dtype, self.ahead, self.threads = pixels, cell, dtype, ahead, threads
         self.position = 0
-        # One that the consumer has, one that the thread fills, and those in between.
-        self._buffers: list[Any] | None = [None] * (ahead + 2) if reuse else None
+        # One that the consumer has, and those that are being made.
+        self._buffers: list[Any] | None = [None] * (ahead + 1) if reuse else None
         self._next = 0
 
     def __iter__(self) -> Iterator[Batch]:
         self.feed.position = self.position
-        if not self.ahead:
-            for content in self.feed:
-                self.position = self.feed.position
-                yield self.make(content)
-            return
-        yield from self._ahead()
-
-    def _ahead(self) -> Iterator[Batch]:
-        ready: queue.Queue[Any] = queue.Queue(self.ahead)
-        stop = threading.Event()
-        thread = threading.Thread(target=self._run, args=(ready, stop), daemon=True)
-        thread.start()
+        pool = ThreadPoolExecutor(1)
         try:
-            while (item := ready.get()) is not None:
-                if isinstance(item, BaseException):
-                    raise item
+            made = deque(pool.submit(self._make_next) for _ in range(self.ahead))
+            while (item := made.popleft().result()) is not None:
                 batch, self.position = item
+                made.append(pool.submit(self._make_next))
                 yield batch
         finally:
-            stop.set()
-            while thread.is_alive():
-                _drain(ready)
-                thread.join(0.01)
+            pool.shutdown(cancel_futures=True)
 
-    def _run(self, ready: queue.Queue[Any], stop: threading.Event) -> None:
-        try:
-            for content in self.feed:
-                ready.put((self.make(content), self.feed.position))
-                if stop.is_set():
-                    return
-            ready.put(None)
-        except BaseException as error:  # noqa: BLE001  (raised again where the batches are taken)
-            ready.put(error)
+    def _make_next(self) -> tuple[Batch, int] | None:
+        content = next(self.feed, None)
+        return None if content is None else (self.make(content), self.feed.position)
 
     def make(self, content: LabelledRows) -> Batch:
         """The tensors of some rows."""
@@ -129,11 +111,3 @@ class Loader:
         """Go on with the exact next row. Takes effect at the next ``iter``."""
         self.feed.load_state_dict(state)
         self.position = self.feed.position
-
-
-def _drain(ready: queue.Queue[Any]) -> None:
-    try:
-        while True:
-            ready.get_nowait()
-    except queue.Empty:
-        return

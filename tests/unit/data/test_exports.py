@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
@@ -13,12 +12,10 @@ import numpy as np
 import pytest
 
 import recommit.data
-from recommit.data import rows
-from recommit.data.feeding import samples
-from recommit.data.showing import exports, png, show
+from recommit.data import exports, rows, samples, show
 from recommit.data.spec import DataSpec, Difficulty
 
-PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
+PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, shard=20)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +45,7 @@ def test_a_stranger_opens_the_folder(data, tmp_path):
             row = loaded[i]
             grid = np.frombuffer(row["state"], np.uint8).reshape(row["rows"], row["cols"])
             assert np.array_equal(grid, content.states[i])
-            assert row["actions"] == content.actions[i, : content.count[i]].tolist()
+            assert row["actions"] == content.actions[i].view(np.int8).tolist()
             assert row["distance"] == content.distance[i]
             assert row["dead"] == (content.distance[i] < 0)
             assert [a for a in range(4) if row["optimal"] >> a & 1] == np.flatnonzero(
@@ -64,7 +61,6 @@ def test_card(data):
     assert card.data.license == "apache-2.0"
     assert [item["split"] for item in card.data.configs[0]["data_files"]] == ["train", "validation"]
     assert "snapshot_download" not in card.text, "it was not pushed to anywhere"
-    assert "--form tensors" in card.text, "batches are explained"
 
 
 def test_parquet_with_images(data, tmp_path):
@@ -84,23 +80,6 @@ def test_parquet_with_images(data, tmp_path):
         assert np.array_equal(np.asarray(row["image"].convert("RGB")), pictures[expanded.row[i]])
 
 
-def test_tensors_are_stacked_into_batches(data, tmp_path):
-    torch = pytest.importorskip("torch")
-    names = exports.export(data, tmp_path, "tensors", states_per_file=16)
-    cache = str(tmp_path / "cache")
-    files = [str(tmp_path / name) for name in names]
-    rows_ = load_dataset("parquet", data_files=files, split="train", cache_dir=cache).with_format("torch")
-    (batch,) = torch.utils.data.DataLoader(rows_, batch_size=len(rows_))
-    content = data.columns()
-    content = content[~content.dead]
-    assert batch["actions"].shape == (len(content), 8)
-    assert ((batch["actions"] >= 0).sum(1) == batch["n"]).all()
-    expected = np.where(content.actions == rows.NO_ACTION, -1, content.actions.astype(np.int64))
-    assert np.array_equal(batch["actions"].numpy(), expected)
-    assert np.array_equal(batch["state"].numpy().reshape(content.states.shape), content.states)
-    assert np.array_equal(batch["distance"].numpy(), content.distance)
-
-
 def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
     datasets = pytest.importorskip("datasets")
@@ -113,11 +92,9 @@ def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypat
         exec(code.replace("FOLDER", str(data.folder)), names)  # noqa: S102  (our own card)
     content, first = data.columns(), 0
     for batch in names["batches"]:
-        part = content[first : first + len(batch["n"])]
-        expected = np.where(part.actions == rows.NO_ACTION, -1, part.actions.astype(np.int64))
+        part = content[first : first + len(batch["distance"])]
         assert batch["actions"].dtype == torch.int64
-        assert np.array_equal(batch["actions"].numpy(), expected)
-        assert np.array_equal(batch["n"].numpy(), part.count)
+        assert np.array_equal(batch["actions"].numpy(), part.actions.view(np.int8))
         assert np.array_equal(batch["distance"].numpy(), part.distance)
         first += len(part)
     assert first == len(content)
@@ -152,25 +129,6 @@ def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
     assert recommit.data.open(place).columns().sha256() == data.columns().sha256()
 
 
-def test_webdataset(data, tmp_path):
-    webdataset = pytest.importorskip("webdataset")
-    names = exports.export(data, tmp_path, "webdataset", states_per_file=64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        loaded = list(
-            webdataset.WebDataset([str(tmp_path / name) for name in names], shardshuffle=False).decode("rgb8")
-        )
-    content = data.columns()
-    content = content[~content.dead]
-    assert len(loaded) == len(content)
-    pictures = data.puzzle.render(content.states)
-    for i in range(0, len(content), 13):
-        assert np.array_equal(loaded[i]["png"], pictures[i])
-        described = loaded[i]["json"]
-        assert described["actions"] == content.actions[i, : content.count[i]].tolist()
-        assert described["depths"] == [depth for depth in (1, 2, 4, 8) if depth <= content.distance[i]]
-
-
 def test_chat(data, tmp_path):
     names = exports.export(data, tmp_path, "chat")
     lines = [json.loads(line) for name in names for line in (tmp_path / name).read_text("utf-8").splitlines()]
@@ -178,12 +136,12 @@ def test_chat(data, tmp_path):
     first = lines[0]
     assert [message["role"] for message in first["messages"]] == ["user", "assistant"]
     assert first["messages"][0]["content"].count("<image>") == len(first["images"]) == 1
-    assert json.loads(first["messages"][1]["content"])["actions"][0] in exports.ACTIONS
+    assert json.loads(first["messages"][1]["content"])["actions"][0] in recommit.ACTIONS
     loaded = load_dataset("json", data_files=[str(tmp_path / names[0])], split="train", cache_dir=str(tmp_path / "c"))
     assert loaded[0]["id"] == first["id"]
 
 
-@pytest.mark.parametrize("form", ["parquet", "webdataset", "chat"])
+@pytest.mark.parametrize("form", exports.FORMS)
 def test_exports_are_the_same_twice(data, tmp_path, form):
     one, other = (exports.export(data, tmp_path / name, form) for name in "ab")
     assert one == other
@@ -193,18 +151,12 @@ def test_exports_are_the_same_twice(data, tmp_path, form):
 @pytest.mark.parametrize("form", exports.FORMS)
 def test_larger_files_leave_none_of_the_smaller_ones(data, tmp_path, form):
     smaller = exports.export(data, tmp_path, form, states_per_file=5)
-    mine = ("train-notes.txt", "train-1.tar", f"more-00000.{exports.FORMS[form][0]}")
+    mine = ("train-notes.txt", "train-1.jsonl", f"more-00000.{exports.FORMS[form][0]}")
     for name in mine:
         (tmp_path / name).touch()
     larger = exports.export(data, tmp_path, form, states_per_file=1000)
     assert len(larger) < len(smaller)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*larger, *mine])
-
-
-def test_png():
-    image = pytest.importorskip("PIL.Image")
-    picture = np.random.default_rng(0).integers(0, 256, (17, 23, 3)).astype(np.uint8)
-    assert np.array_equal(np.asarray(image.open(io.BytesIO(png.encode(picture)))), picture)
 
 
 def test_statistics(data):

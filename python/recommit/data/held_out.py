@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data.starts import sampling, symmetry
+from recommit.data import sampling, symmetry
 from recommit.storage.errors import WrongDataSpec
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
         raise WrongDataSpec(f"fresh: expected another seed than that of the data, got {seed}")
     apart = _read_before(spec, count, length)
     wanted = replace(spec.of_length(length), seed=seed, states="")
-    drawn = sampling.dealt(wanted, "fresh", 0, np.arange(count) % len(wanted.difficulties), apart=apart)
-    refuse_shared(spec, drawn.states, apart)
-    return drawn
+    sampled = sampling.sample(wanted, "fresh", 0, np.arange(count) % len(wanted.difficulties), apart=apart)
+    refuse_shared(spec, sampled.states, apart)
+    return sampled
 
 
 def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArray[np.uint64]) -> None:

@@ -1,8 +1,14 @@
-"""Who makes the shards: this process, child processes, or a Ray cluster. All write the same bytes."""
+"""Who makes the shards of a build: child processes, or a Ray cluster. All write the same bytes.
+
+A child process runs this module (``python -m recommit.data.workers``): one JSON line in for each shard, one JSON line
+out. Nothing is pickled, nothing is forked, and it is gone as soon as its standard input ends, so that a killed build
+leaves nobody writing behind.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -12,17 +18,21 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.data.building import worker
+from recommit.data import labels, shards
+from recommit.data.shards import Record
+from recommit.data.spec import DataSpec
 from recommit.storage import errors
+from recommit.storage.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.data.shards import Record
+    import numpy as np
+    from numpy.typing import NDArray
 
     Requests = list[dict[str, Any]]
 
-NAMES = ("local", "ray")
+ENGINES = ("local", "ray")
 
 
 def run(engine: str, requests: Requests, workers: int, lock: int) -> Iterator[Record]:
@@ -45,7 +55,7 @@ def _processes(requests: Requests, workers: int, lock: int) -> Iterator[Record]:
         for server in servers:
             server.start()
         for _ in requests:
-            yield worker.unwrap(done.get())
+            yield unwrap(done.get())
     finally:
         for child in children:
             child.kill()
@@ -60,10 +70,10 @@ def _processes(requests: Requests, workers: int, lock: int) -> Iterator[Record]:
 
 def _start(lock: int) -> subprocess.Popen[str]:
     """A worker process. It starts a session of its own: Ctrl-C is for the builder, which then ends its workers."""
-    package = str(Path(__file__).resolve().parents[3])
+    package = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
-        [sys.executable, "-m", "recommit.data.building.worker"],
+        [sys.executable, "-m", "recommit.data.workers"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -108,7 +118,7 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
         cores = None if os.environ.get("RAY_ADDRESS") else workers
         ray.init(num_cpus=cores, log_to_driver=False, configure_logging=False, include_dashboard=False)
     try:
-        task = ray.remote(max_retries=3)(worker.answer)
+        task = ray.remote(max_retries=3)(answer)
         cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))
         waiting, running = list(reversed(requests)), list[Any]()
         while waiting or running:
@@ -117,7 +127,68 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
                 running.append(task.remote(waiting.pop()))
             ready, running = ray.wait(running)
             for reply in ray.get(ready):
-                yield worker.unwrap(reply)
+                yield unwrap(reply)
     finally:
         if started:
             ray.shutdown()
+
+
+def request(spec: DataSpec, folder: Path, split: str, shard: int, threads: int, states: Path | None) -> dict[str, Any]:
+    """What a worker is asked: one shard."""
+    return {
+        "recipe": spec.to_dict(),
+        "folder": str(folder),
+        "split": split,
+        "shard": shard,
+        "threads": threads,
+        "states": None if states is None else str(states),
+    }
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Make one shard; its record, or what went wrong in plain words."""
+    try:
+        spec = DataSpec.from_dict(request["recipe"])
+        split, shard = request["split"], request["shard"]
+        content = shards.make(spec, split, shard, threads=request["threads"], states=_states(request["states"]))
+        return {"record": shards.write(Files(), Path(request["folder"]), spec, split, shard, content).to_dict()}
+    except errors.DataError as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    except MemoryError as error:
+        return {"error": "OutOfMemory", "message": str(errors.from_memory(error))}
+    except Exception as error:  # noqa: BLE001  (told to the builder, who raises it)
+        return {"error": "DataError", "message": f"{type(error).__name__}: {error}"}
+
+
+def unwrap(reply: dict[str, Any]) -> Record:
+    """The record in a reply, or its error, raised."""
+    if "record" in reply:
+        return Record.from_dict(reply["record"])
+    raise getattr(errors, reply["error"], errors.DataError)(reply["message"])
+
+
+@functools.lru_cache(maxsize=1)
+def _states(path: str | None) -> NDArray[np.uint8] | None:
+    return None if path is None else labels.load_states(Path(path))
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    jobs: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
+    # Nothing but answers may reach the pipe, whatever a library prints.
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    while True:
+        pipe.write(json.dumps(answer(json.loads(jobs.get()))) + "\n")
+        pipe.flush()
+
+
+def _listen(jobs: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        jobs.put(line)
+    os._exit(0)  # the builder is done with us, or dead: stop at once, even in the middle of a shard
+
+
+if __name__ == "__main__":
+    main()

@@ -1,12 +1,12 @@
 """From a data spec to a finished folder, whatever happens on the way.
 
-A shard is a pure function of the spec, its split and its number (``data/shards.py``): start states of that split
-(``starts/sampling.py``), solved and labelled (``labels.py``), written as one Parquet file. So a build is a list of
-shards to make:
+A shard is a pure function of the spec, its split and its number (``shards.py``): start states of that split
+(``sampling.py``), solved and labelled (``labels.py``), written as one Parquet file. So a build is a list of shards to
+make:
 
 1. claim the folder: its lock, and ``recipe.json``, which no other spec may build in;
 2. see which shards are whole, by the manifest of a finished build and the journal of an interrupted one;
-3. make the others, here or in workers (``engines.py``), and note each in the journal once it is on the disk;
+3. make the others, here or in workers (``workers.py``), and note each in the journal once it is on the disk;
 4. write the card and, last, the manifest. A folder with a manifest is finished; only then the journal goes.
 
 A kill at any moment leaves whole shards, and the same call goes on from there.
@@ -14,30 +14,33 @@ A kill at any moment leaves whole shards, and the same call goes on from there.
 
 from __future__ import annotations
 
+import io
+import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import manifest, shards
-from recommit.data.building import engines, journal, overlap, own_states, worker
-from recommit.data.showing import card
-from recommit.data.spec import DataSpec
-from recommit.storage import errors, files, opening, ownership
+import numpy as np
+
+from recommit.data import card, dataset, labels, manifest, shards, workers
+from recommit.data.spec import DataSpec, set_names
+from recommit.storage import digests, errors, files, opening, ownership
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from recommit.data.manifest import Manifest
     from recommit.data.shards import Record
 
 RECIPE = "recipe.json"
+#: States that a caller brings, while workers label them.
+STATES = ".states.npy"
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def build(
     with ``threads`` threads; ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
     ``states`` are the states that ``spec.states`` names, as an array or a ``.npy`` file.
     """
-    _check_call(workers, threads, engine)
+    _check_call({"workers": workers, "threads": threads}, engine)
     source = _source(spec, states)
     target = Path(folder).absolute()
     work = files_ or Files()
@@ -94,12 +97,27 @@ def build(
         raise errors.from_memory(error) from error
 
 
-def _check_call(workers: int, threads: int, engine: str) -> None:
-    for name, value in (("workers", workers), ("threads", threads)):
+def build_all(specs: Sequence[DataSpec], folder: str | Path, **options: Any) -> dict[str, Manifest]:
+    """Build several in folders of their own under ``folder``, or finish what was interrupted; ``options`` are those of
+    ``build``. The list of them is written last."""
+    target, names = Path(folder).absolute(), set_names(specs)
+    entries = {entry.name for entry in target.iterdir()} if target.is_dir() else set()
+    if others := sorted(each for each in entries - {dataset.INDEX, *names} if not each.endswith(files.TEMPORARY)):
+        raise errors.WrongFolder(
+            f"{target}: expected a new or empty folder, or data sets of {', '.join(names)}; got {others[0]}"
+        )
+    manifests = {name: build(spec, target / name, **options) for spec, name in zip(specs, names, strict=True)}
+    listed = [{"folder": name, "content_sha256": each.content} for name, each in manifests.items()]
+    files.replace(Files(), target / dataset.INDEX, digests.checkable(json.dumps({"sets": listed}, sort_keys=True)))
+    return manifests
+
+
+def _check_call(counts: dict[str, int], engine: str) -> None:
+    for name, value in counts.items():
         if not isinstance(value, int) or not 1 <= value <= 4096:
             raise errors.WrongDataSpec(f"{name}: expected 1..4096, got {value!r}")
-    if engine not in engines.NAMES:
-        raise errors.WrongDataSpec(f"engine: expected one of {', '.join(engines.NAMES)}, got {engine!r}")
+    if engine not in workers.ENGINES:
+        raise errors.WrongDataSpec(f"engine: expected one of {', '.join(workers.ENGINES)}, got {engine!r}")
 
 
 def _source(spec: DataSpec, states: NDArray[np.uint8] | str | Path | None) -> NDArray[np.uint8] | None:
@@ -107,8 +125,8 @@ def _source(spec: DataSpec, states: NDArray[np.uint8] | str | Path | None) -> ND
         raise errors.WrongDataSpec("states: expected exactly for a recipe that names them")
     if states is None:
         return None
-    array = own_states.load(Path(states)) if isinstance(states, str | Path) else states
-    if (digest := own_states.sha256(array)) != spec.states:
+    array = labels.load_states(Path(states)) if isinstance(states, str | Path) else states
+    if (digest := labels.states_sha256(array)) != spec.states:
         raise errors.WrongDataSpec(f"states: expected those with sha256 {spec.states}, got {digest}")
     if array.shape != (spec.count, *spec.size):
         raise errors.WrongDataSpec(f"states: expected shape {(spec.count, *spec.size)}, got {array.shape}")
@@ -147,7 +165,7 @@ class _Build:
         records = self._finished()
         all_shards = manifest.order(self.spec)
         begin, rows, already = time.monotonic(), 0, len(records)
-        with journal.ShardJournal(self.files, self.folder) as notes:
+        with shards.ShardJournal(self.files, self.folder) as notes:
             for record in self._make([item for item in all_shards if item not in records], records):
                 notes.add(record)
                 records[shards.parse_name(record.name)[:2]] = record
@@ -179,7 +197,7 @@ class _Build:
             records = {record.name: record for record in manifest.read(self.folder).shards}
         except (errors.Damaged, errors.WrongFolder):
             records = {}
-        records.update(journal.read(self.folder))
+        records.update(shards.read_journal(self.folder))
         whole = {}
         for split, shard in manifest.order(self.spec):
             record = records.get(shards.name(self.spec, split, shard))
@@ -195,11 +213,11 @@ class _Build:
             for split, shard in others:
                 yield self._make_here(split, shard)
         else:
-            source = None if self.states is None else own_states.store(self.files, self.folder, self.states)
+            source = self._store_states()
             requests = [
-                worker.request(self.spec, self.folder, split, shard, self.threads, source) for split, shard in others
+                workers.request(self.spec, self.folder, split, shard, self.threads, source) for split, shard in others
             ]
-            yield from engines.run(self.engine, requests, self.workers, self.lock)
+            yield from workers.run(self.engine, requests, self.workers, self.lock)
         for split, shard in test:
             yield self._make_here(split, shard, self._seen(records) if self.spec.strict_states else None)
 
@@ -207,16 +225,25 @@ class _Build:
         content = shards.make(self.spec, split, shard, threads=self.threads, exclude=exclude, states=self.states)
         return shards.write(self.files, self.folder, self.spec, split, shard, content)
 
+    def _store_states(self) -> Path | None:
+        """Put the states where workers find them."""
+        if self.states is None:
+            return None
+        content = io.BytesIO()
+        np.save(content, self.states, allow_pickle=False)
+        files.replace(self.files, self.folder / STATES, content.getbuffer())
+        return self.folder / STATES
+
     def _seen(self, records: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
         train = [records["train", shard] for shard in range(self.spec.shards("train"))]
-        return overlap.seen(self.folder, self.spec, train, self.workers)
+        return manifest.training_keys(self.folder, self.spec, train, self.workers)
 
     def _finish(self, records: list[Record]) -> Manifest:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""
         result = manifest.Manifest(self.spec, tuple(records), self._overlap(records), manifest.versions())
         self._keep(card.NAME, card.card(result))
         self._keep(manifest.NAME, result.to_json())
-        for name in (journal.NAME, own_states.NAME):
+        for name in (shards.JOURNAL, STATES):
             self.files.remove(self.folder / name)
         return result
 
@@ -230,8 +257,8 @@ class _Build:
         by_split = manifest.Manifest(self.spec, tuple(records), {}, {})
         if not by_split.of("test"):
             return {}
-        keys = overlap.seen(self.folder, self.spec, by_split.of("train"), self.workers)
-        return overlap.measure(self.spec, shards.read(self.folder, self.spec, by_split.of("test")[0]), keys)
+        keys = manifest.training_keys(self.folder, self.spec, by_split.of("train"), self.workers)
+        return manifest.measure_overlap(self.spec, shards.read(self.folder, self.spec, by_split.of("test")[0]), keys)
 
 
 def _fields(content: bytes, path: Path) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""States to labelled rows: expert paths, states off the path, and any states that a caller brings."""
+"""Labels by the exact solver: for states on expert paths and off them, and for any states that a caller brings."""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -9,15 +11,22 @@ import numpy as np
 from recommit import rng
 from recommit.data import rows
 from recommit.data.rows import LabelledRows
+from recommit.data.spec import SPLITS
+from recommit.storage import errors
+from recommit.storage.opening import reading
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
+    from recommit.data.sampling import Starts
     from recommit.data.spec import DataSpec
-    from recommit.data.starts.sampling import Starts
     from recommit.puzzles.puzzle import Puzzle, States
 
-_SPLIT_CODE = {"train": 0, "validation": 1, "test": 2}
+
+#: Most random actions from an expert path to a perturbed state.
+DEVIATION = 4
 
 
 def label(
@@ -25,39 +34,31 @@ def label(
     states: States,
     *,
     instance: NDArray[Any] | None = None,
-    t: NDArray[Any] | None = None,
-    length: NDArray[Any] | None = None,
-    difficulty: NDArray[Any] | None = None,
-    kind: int = rows.ON_POLICY,
     ties: Literal["first", "random"] = "first",
     seed: int = 0,
     threads: int | None = 1,
 ) -> LabelledRows:
     """Exact labels of any states, for example of those that a policy visited; dead states are marked as such.
 
-    ``instance`` (default: the row number), ``t`` and ``length`` say where the states come from, and are only copied.
+    ``instance`` numbers the states; the default is their place in the batch.
     """
     solutions = puzzle.solve(states, ties=ties, seed=seed, threads=threads)
     if (solutions.length == -2).any():
         raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
     actions, count = rows.heads(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
-    n = len(states)
+    many = len(states)
     return LabelledRows(
-        instance=_column(instance, np.int64, np.arange(n)),
-        difficulty=_column(difficulty, np.uint8, np.zeros(n)),
-        length=_column(length, np.int16, solutions.length),
-        t=_column(t, np.uint16, np.zeros(n)),
-        kind=np.full(n, kind, np.uint8),
+        instance=np.arange(many) if instance is None else np.asarray(instance, np.int64),
+        difficulty=np.zeros(many, np.uint8),
+        length=solutions.length.astype(np.int16),
+        t=np.zeros(many, np.uint16),
+        kind=np.full(many, rows.ON_POLICY, np.uint8),
         states=states,
         distance=solutions.length.astype(np.int16),
         optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
         count=count,
         actions=actions,
     )
-
-
-def _column(values: NDArray[Any] | None, dtype: type[np.generic], default: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(default if values is None else values).astype(dtype)
 
 
 def path_states(
@@ -78,10 +79,10 @@ def path_states(
 
 
 def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: int | None = 1) -> LabelledRows:
-    """Everything a shard holds, instance by instance: the expert path, then the perturbed states."""
+    """Everything a shard holds, instance by instance: the states on the expert path, then the perturbed ones."""
     puzzle = spec.puzzle()
-    ties = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.PERTURB, spec.epoch), _SPLIT_CODE[split], shard)
-    solutions = puzzle.solve(starts.states, ties=spec.ties, seed=ties, threads=threads)
+    seed = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.TIES, 0), SPLITS.index(split), shard)
+    solutions = puzzle.solve(starts.states, ties=spec.ties, seed=seed, threads=threads)
     plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
     lengths = np.diff(offsets)
     states = path_states(puzzle, starts.states, plan, offsets, threads)
@@ -93,7 +94,7 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: 
         difficulty=starts.difficulty[owner],
         length=starts.length[owner],
         t=t,
-        kind=np.zeros(len(states), np.uint8),
+        kind=np.full(len(states), rows.EXPERT, np.uint8),
         states=states,
         distance=(starts.length[owner] - t).astype(np.int16),
         optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
@@ -102,43 +103,38 @@ def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: 
     )
     if not spec.perturbed:
         return expert
-    beside, beside_owner = _perturbed(spec, puzzle, starts, states, offsets, ties, threads)
-    order = np.argsort(np.concatenate([owner, beside_owner]), kind="stable")
-    return rows.concatenate([expert, beside])[order]
+    leaving = np.repeat(np.arange(len(starts)), spec.perturbed)
+    perturbed = _perturbed(spec, starts, leaving, states, offsets, seed, threads)
+    order = np.argsort(np.concatenate([owner, leaving]), kind="stable")
+    return rows.concatenate([expert, perturbed])[order]
 
 
 def _perturbed(
     spec: DataSpec,
-    puzzle: Puzzle,
     starts: Starts,
+    owner: NDArray[np.intp],
     path: States,
     offsets: NDArray[Any],
     seed: int,
     threads: int | None,
-) -> tuple[LabelledRows, NDArray[np.intp]]:
-    """States a few random actions off the expert path; and which instance each comes from."""
-    owner = np.repeat(np.arange(len(starts)), spec.perturbed)
-    which = np.tile(np.arange(spec.perturbed), len(starts))
-    stream = rng.streams(seed, rng.Purpose.PERTURB, owner * 256 + which)
+) -> LabelledRows:
+    """States a few random actions off the expert path of the instance that each comes from."""
+    puzzle, which = spec.puzzle(), np.tile(np.arange(spec.perturbed), len(starts))
+    stream = rng.streams(seed, rng.Purpose.TIES, owner * 256 + which)
     leave = rng.below(rng.draw(stream, 0), starts.length[owner])
-    steps = 1 + rng.below(rng.draw(stream, 1), spec.deviation)
+    steps = 1 + rng.below(rng.draw(stream, 1), DEVIATION)
     states = path[offsets[owner] + leave]
-    for step in range(spec.deviation):
+    for step in range(DEVIATION):
         moved = _random_step(puzzle, states, rng.draw(stream, 2 + step), threads)
         states = np.where((step < steps)[:, None, None], moved, states)
-    labelled = label(
-        puzzle,
-        states,
+    return replace(
+        label(puzzle, states, ties=spec.ties, seed=seed + 1, threads=threads),
         instance=starts.number[owner],
-        t=leave + steps,
-        length=starts.length[owner],
         difficulty=starts.difficulty[owner],
-        kind=rows.PERTURBED,
-        ties=spec.ties,
-        seed=seed + 1,
-        threads=threads,
+        length=starts.length[owner],
+        t=(leave + steps).astype(np.uint16),
+        kind=np.full(len(states), rows.PERTURBED, np.uint8),
     )
-    return labelled, owner
 
 
 def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64], threads: int | None) -> States:
@@ -149,3 +145,29 @@ def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64], thre
     moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=threads)
     result: States = np.where(puzzle.is_solved(moved, threads=threads)[:, None, None], states, moved)
     return result
+
+
+def states_sha256(states: NDArray[np.uint8]) -> str:
+    """The name that a spec has for states which a caller brings."""
+    check_states(states)
+    digest = hashlib.sha256(f"uint8 {states.shape}\n".encode())
+    digest.update(np.ascontiguousarray(states).data)
+    return digest.hexdigest()
+
+
+def check_states(states: object) -> None:
+    """uint8[N, rows, columns], or an error that says what it is instead."""
+    if not isinstance(states, np.ndarray) or states.dtype != np.uint8 or states.ndim != 3:
+        got = f"{states.dtype}{list(states.shape)}" if isinstance(states, np.ndarray) else type(states).__name__
+        raise errors.WrongDataSpec(f"states: expected uint8[N, rows, columns], got {got}")
+
+
+def load_states(path: Path) -> NDArray[np.uint8]:
+    """States from a ``.npy`` file, mapped, never unpickled."""
+    try:
+        reading(path).close()  # a pipe would be waited for
+        states = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # noqa: BLE001  (numpy lets all errors of Python's own tokenizer through)
+        raise errors.WrongDataSpec(f"{path}: expected a .npy file of states, got: {error}") from None
+    check_states(states)
+    return states  # type: ignore[no-any-return]

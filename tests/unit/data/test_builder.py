@@ -8,11 +8,8 @@ from tests.reference.labels import Judge
 
 import recommit
 import recommit.data
-from recommit.data import rows, shards, verification
-from recommit.data.building import labels, overlap
-from recommit.data.feeding import samples
+from recommit.data import labels, manifest, rows, samples, sampling, shards, symmetry, verification
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.data.starts import frozen, symmetry
 from recommit.storage import errors
 
 SOKOBAN = DataSpec(
@@ -96,7 +93,7 @@ def test_workers_change_no_byte(recipe, tmp_path):
     assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
     assert one.spec.generator == recipe.generator
     with pytest.raises(
-        errors.WrongFolder, match=r"one: the folder belongs to another run: generator was '[a-z]+', is unset"
+        errors.WrongFolder, match=r"one: the folder belongs to another run: generator was '[a-z]+', is '[a-z]+'"
     ):
         recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
 
@@ -172,14 +169,6 @@ def test_too_small_a_world(tmp_path):
         recommit.data.build(plan, tmp_path / "set")
 
 
-def test_epochs_resample_paths_of_the_same_instances():
-    one = shards.make(SOKOBAN, "train", 0)
-    other = shards.make(SOKOBAN.changed(epoch=1), "train", 0)
-    first = [content[(content.t == 0) & (content.kind == rows.EXPERT)] for content in (one, other)]
-    assert np.array_equal(first[0].states, first[1].states)
-    assert one.sha256() != other.sha256()
-
-
 def test_first_ties_take_the_first_optimal_action():
     content = shards.make(SOKOBAN.changed(ties="first", perturbed=0), "train", 0)
     assert np.array_equal(rows.masks(content.optimal).argmax(axis=1), content.actions[:, 0])
@@ -196,8 +185,8 @@ def test_perturbed_states_leave_the_path_and_some_die():
 
 def test_seen_keys_are_found_in_any_number_of_threads(data):
     records = data.manifest.of("train")
-    one = overlap.seen(data.folder, data.spec, records, 1)
-    assert np.array_equal(one, overlap.seen(data.folder, data.spec, records, 3))
+    one = manifest.training_keys(data.folder, data.spec, records, 1)
+    assert np.array_equal(one, manifest.training_keys(data.folder, data.spec, records, 3))
 
 
 PLANTED = {
@@ -261,21 +250,23 @@ def _replays(task, expert):
     assert task.is_solved(states[~inside]).all()
 
 
-def test_frozen_sets_come_out_by_name():
-    one = frozen.freeze("sokoban", 48)
-    assert recommit.data.freeze("sokoban", 48, name=one.name).name == one.name
-    assert one.name.startswith("sokoban-7x7-48-")
-    with pytest.raises(errors.Damaged, match="expected the test set sokoban-7x7-48-0"):
-        frozen.freeze("sokoban", 48, name="sokoban-7x7-48-000000000000")
-    keys = symmetry.keys("sokoban", one.states)
-    assert symmetry.belongs(keys, "test").all()
-    assert len(set(keys.tolist())) == 48
-    assert np.array_equal(recommit.Sokoban(7, 1).distance(one.states), one.length)
-
-
 def test_label_any_states():
     task = recommit.Sokoban(7, 2)
     states = task.generate(50, seed=2).states
     content = labels.label(task, states)
     verification.check_rows(task, content, "labelled", labels=True)
     assert (content.kind == rows.ON_POLICY).all()
+
+
+@pytest.mark.parametrize(
+    ("task", "generator", "meet", "windows", "boxes"),
+    [("sokoban", "reverse", 17, ((8, 17), (17, 32)), (2, 3)), ("sliding", "walk", 20, ((16, 20), (20, 24)), (0,))],
+)
+def test_difficulties_that_meet_in_a_number_put_the_median_there(task, generator, meet, windows, boxes):
+    difficulties = tuple(Difficulty(window, many) for many in boxes for window in windows)
+    size = {"sokoban": (7, 7), "sliding": (3, 3)}[task]
+    recipe = DataSpec(task, size, difficulties, 200, test=64, generator=generator)
+    for split in ("train", "test"):
+        length = sampling.starts(recipe, split, 0).length
+        assert np.median(length) == meet
+        assert (length < meet).sum() > len(length) / 4 < (length > meet).sum()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit import ACTIONS
 from recommit.data import rows
-from recommit.data.showing.exports import ACTIONS
 from recommit.storage import errors
 from recommit.storage.files import replacing
 
@@ -20,65 +21,42 @@ if TYPE_CHECKING:
     from recommit.data.rows import LabelledRows
 
 
+_TOTALS = ("rows", "instances", "samples", "dead", "bytes")
+
+
 def describe(dataset: Dataset) -> dict[str, Any]:
     """Statistics of a split (or of all), read shard by shard; plain JSON values."""
-    tally = _Tally()
+    tallies = {name: Counter[int]() for name in ("lengths", "distances", "optimal_actions", "kinds", "admissible")}
     for content in dataset.shards():
-        tally.add(content)
-    manifest = dataset.manifest
-    size = sum(record.bytes for record in dataset.records)
-    count = len(dataset)
+        for name, values in _counted(content).items():
+            for value, count in zip(*np.unique(values, return_counts=True), strict=True):
+                tallies[name][int(value)] += int(count)
+    histograms = {name: {str(value): tally[value] for value in sorted(tally)} for name, tally in tallies.items()}
+    histograms["kinds"] = {rows.KINDS[int(kind)]: count for kind, count in histograms["kinds"].items()}
+    histograms["admissible"] = {str(depth): tallies["admissible"][depth] for depth in rows.DEPTHS}
+    totals = {name: sum(getattr(each, name) for each in dataset.records) for name in _TOTALS}
     return {
         "task": dataset.spec.task,
         "size": list(dataset.spec.size),
         "split": dataset.split or "all",
         "shards": len(dataset.records),
-        "rows": count,
-        "instances": sum(record.instances for record in dataset.records),
-        "samples": sum(record.samples for record in dataset.records),
-        "dead": sum(record.dead for record in dataset.records),
-        "bytes": size,
-        "bytes_per_row": round(size / max(count, 1), 2),
-        "content_sha256": manifest.content,
-        "overlap": manifest.overlap,
-        **tally.plain(),
+        **totals,
+        "bytes_per_row": round(totals["bytes"] / max(totals["rows"], 1), 2),
+        "content_sha256": dataset.manifest.content,
+        "overlap": dataset.manifest.overlap,
+        **histograms,
     }
 
 
-class _Tally:
-    """Histograms over shards."""
-
-    def __init__(self) -> None:
-        self.counts: dict[str, NDArray[np.int64]] = {}
-
-    def add(self, content: LabelledRows) -> None:
-        start = (content.t == 0) & (content.kind == rows.EXPERT)
-        self._count("lengths", content.length[start])
-        self._count("distances", content.distance[~content.dead])
-        self._count("optimal_actions", rows.masks(content.optimal)[content.distance > 0].sum(axis=1))
-        self._count("kinds", content.kind)
-        for depth in rows.DEPTHS:
-            self._count(f"depth {depth}", (content.distance >= depth).astype(np.int64))
-
-    def _count(self, name: str, values: NDArray[Any]) -> None:
-        new, old = np.bincount(values), self.counts.get(name, np.zeros(0, np.int64))
-        total = np.zeros(max(len(new), len(old)), np.int64)
-        total[: len(old)] += old
-        total[: len(new)] += new
-        self.counts[name] = total
-
-    def plain(self) -> dict[str, Any]:
-        def histogram(name: str) -> dict[str, int]:
-            values = self.counts.get(name, np.zeros(0, np.int64))
-            return {str(i): int(values[i]) for i in np.flatnonzero(values)}
-
-        return {
-            "lengths": histogram("lengths"),
-            "distances": histogram("distances"),
-            "optimal_actions": histogram("optimal_actions"),
-            "kinds": {rows.KINDS[int(kind)]: count for kind, count in histogram("kinds").items()},
-            "admissible": {str(depth): histogram(f"depth {depth}").get("1", 0) for depth in rows.DEPTHS},
-        }
+def _counted(content: LabelledRows) -> dict[str, NDArray[Any]]:
+    """What histograms are of, in some rows."""
+    return {
+        "lengths": content.length[(content.t == 0) & (content.kind == rows.EXPERT)],
+        "distances": content.distance[~content.dead],
+        "optimal_actions": rows.masks(content.optimal)[content.distance > 0].sum(axis=1),
+        "kinds": content.kind,
+        "admissible": np.concatenate([np.full((content.distance >= depth).sum(), depth) for depth in rows.DEPTHS]),
+    }
 
 
 def text(statistics: dict[str, Any]) -> str:
@@ -114,10 +92,8 @@ def _first_line(statistics: dict[str, Any]) -> str:
 
 
 def _median(histogram: dict[str, int]) -> int:
-    values = np.array([int(value) for value in histogram])
-    order = np.argsort(values)
-    below = np.cumsum(np.array(list(histogram.values()))[order])
-    return int(values[order][np.searchsorted(below, below[-1] / 2)])
+    values, counts = list(map(int, histogram)), np.cumsum(list(histogram.values()))
+    return values[int(np.searchsorted(counts, counts[-1] / 2))]
 
 
 def picture(dataset: Dataset, path: Path, statistics: dict[str, Any] | None = None) -> None:

@@ -1,1 +1,0 @@
-"""Data sets being made: labels, workers, a journal of what is done."""

@@ -1,1 +1,0 @@
-"""Data sets on their way into training: batches, mixtures, samples."""

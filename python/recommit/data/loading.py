@@ -1,0 +1,281 @@
+"""Rows in a reproducible random order, batch by batch, from one data set or several that need not fit into memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, lcm
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit import rng
+from recommit.data import rows, shards, table
+from recommit.storage import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.data.dataset import Dataset
+    from recommit.data.rows import LabelledRows
+    from recommit.data.spec import DataSpec
+
+
+class Resumable:
+    """A stream whose order is a function of its ``identity``, so that its place in it is one number."""
+
+    #: Rows handed out so far, all ranks together.
+    position: int
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the order of the rows; plain values."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the stream is; plain values."""
+        return {"position": self.position, "identity": self.identity}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on at the exact next row."""
+        if state["identity"] != self.identity:
+            raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
+        self.position = int(state["position"])
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One row group of one shard, and how many of its rows are wanted."""
+
+    shard: int
+    group: int
+    rows: int
+
+
+class Feed(Resumable):
+    """An endless (or ``epochs`` long) stream of batches of ``batch`` rows for this rank.
+
+    Every epoch is one permutation of all rows: blocks of rows are dealt in random order into windows of about
+    ``window`` rows, and rows are shuffled within a window. The order is a function of (data, seed, epoch) alone; batch
+    number b of all ranks together is the b-th stretch of it. So a run can stop anywhere and go on at the exact next
+    row, even with another number of ranks. One window is in memory. Dead rows have nothing to imitate and are left out.
+    Not safe to share between threads.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch: int,
+        *,
+        seed: int = 0,
+        epochs: int | None = None,
+        rank: int = 0,
+        world: int = 1,
+        window: int = 1 << 18,
+    ) -> None:
+        for name, value, low in (("batch", batch, 1), ("world", world, 1), ("window", window, 1)):
+            if value < low:
+                raise ValueError(f"{name}: expected at least {low}, got {value}")
+        if not 0 <= rank < world:
+            raise ValueError(f"rank: expected 0..{world - 1}, got {rank}")
+        self.dataset, self.batch, self.seed, self.epochs = dataset, batch, seed, epochs
+        self.rank, self.world, self.window = rank, world, window
+        self.blocks = list(_blocks(dataset))
+        #: Rows per epoch, all ranks together.
+        self.total = sum(block.rows for block in self.blocks)
+        if not self.total:
+            raise errors.WrongDataSpec(f"dataset: expected at least one row, got {dataset!r}")
+        #: Rows handed out so far, all ranks together, all epochs.
+        self.position = 0
+        self._dealt: tuple[int, list[_Block], NDArray[np.int64]] | None = None
+        self._held: tuple[tuple[int, int], LabelledRows, NDArray[np.intp]] | None = None
+
+    def __iter__(self) -> Iterator[LabelledRows]:
+        return self
+
+    def __next__(self) -> LabelledRows:
+        stretch = self.batch * self.world
+        if self.epochs is not None and self.position + stretch > self.epochs * self.total:
+            raise StopIteration
+        begin = self.position + self.rank * self.batch
+        result = self.take(begin, begin + self.batch)
+        self.position += stretch
+        return result
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the order of the rows; plain values."""
+        data = {"content": self.dataset.manifest.content, "split": self.dataset.split}
+        return {**data, "seed": self.seed, "window": self.window}
+
+    def take(self, begin: int, end: int) -> LabelledRows:
+        """Rows number begin..end of the endless stream."""
+        parts = []
+        while begin < end:
+            epoch, at = divmod(begin, self.total)
+            content, order, first = self._find(epoch, at)
+            stop = min(end - begin + at, first + len(order))
+            parts.append(content[order[at - first : stop - first]])
+            begin += stop - at
+        return parts[0] if len(parts) == 1 else rows.concatenate(parts)
+
+    def _find(self, epoch: int, at: int) -> tuple[LabelledRows, NDArray[np.intp], int]:
+        """The window around row ``at`` of an epoch, loaded, with the order of its rows and the number of its first."""
+        blocks, starts = self._deal(epoch)
+        window = int(np.searchsorted(starts, at, side="right")) - 1
+        if self._held is None or self._held[0] != (epoch, window):
+            self._held = None  # let the old window go before the new one comes
+            content = self._load(blocks, int(starts[window]), int(starts[window + 1]))
+            self._held = (epoch, window), content, self._order(epoch, window, len(content))
+        return self._held[1], self._held[2], int(starts[window])
+
+    def _deal(self, epoch: int) -> tuple[list[_Block], NDArray[np.int64]]:
+        """Blocks in the order of an epoch, and the row numbers at which windows begin (and the last ends)."""
+        if self._dealt is None or self._dealt[0] != epoch:
+            order = self._order(epoch, -1, len(self.blocks))
+            blocks = [self.blocks[i] for i in order]
+            starts, filled = [0], 0
+            for block in blocks:
+                filled += block.rows
+                if filled - starts[-1] >= self.window:
+                    starts.append(filled)
+            if starts[-1] != filled:
+                starts.append(filled)
+            self._dealt = epoch, blocks, np.array(starts)
+        return self._dealt[1], self._dealt[2]
+
+    def _order(self, epoch: int, window: int, count: int) -> NDArray[np.intp]:
+        seed = rng.derived_seed(self.seed, rng.Purpose.SHUFFLE, epoch)
+        stream = rng.streams(
+            rng.derived_seed(seed, rng.Purpose.SHUFFLE, window + 1), rng.Purpose.SHUFFLE, np.arange(count)
+        )
+        return np.argsort(rng.draw(stream, 0), kind="stable")
+
+    def _load(self, blocks: list[_Block], begin: int, end: int) -> LabelledRows:
+        """The wanted rows of the blocks that hold rows begin..end of an epoch."""
+        firsts = np.cumsum([0, *(block.rows for block in blocks)])
+        chosen = [block for block, first in zip(blocks, firsts, strict=False) if begin <= first < end]
+        parts: list[LabelledRows | None] = [None] * len(chosen)
+        for shard in {block.shard for block in chosen}:
+            file = shards.open_file(self.dataset.folder, self.dataset.records[shard])
+            for i, block in enumerate(chosen):
+                if block.shard == shard:
+                    content = table.read_groups(self.dataset.spec, file, [block.group])
+                    parts[i] = content[~content.dead] if content.dead.any() else content
+        return rows.concatenate([part for part in parts if part is not None])
+
+
+def _blocks(dataset: Dataset) -> Iterator[_Block]:
+    for shard, record in enumerate(dataset.records):
+        file = shards.open_file(dataset.folder, record)
+        for group in range(file.num_row_groups):
+            count = file.metadata.row_group(group).num_rows
+            if record.dead:
+                distance = file.read_row_group(group, columns=["distance"])["distance"].to_numpy()
+                count -= int((distance < 0).sum())
+            if count:
+                yield _Block(shard, group, count)
+
+
+@dataclass(frozen=True)
+class Portion:
+    """What a batch has of one data set."""
+
+    #: At least one row, so that whoever must go through a model has something to show it.
+    rows: LabelledRows
+    #: How many of the rows belong to the batch: all of them, or none.
+    count: int
+    #: Number of the first row in the endless stream of its data set.
+    first: int
+
+
+class Mixture(Resumable):
+    """An endless stream of batches of ``batch`` rows for this rank, from one data set or several.
+
+    Rows of all ranks together are numbered. Of every sum(weights) rows in turn each data set has as many as its weight;
+    which ones is drawn by a counter. So the data set of row n, and which of its rows that is, are functions of (data,
+    weights, seed, n) alone: a run can stop anywhere and go on, even with another number of ranks. One data set alone
+    gives what its ``Feed`` gives.
+    """
+
+    def __init__(
+        self,
+        datasets: Sequence[Dataset],
+        batch: int,
+        *,
+        weights: Sequence[int] = (),
+        seed: int = 0,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.feeds = [Feed(dataset, batch, seed=seed, rank=rank, world=world) for dataset in datasets]
+        self.weights = _checked(weights or even_weights([dataset.spec for dataset in datasets]), len(datasets))
+        self.batch, self.seed, self.rank, self.world = batch, seed, rank, world
+        #: Rows of all data sets.
+        self.total = sum(feed.total for feed in self.feeds)
+        #: Rows handed out so far, all ranks together.
+        self.position = 0
+
+    def __iter__(self) -> Iterator[list[Portion]]:
+        return self
+
+    def __next__(self) -> list[Portion]:
+        begin = self.position + self.rank * self.batch
+        low, high = self.before(begin), self.before(begin + self.batch)
+        self.position += self.batch * self.world
+        return [_portion(feed, int(a), int(b)) for feed, a, b in zip(self.feeds, low, high, strict=True)]
+
+    @property
+    def most(self) -> list[int]:
+        """Rows that a batch has of each data set at most."""
+        block = sum(self.weights)
+        whole, rest = divmod(self.batch, block)
+        touched = whole if not rest else -(-(self.batch - 1) // block) + 1
+        return [min(self.batch, touched * weight) for weight in self.weights]
+
+    def deal(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[blocks, sum(weights)]: the data set of each row of some blocks."""
+        sets = np.repeat(np.arange(len(self.weights)), self.weights)
+        places = np.arange(len(sets), dtype=np.uint64)
+        number = blocks.astype(np.uint64)[:, None] * np.uint64(len(sets)) + places
+        result: NDArray[np.int64] = sets[
+            np.argsort(rng.draw(rng.streams(self.seed, rng.Purpose.MIX, number), 0), axis=1)
+        ]
+        return result
+
+    def before(self, row: int) -> NDArray[np.int64]:
+        """How many of the rows before number ``row`` are of each data set."""
+        block, place = divmod(row, sum(self.weights))
+        begun = self.deal(np.array([block]))[0, :place]
+        counts: NDArray[np.int64] = block * np.array(self.weights) + np.bincount(begun, minlength=len(self.weights))
+        return counts
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the order of the rows; of one data set, what its feed says."""
+        every = [feed.identity for feed in self.feeds]
+        return every[0] if len(every) == 1 else {"weights": list(self.weights), "sets": every}
+
+
+def even_weights(specs: Sequence[DataSpec]) -> tuple[int, ...]:
+    """Every task alike, and every difficulty of a task alike: the smallest whole numbers of rows by data set."""
+    difficulties = [max(len(spec.difficulties), 1) for spec in specs]
+    whole = {spec.task: 0 for spec in specs}
+    for spec, count in zip(specs, difficulties, strict=True):
+        whole[spec.task] += count
+    common = lcm(*whole.values())
+    weights = [count * common // whole[spec.task] for spec, count in zip(specs, difficulties, strict=True)]
+    return tuple(weight // gcd(*weights) for weight in weights)
+
+
+def _checked(weights: Sequence[int], sets: int) -> tuple[int, ...]:
+    if len(weights) != sets or min(weights) < 1:
+        raise errors.WrongDataSpec(
+            f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}"
+        )
+    return tuple(weights)
+
+
+def _portion(feed: Feed, first: int, end: int) -> Portion:
+    return Portion(feed.take(first, max(end, first + 1)), end - first, first)

@@ -1,1 +1,0 @@
-"""Data sets to look at and to give away: cards, pictures, exports."""

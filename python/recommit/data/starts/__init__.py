@@ -1,1 +1,0 @@
-"""Start states: drawn, divided into splits, held out for tests."""
