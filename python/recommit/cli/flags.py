@@ -5,11 +5,14 @@ A flag whose default is None takes its value from elsewhere, mostly a recipe. ``
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from recommit.cli.requests import WrongCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +31,44 @@ def usual(**words: str) -> Callable[[Command], Command]:
         return command
 
     return noted
+
+
+def takes(options: type) -> Callable[[Command], Command]:
+    """Give a command the fields of a dataclass as flags, with their help, in place of its first parameter."""
+
+    def spread(command: Command) -> Command:
+        own = list(inspect.signature(command).parameters.values())[1:]
+        fields = dataclasses.fields(options)
+
+        @functools.wraps(command)
+        def run(*arguments: Any, **flags: Any) -> Any:
+            given = {each.name: flags.pop(each.name) for each in fields if each.name in flags}
+            try:
+                made = options(*arguments, **given)
+            except ValueError as error:
+                raise WrongCall(str(error)) from None
+            return command(made, **flags)
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        wanted = [
+            inspect.Parameter(each.name, kind, annotation=each.type)
+            if each.default is dataclasses.MISSING
+            else inspect.Parameter(each.name, kind, default=each.default, annotation=each.type)
+            for each in fields
+        ]
+        hints = get_type_hints(options, include_extras=True) | get_type_hints(command, include_extras=True)
+        del run.__wrapped__
+        run.__annotations__ = {each.name: hints[each.name] for each in (*wanted, *own)}
+        run.__doc__ = "\n".join([about(command), "", "Args:", _help(options), _help(command)])
+        vars(run)["__signature__"] = inspect.Signature([*wanted, *own])
+        return run  # type: ignore[return-value]
+
+    return spread
+
+
+def _help(described: Any) -> str:
+    """The lines of a docstring that say what its arguments are."""
+    return inspect.cleandoc(described.__doc__ or "").partition("\n\nArgs:\n")[2]
 
 
 def about(command: Callable[..., object]) -> str:

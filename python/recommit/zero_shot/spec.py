@@ -14,7 +14,7 @@ from recommit.data.spec import DataSpec
 from recommit.data.starts import held_out
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
-from recommit.storage import files, ownership, reading
+from recommit.storage import errors, files, ownership, reading
 from recommit.version import VERSION
 from recommit.zero_shot import prompt
 
@@ -25,14 +25,17 @@ if TYPE_CHECKING:
 
     from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.zero_shot.endpoints import Endpoint
+    from recommit.zero_shot.options import ZeroShotOptions
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
-class Named(Instances):
-    """Instances with names of their own, since a test set skips numbers."""
+class HeldOutInstances(Instances):
+    """Instances of a data set's test split, named as ``recommit evaluate`` names them, since a test set skips
+    numbers."""
 
     names: tuple[str, ...] = ()
     #: Which of them are in the same room, where the data keeps rooms apart.
@@ -42,10 +45,6 @@ class Named(Instances):
     def ids(self) -> list[str]:
         """As ``recommit evaluate`` names them."""
         return list(self.names)
-
-
-class WrongSpec(ValueError):
-    """A spec that cannot be played, or not in this folder."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,39 @@ class ZeroShotSpec:
     def __post_init__(self) -> None:
         prompt.of(self.task, self.moves)
 
+    @classmethod
+    def of(cls, options: ZeroShotOptions, endpoint: Endpoint) -> ZeroShotSpec:
+        """From the flags of a run; what they leave open is the puzzle's or the endpoint's usual."""
+        data = DataSpec.read(options.data / "recipe.json") if options.data else None
+        task = data.task if data else options.task or "sliding"
+        usual = registry.puzzle(task).usual
+        length = options.length * 2 if len(options.length) == 1 else options.length
+        if data is None:
+            size = (options.size[0], options.size[-1]) if options.size else usual.size
+            wanted = 2 if options.boxes is None else options.boxes
+            boxes, length = wanted if registry.puzzle(task).most_boxes else 0, length or usual.length
+        else:
+            _refuse_beside(data, options)
+            size, boxes = data.size, max((difficulty.boxes for difficulty in data.difficulties), default=0)
+        return cls(
+            options.model,
+            endpoint.name,
+            task,
+            size,
+            boxes,
+            length,
+            options.instances,
+            options.seed,
+            usual.budgets["loose"] if options.budget is None else options.budget,
+            options.lenient,
+            options.sampling | {"answer_tokens": options.answer_tokens or endpoint.answer_tokens},
+            options.any_model,
+            options.cell,
+            options.fields,
+            data.to_dict() if data else None,
+            options.moves,
+        )
+
     @property
     def prompts(self) -> tuple[Prompt, Prompt]:
         """What the model is told."""
@@ -87,28 +119,17 @@ class ZeroShotSpec:
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""
-        if self.data is not None:
-            return self._of_data()
-        seed = rng.derived_seed(self.seed, rng.Purpose.INSTANCES, 0)
-        try:
+        if self.data is None:
+            seed = rng.derived_seed(self.seed, rng.Purpose.INSTANCES, 0)
             return self.puzzle().generate(
                 self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1
             )
-        except ValueError as error:
-            raise WrongSpec(str(error)) from None
-
-    def _of_data(self) -> Instances:
-        data_spec = DataSpec.from_dict(self.data or {})
-        drawn = held_out.starts(data_spec, "test", self.instances, self.length)
-        states = np.ascontiguousarray(drawn.states)
-        names = tuple(data_spec.ids(drawn.difficulty.tolist(), drawn.number.tolist()))
-        length, rooms = drawn.length.astype(np.int32), held_out.rooms(data_spec, states)
-        return Named(self.task, held_out.name(states), data_spec.seed, 0, states, length, names, rooms)
-
-    @property
-    def agent(self) -> str:
-        """The name in figures."""
-        return self.model
+        data = DataSpec.from_dict(self.data)
+        sampled = held_out.starts(data, "test", self.instances, self.length)
+        states = np.ascontiguousarray(sampled.states)
+        names = tuple(data.ids(sampled.difficulty.tolist(), sampled.number.tolist()))
+        length, rooms = sampled.length.astype(np.int32), held_out.rooms(data, states)
+        return HeldOutInstances(self.task, held_out.name(states), data.seed, 0, states, length, names, rooms)
 
     def manifest(self, starts: Instances) -> dict[str, Any]:
         """Plain values. ``run`` must be the same when a run goes on."""
@@ -118,27 +139,39 @@ class ZeroShotSpec:
         versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
         if self.data is not None:
             played["test_set"] = held_out.name(starts.states)
-        run = {**asdict(self), "agent": self.agent, "prompts": prompts, "played": played}
-        if self.moves == prompt.MOVES[0]:
-            del run["moves"]  # which older runs do not name
+        run = {**asdict(self), "prompts": prompts, "played": played}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
         return plain
 
 
+def _refuse_beside(data: DataSpec, options: ZeroShotOptions) -> None:
+    """Refuse what the data decide."""
+    if options.task not in (None, data.task):
+        raise ValueError(f"task: expected {data.task}, that of the data, got {options.task}")
+    for name, value in (("size", options.size), ("boxes", options.boxes), ("seed", options.seed)):
+        if value not in ((), None, 0):
+            raise ValueError(f"{name}: expected none beside data, which decides it, got {value}")
+
+
 def keep(manifest: dict[str, Any], folder: Path) -> None:
     """Write the manifest of a new run, or check that the run in ``folder`` has the same spec."""
-    path = folder / MANIFEST
-    if not path.exists():
+    if not (folder / MANIFEST).exists():
         foreign = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
         if foreign:
-            raise WrongSpec(f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}")
-        files.replace(files.Files(), path, (json.dumps(manifest, indent=2) + "\n").encode())
+            raise errors.WrongFolder(
+                f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}"
+            )
+        write(manifest, folder)
         return
     try:
-        stored = reading.values(folder, MANIFEST)
-        before = dict(stored["run"])
-    except (ValueError, KeyError, TypeError):
-        raise WrongSpec(f"out: expected the manifest of a zero-shot run, got another {path}") from None
-    if stored.get("format") != manifest["format"]:
-        raise WrongSpec(f"out: expected format {manifest['format']}, got {stored.get('format')} in {path}")
-    ownership.check(folder, before, manifest["run"])
+        stored = reading.values(folder, MANIFEST, {"format": int, "run": dict})
+    except ValueError as error:
+        raise errors.WrongFolder(f"out: expected the manifest of a zero-shot run, got another: {error}") from None
+    if stored["format"] != manifest["format"]:
+        raise errors.WrongFolder(f"out: expected format {manifest['format']}, got {stored['format']} in {folder}")
+    ownership.check(folder, stored["run"], manifest["run"])
+
+
+def write(manifest: dict[str, Any], folder: Path) -> None:
+    """Replace the manifest."""
+    files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())

@@ -1,29 +1,32 @@
-"""Asking one question: retries with growing, jittered pauses, lessons from refusals, caps, and one answer in the
-end."""
+"""Asking one question: retries with growing, jittered pauses, parameters that a server refuses, caps, and one answer in
+the end, which runs may share in a cache."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from recommit import rng
 from recommit.storage import files
-from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
-from recommit.zero_shot.http import bodies, verdicts, wire
-from recommit.zero_shot.http.cache import Cache
-from recommit.zero_shot.http.parameters import REFUSED
-from recommit.zero_shot.http.secret import clean
-from recommit.zero_shot.http.verdicts import Failure, Verdict
+from recommit.storage.opening import content
+from recommit.storage.reading import typed
+from recommit.zero_shot import messages, transport
+from recommit.zero_shot.endpoints import REFUSED
+from recommit.zero_shot.ledger import GaveUp, StopRequested, Unusable
+from recommit.zero_shot.messages import Completion, Failure, Verdict
+from recommit.zero_shot.secret import clean
 
 if TYPE_CHECKING:
-    from recommit.zero_shot.http.bodies import Completion, Question
-    from recommit.zero_shot.http.endpoints import Endpoint
-    from recommit.zero_shot.http.parameters import Parameters
-    from recommit.zero_shot.http.secret import Key
-    from recommit.zero_shot.http.wire import Address
+    from pathlib import Path
+
+    from recommit.zero_shot.endpoints import Endpoint, SamplingParameters
     from recommit.zero_shot.ledger import Ledger, Ticket
+    from recommit.zero_shot.messages import Question
+    from recommit.zero_shot.secret import Key
+    from recommit.zero_shot.transport import Address
 
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
@@ -86,13 +89,44 @@ class Answer:
     address: str
 
 
+class Cache:
+    """Answers by what was asked, shared between runs: one file per answer in a folder, or nothing without a folder.
+
+    The first decisions of a larger budget are those of a smaller one. Safe from any thread and process.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder, self._files = folder, files.Files()
+
+    def get(self, name: str) -> Completion | None:
+        """The answer kept under a name; a file that holds none counts as no answer."""
+        if self.folder is None:
+            return None
+        try:
+            return typed(Completion, json.loads(content(self._path(self.folder, name))))
+        except (OSError, ValueError, TypeError, RecursionError):
+            return None
+
+    def put(self, name: str, completion: Completion) -> None:
+        """Keep an answer."""
+        if self.folder is None:
+            return
+        path = self._path(self.folder, name)
+        files.make_folders(self._files, path.parent)
+        files.replace(self._files, path, json.dumps(asdict(completion)).encode("ascii"))
+
+    @staticmethod
+    def _path(folder: Path, name: str) -> Path:
+        return folder / name[:2] / f"{name}.json"
+
+
 class Client:
     """Asks one model. Used by all workers at once."""
 
     def __init__(
         self,
         service: Service,
-        parameters: Parameters,
+        parameters: SamplingParameters,
         ledger: Ledger,
         *,
         cache: Cache | None = None,
@@ -110,7 +144,7 @@ class Client:
         failures, attempts = 0, 0
         while True:
             sent = self.parameters.current()
-            body = bodies.write(self.service.endpoint, self.service.model, question, {**self.service.extra, **sent})
+            body = messages.write(self.service.endpoint, self.service.model, question, {**self.service.extra, **sent})
             name = self._name(body, place)
             if (cached := self.cache.get(name)) is not None:
                 return Answer(cached, name, None, (0, 0), sent, attempts, 0.0, "")
@@ -120,7 +154,7 @@ class Client:
             if isinstance(result, Answer):
                 self.cache.put(name, result.completion)
                 return result
-            if self._learned(result, sent):
+            if self._adapted(result, sent):
                 continue
             failures += 1
             self._go_on(result, failures)
@@ -143,22 +177,21 @@ class Client:
     def _posted(self, body: bytes) -> Completion | Failure:
         """One request and what it came to, in the server's own words."""
         service, endpoint = self.service, self.service.endpoint
-        headers: list[tuple[str, Any]] = list(endpoint.headers)
-        if service.key:
-            headers.append((endpoint.key_header, (endpoint.key_prefix, service.key)))
         try:
-            reply = wire.post(service.address, endpoint.path, headers, body, seconds=service.timeout)
-        except wire.Broken as broken:
-            return verdicts.of_broken(broken)
+            reply = transport.post(service.address, endpoint, service.key, body, seconds=service.timeout)
+        except transport.Broken as broken:
+            return messages.of_broken(broken)
         if reply.status != 200:
-            return verdicts.of_reply(reply)
+            return messages.of_reply(reply)
         if "json" not in reply.headers.get("content-type", "").lower():
             return Failure(Verdict.AGAIN, "wrong_content_type", charged=True)
         try:
-            completion = bodies.read(endpoint, reply.body)
-        except bodies.Malformed as error:
-            return Failure(Verdict.AGAIN, "malformed", f"{error}: {bodies.complaint(reply.body).message}", charged=True)
-        if not service.any_model and not bodies.same_model(service.model, completion.model):
+            completion = messages.read(endpoint, reply.body)
+        except messages.Malformed as error:
+            return Failure(
+                Verdict.AGAIN, "malformed", f"{error}: {messages.complaint(reply.body).message}", charged=True
+            )
+        if not service.any_model and not messages.same_model(service.model, completion.model):
             return Failure(Verdict.AGAIN, "wrong_model", f"answered by {completion.model}", charged=True)
         return completion
 
@@ -166,13 +199,13 @@ class Client:
         record = {"kind": failure.kind, "said": clean(failure.message, self.service.key), "seconds": seconds}
         self.ledger.failed(ticket, failure.charged, record)
 
-    def _learned(self, failure: Failure, sent: dict[str, Any]) -> bool:
-        if failure.verdict is not Verdict.LEARN:
+    def _adapted(self, failure: Failure, sent: dict[str, Any]) -> bool:
+        if failure.verdict is not Verdict.ADAPT:
             return False
-        again, lesson = self.parameters.learn(sent, failure.message, failure.parameter)
-        if lesson is not None:
-            words = clean(lesson.message, self.service.key)
-            self.ledger.log.add({"event": REFUSED, **lesson.fields(), "said": words})
+        again, refused = self.parameters.adapt(sent, failure.message, failure.parameter)
+        if refused is not None:
+            said = clean(refused.message, self.service.key)
+            self.ledger.log.add({"event": REFUSED, **refused.fields(), "said": said})
         return again
 
     def _go_on(self, failure: Failure, failures: int) -> None:
