@@ -11,7 +11,7 @@ from recommit.data.building import overlap
 from recommit.data.shards import Record, name, parse_name
 from recommit.data.spec import SPLITS, DataSpec
 from recommit.storage import errors, files
-from recommit.storage.opening import content
+from recommit.storage.safe_open import content
 from recommit.version import VERSION
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from recommit.data.dataset import INDEX, open_folder
 from recommit.data.feeding.mixture import names
 from recommit.data.spec import DataSpec
 from recommit.storage import errors, files
-from recommit.storage.opening import content
+from recommit.storage.safe_open import content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,8 +18,7 @@ import numpy as np
 
 from recommit import rng
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.division import divided, turns
-from recommit.runs.ranks import Team
+from recommit.runs.ranks import Team, divided, turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

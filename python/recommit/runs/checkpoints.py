@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import files
-from recommit.storage.opening import content
+from recommit.storage.safe_open import content
 
 if TYPE_CHECKING:
     from collections.abc import Callable

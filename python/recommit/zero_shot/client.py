@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit import rng
 from recommit.storage import files
-from recommit.storage.opening import content
-from recommit.storage.reading import typed
+from recommit.storage.safe_open import content
+from recommit.storage.verified import typed
 from recommit.zero_shot import messages, transport
 from recommit.zero_shot.endpoints import REFUSED
 from recommit.zero_shot.ledger import GaveUp, StopRequested, Unusable

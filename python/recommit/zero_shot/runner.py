@@ -23,7 +23,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, jsonl, reading
+from recommit.storage import files, jsonl, verified
 from recommit.storage.errors import DataError
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
@@ -196,7 +196,7 @@ class _Workers:
             row["money"] = ledger.money
             row["refused_parameters"] = [str(each) for each in self.client.parameters.refused]
         attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
-        manifest = reading.values(out, spec.MANIFEST)
+        manifest = verified.values(out, spec.MANIFEST)
         spec.write(manifest | {"sampling": sampling(self.run.spec.parameters, attempts, decisions)}, out)
         lines = "".join(json.dumps(row) + "\n" for row in summary.episode_rows(self.episodes))
         files.replace(disk, out / "episodes.jsonl", lines.encode())

@@ -14,7 +14,7 @@ from recommit.data.spec import DataSpec
 from recommit.data.starts import held_out
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
-from recommit.storage import errors, files, ownership, reading
+from recommit.storage import errors, files, ownership, verified
 from recommit.version import VERSION
 from recommit.zero_shot import prompt
 
@@ -164,7 +164,7 @@ def keep(manifest: dict[str, Any], folder: Path) -> None:
         write(manifest, folder)
         return
     try:
-        stored = reading.values(folder, MANIFEST, {"format": int, "run": dict})
+        stored = verified.values(folder, MANIFEST, {"format": int, "run": dict})
     except ValueError as error:
         raise errors.WrongFolder(f"out: expected the manifest of a zero-shot run, got another: {error}") from None
     if stored["format"] != manifest["format"]:

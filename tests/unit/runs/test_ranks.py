@@ -42,8 +42,8 @@ def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
 def test_alone_there_is_nobody_to_ask():
     team = ranks.Team()
     assert team.is_main_process
-    assert team.total([1.5, 2.0]) == [1.5, 2.0]
-    assert team.largest(7) == 7
+    assert team.all_reduce_sum([1.5, 2.0]) == [1.5, 2.0]
+    assert team.all_reduce_max(7) == 7
     team.barrier()
 
 

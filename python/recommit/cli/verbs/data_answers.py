@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.status_line import StatusLine
-from recommit.storage.terminal_text import tell
+from recommit.storage.terminal_text import StatusLine, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

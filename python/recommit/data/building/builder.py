@@ -23,7 +23,7 @@ from recommit.data import manifest, shards
 from recommit.data.building import engines, journal, overlap, own_states, worker
 from recommit.data.showing import card
 from recommit.data.spec import DataSpec
-from recommit.storage import errors, files, opening, ownership
+from recommit.storage import errors, files, ownership, safe_open
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -164,7 +164,7 @@ class _Build:
         files.sweep(self.files, self.folder / shards.FOLDER)
         path, text = self.folder / RECIPE, self.spec.to_json()
         try:
-            old = opening.content(path)
+            old = safe_open.content(path)
         except FileNotFoundError:
             files.replace(self.files, path, text.encode())
             old = text.encode()
@@ -223,7 +223,7 @@ class _Build:
     def _keep(self, name: str, text: str) -> None:
         """Write a file unless it is there already, byte for byte."""
         path = self.folder / name
-        if not path.is_file() or opening.content(path) != text.encode():
+        if not path.is_file() or safe_open.content(path) != text.encode():
             files.replace(self.files, path, text.encode())
 
     def _overlap(self, records: list[Record]) -> dict[str, int]:

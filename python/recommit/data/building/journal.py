@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from recommit.data.shards import Record
-from recommit.storage import digests, jsonl
+from recommit.storage import jsonl, verified
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,14 +24,14 @@ class ShardJournal(jsonl.JsonLines):
 
     def line(self, record: Record) -> bytes:
         """The sha256 of a record, and the record."""
-        return digests.checkable(json.dumps(record.to_dict(), sort_keys=True))
+        return verified.checkable(json.dumps(record.to_dict(), sort_keys=True))
 
 
 def read(folder: Path) -> dict[str, Record]:
     """The records of all lines that are as they were written, by name; the last one of a name counts."""
     records = {}
     for line in jsonl.whole_lines(folder / NAME):
-        if (text := digests.checked(line)) is not None:
+        if (text := verified.checked(line)) is not None:
             record = Record.from_dict(json.loads(text))
             records[record.name] = record
     return records

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.storage import errors, files
-from recommit.storage.opening import reading
+from recommit.storage.safe_open import reading
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.progress import named
-from recommit.storage import digests, files, ownership, reading
+from recommit.storage import files, ownership, verified
 from recommit.train.config import plain
 from recommit.train.grpo.old_config import updated
 
@@ -68,8 +68,8 @@ class Run:
     def _settled(self) -> bool:
         """Is the best policy named, and everything sealed? A run that died after its last checkpoint, or while it was
         begun again, may lack both, and goes on to them. Runs from before there were digests have none."""
-        if os.path.lexists(self.folder / digests.NAME):
-            return BEST in digests.read(self.folder)
+        if os.path.lexists(self.folder / verified.DIGESTS):
+            return BEST in verified.digests(self.folder)
         return (self.folder / BEST).is_file()
 
     @property
@@ -91,7 +91,7 @@ class Run:
         """Is it finished? With another configuration or from another start it is refused, not mixed in."""
         if not self.finished:
             return False
-        begun = json.loads(json.dumps(updated(reading.values(self.folder, "config.json"))))
+        begun = json.loads(json.dumps(updated(verified.values(self.folder, "config.json"))))
         now = json.loads(json.dumps(plain(self.config)))
         ownership.check(self.folder, _common(begun, now), _common(now, begun))
         if all(source.is_dir() for source in self.sources):

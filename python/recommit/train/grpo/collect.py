@@ -125,7 +125,7 @@ class SampledCollector:
         """Sums over all ranks."""
         depths, dead = self.actor.policy.config.depths, reward.dead_share(rewards)
         own = Signals.of_trace(trace, followed, episodes, rewards, dead, depths)
-        return own.filled(self.team.total(own.flat()))
+        return own.filled(self.team.all_reduce_sum(own.flat()))
 
 
 @dataclass(frozen=True)

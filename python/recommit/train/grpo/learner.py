@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recommit.policy.reference import Reference
 from recommit.rollout.variants import variant
-from recommit.runs import random_state
+from recommit.runs import process
 from recommit.train import initial_policy
 from recommit.train.engine.make import make_engine
 
@@ -34,7 +34,7 @@ class Learner:
 
 def prepared(config: GrpoConfig, policy: CommitPolicy, tasks: Sequence[Puzzle], team: Team, parts: int) -> Learner:
     """Put a policy behind an engine, which none has yet; ``parts`` micro-batches make a step."""
-    random_state.seed(config.run.seed)
+    process.seed_everything(config.run.seed)
     _choose(policy, tasks, config)
     initial_policy.keep_features(policy, config.run)
     policy.backbone.recompute = config.engine.checkpointing

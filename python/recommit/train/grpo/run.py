@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
 from recommit.train.grpo import joint
-from recommit.train.grpo.old_config import updated
 from recommit.train.grpo.step import Grpo
 from recommit.train.loop import Trainer
 from recommit.train.sft.run import opened
@@ -55,8 +53,7 @@ def train(
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.spec.to_dict()} for part in parts]
         begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
-        usual = plain(replace(type(config)(), credit=type(config.credit)()))
-        folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, usual, updated)
+        folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         initial_policy.note_puzzles(policy, [part.spec for part in parts], new=False)
         if config.head is not None:

@@ -191,7 +191,7 @@ class Grpo(Trainer):
     def learned(self, measured: list[Tensor], norms: list[float]) -> dict[str, float]:
         """Sums over a step of ``objective.MEASURES``, with the loss and the norm of the gradient."""
         sums = self._read(measured)
-        over_ranks = [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
+        over_ranks = [*self.team.all_reduce_sum(sums[:-1].tolist()), float(sums[-1])]
         named = dict(zip(objective.MEASURES, over_ranks, strict=True))
         return {
             **named,

@@ -28,7 +28,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
-from recommit.runs import random_state, ranks
+from recommit.runs import process, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
 from recommit.runs.process import settle
@@ -78,7 +78,7 @@ def train(
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         if init:
             begun["init"] = weights_of(initial_policy.warm_start(init, folder, team))
-        folder.begin(begun, plain(type(config)()))
+        folder.begin(begun)
         with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.is_main_process)) as run:
             return run.run(interrupt)
 
@@ -145,7 +145,7 @@ class Sft(Trainer):
         )
         #: Micro-batches per step by data set, the same on every rank.
         self.parts = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
-        random_state.seed(config.run.seed)
+        process.seed_everything(config.run.seed)
         self.ensemble, own = None, folder.folder / "init"
         if config.targets.teacher:
             self.ensemble = Ensemble(own, config.targets, device=team.device)
@@ -160,7 +160,7 @@ class Sft(Trainer):
         self.policy.train()
         initial_policy.keep_features(self.policy, config.run)
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.parts))
-        random_state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
+        process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)
         self.watched = [each for pair in pairs for each in validate.watched(*pair, config.validation)]
 
@@ -181,7 +181,9 @@ class Sft(Trainer):
     def _step(self) -> dict[str, Any]:
         """One step of the optimiser."""
         batches = [self._targets(task, portion) for task, portion in zip(self.tasks, next(self.feed), strict=True)]
-        weights = self.team.total([imitation_loss.total_weight(batch, self.config.targets) for batch in batches])
+        weights = self.team.all_reduce_sum(
+            [imitation_loss.total_weight(batch, self.config.targets) for batch in batches]
+        )
         # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
         divisor = max(sum(weights), 1.0) / self.team.world
         parts, measured = self._parts(batches), []
@@ -233,7 +235,7 @@ class Sft(Trainer):
         for part, values in zip(parts, each.astype(np.float64), strict=True):
             sums[part.number] += values
         sums[:, 0] /= self.team.world
-        every = np.reshape(self.team.total(sums.ravel().tolist()), sums.shape)
+        every = np.reshape(self.team.all_reduce_sum(sums.ravel().tolist()), sums.shape)
         loss, right, live = every.sum(axis=0).tolist()
         together = {"loss": loss, "right": right, "live": live}
         if len(every) == 1:

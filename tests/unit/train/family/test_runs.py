@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, plan_of
 
 from recommit.runs.directory import BEGUN, SEALED, RunDirectory, best_policy
-from recommit.storage import digests
+from recommit.storage import verified
 from recommit.storage.files import Files
 from recommit.train import config
 from recommit.train.family import processes
@@ -78,7 +78,7 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
     (folder / "DIGESTS").unlink()
     assert run.finished
     if lost == "begun again":
-        digests.seal(Files(), folder, SEALED)
+        verified.seal(Files(), folder, SEALED)
         assert run.finished
         monkeypatch.setattr(RunDirectory, "_seal", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -88,7 +88,7 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
         (folder / lost).unlink()
         assert run.state.startswith("can go on after step ")
     else:
-        digests.seal(Files(), folder, BEGUN)
+        verified.seal(Files(), folder, BEGUN)
     assert not run.finished
     assert run.train(True) == 0
     assert run.finished

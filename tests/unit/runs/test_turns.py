@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.policy.config import PASS
-from recommit.runs.division import divided, turns
-from recommit.runs.ranks import Team
+from recommit.runs.ranks import Team, divided, turns
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
