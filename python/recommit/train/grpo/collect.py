@@ -117,7 +117,7 @@ class SampledCollector:
 
     def _batch(self, trace: Trace, advantage: Floats, numbers: NDArray[np.uint64], first: int) -> GrpoBatch:
         """The decisions of all ranks, turn by turn and in the order of the episodes' ``numbers``."""
-        own = reward.decisions_of(trace, advantage, self.credit, self.actor.variant, total=self.team.total)
+        own = reward.decisions_of(trace, advantage, self.credit, self.actor.variant, total=self.team.all_reduce_sum)
         turn = self.rollout.budget - trace.remaining
         return gathered(own, turn * _STRETCH + (numbers[trace.episode] - np.uint64(first)).astype(np.int64), self.team)
 
@@ -204,12 +204,12 @@ class ExactCollector:
         return GrpoBatch(
             states=valued.graph.states[nodes],
             choices=np.tile(np.arange(len(depths)), (len(nodes), 1)),
-            depth_advantage=reward.whole_batch(head, depth_weight, credit, self.team.total).astype(np.float32),
+            depth_advantage=reward.whole_batch(head, depth_weight, credit, self.team.all_reduce_sum).astype(np.float32),
             depth_weight=depth_weight.astype(np.float32),
             depth_old=np.log(softmax(valued.graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
             actions=plans.actions.astype(np.int64),
             plan_depth=plans.depth,
-            action_advantage=reward.whole_batch(advantage, action_weight, credit, self.team.total).astype(np.float32),
+            action_advantage=reward.whole_batch(advantage, action_weight, credit, self.team.all_reduce_sum).astype(np.float32),
             action_weight=action_weight.astype(np.float32),
             action_old=plans.action_log,
             remaining=np.zeros(len(nodes), np.int64),

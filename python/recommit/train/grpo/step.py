@@ -101,7 +101,7 @@ class Grpo(Trainer):
             self.variant,
             seed=config.run.seed,
             run_pass=self._run_pass,
-            max_over_ranks=team.largest,
+            max_over_ranks=team.all_reduce_max,
         )
         self.watched = validate.watched(self.task.task, self.spec, config.validation)
         self._recent: list[dict[str, Any]] = []
