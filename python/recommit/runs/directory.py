@@ -47,7 +47,7 @@ PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 
 
 class RunDirectory:
-    """Opens or makes a run's folder, alone: a second run in the same folder is refused. Only the main process writes."""
+    """Opens or makes a run's folder, alone: a second run in it is refused. Only the main process writes."""
 
     def __init__(self, folder: str | Path, *, is_main_process: bool = True) -> None:
         self.folder, self.is_main_process = Path(folder).absolute(), is_main_process

@@ -44,8 +44,8 @@ class ModelPlayer:
         ask: Callable[[Question, DecisionPlace], Answer],
         journal: JsonLines,
     ) -> None:
-        self.spec, self.instances, self.ask, self.journal = spec, instances, ask, journal
-        self.puzzle = spec.puzzle()
+        self.spec, self.puzzle = spec, spec.puzzle()
+        self.instances, self.ask, self.journal = instances, ask, journal
         self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
 
     def restore(self, records: list[dict[str, Any]]) -> None:
@@ -62,8 +62,9 @@ class ModelPlayer:
 
     def play(self, episode: Episode) -> None:
         """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
-        spec, start = self.spec, self.instances.states[episode.index]
-        game = Game(self.puzzle, start, spec.budget, cell=spec.cell, lenient=spec.lenient, moves=spec.moves)
+        options, start = self.spec.options, self.instances.states[episode.index]
+        how: dict[str, Any] = {"cell": options.cell, "lenient": options.lenient, "moves": options.moves}
+        game = Game(self.puzzle, start, self.spec.budget, **how)
         episode.steps = game.steps
         while not game.over:
             game.commit(_commitment(self.decide(episode, game)))

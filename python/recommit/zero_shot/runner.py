@@ -54,7 +54,7 @@ class ZeroShotRun:
         self.service = _service(options, self.endpoint)
         self.spec = spec.ZeroShotSpec.of(options, self.endpoint)
         key = self.service.key
-        if any(key.stands_in(str(each)) for each in (options.out, options.cache, self.service.address, self.spec)):
+        if any(key.stands_in(str(each)) for each in (self.spec.options, self.service.address)):
             raise ValueError(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
         self.starts = self.spec.starts()
 
@@ -73,7 +73,7 @@ class ZeroShotRun:
                 parameters = SamplingParameters(self.endpoint, self.spec.parameters)
                 ledger = Ledger(self.options.caps, log, int(self.spec.parameters["answer_tokens"]), clock.stop)
                 cache = Cache(self.options.cache)
-                client = Client(self.service, parameters, ledger, cache=cache, clock=clock, seed=self.spec.seed)
+                client = Client(self.service, parameters, ledger, cache=cache, clock=clock, seed=self.options.seed)
                 plays = player.ModelPlayer(self.spec, self.starts, client.ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)

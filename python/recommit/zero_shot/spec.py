@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +16,13 @@ from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
 from recommit.storage import errors, files, ownership, verified
 from recommit.version import VERSION
-from recommit.zero_shot import prompt
+from recommit.zero_shot.game import prompts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
     from recommit.zero_shot.endpoints import Endpoint
     from recommit.zero_shot.options import ZeroShotOptions
@@ -47,99 +46,108 @@ class HeldOutInstances(Instances):
         return list(self.names)
 
 
+#: Options that decide what is asked, beside those of sampling; the others may change when a run goes on.
+_DECIDE = (
+    "model",
+    "endpoint",
+    "any_model",
+    "task",
+    "size",
+    "boxes",
+    "length",
+    "instances",
+    "seed",
+    "budget",
+    "lenient",
+    "moves",
+    "cell",
+)
+
+
 @dataclass(frozen=True)
 class ZeroShotSpec:
-    """Two runs with equal specs ask the same questions until an answer differs."""
+    """Options that leave nothing open, and the recipe of the data set whose test instances are played, if any.
 
-    model: str
-    endpoint: str
-    task: str
-    size: tuple[int, int]
-    boxes: int
-    #: Shortest and longest; empty: as in the data.
-    length: tuple[int, ...]
-    instances: int
-    seed: int
-    budget: int
-    lenient: bool
-    parameters: dict[str, Any]
-    any_model: bool = False
-    #: Pixels per cell of the picture.
-    cell: int = 56
-    extra: dict[str, Any] = field(default_factory=dict)
-    #: The recipe of a data set: its test instances are played, those of ``recommit evaluate``.
-    data: dict[str, Any] | None = None
-    #: What an action of the sliding puzzle moves; see ``prompt.MOVES``.
-    moves: str = prompt.MOVES[0]
+    Two runs with equal specs ask the same questions until an answer differs.
+    """
 
-    def __post_init__(self) -> None:
-        prompt.of(self.task, self.moves)
+    options: ZeroShotOptions
+    recipe: DataSpec | None
 
     @classmethod
     def of(cls, options: ZeroShotOptions, endpoint: Endpoint) -> ZeroShotSpec:
-        """From the flags of a run; what they leave open is the puzzle's or the endpoint's usual."""
-        data = DataSpec.read(options.data / "recipe.json") if options.data else None
-        task = data.task if data else options.task or "sliding"
-        usual = registry.puzzle(task).usual
-        length = options.length * 2 if len(options.length) == 1 else options.length
-        if data is None:
-            size = (options.size[0], options.size[-1]) if options.size else usual.size
-            wanted = 2 if options.boxes is None else options.boxes
-            boxes, length = wanted if registry.puzzle(task).most_boxes else 0, length or usual.length
+        """Fill in what is open: the puzzle's and the endpoint's usual."""
+        recipe = DataSpec.read(options.data / "recipe.json") if options.data else None
+        kind = registry.puzzle(recipe.task if recipe else options.task or "sliding")
+        if recipe is None:
+            size = (options.size[0], options.size[-1]) if options.size else kind.usual.size
+            boxes = (2 if options.boxes is None else options.boxes) if kind.most_boxes else 0
         else:
-            _refuse_beside(data, options)
-            size, boxes = data.size, max((difficulty.boxes for difficulty in data.difficulties), default=0)
-        return cls(
-            options.model,
-            endpoint.name,
-            task,
-            size,
-            boxes,
-            length,
-            options.instances,
-            options.seed,
-            usual.budgets["loose"] if options.budget is None else options.budget,
-            options.lenient,
-            options.sampling | {"answer_tokens": options.answer_tokens or endpoint.answer_tokens},
-            options.any_model,
-            options.cell,
-            options.fields,
-            data.to_dict() if data else None,
-            options.moves,
+            _refuse_beside(recipe, options)
+            size, boxes = recipe.size, max((difficulty.boxes for difficulty in recipe.difficulties), default=0)
+        length = options.length or (() if recipe else kind.usual.length)
+        filled = replace(
+            options,
+            endpoint=endpoint.name,
+            task=kind.task,  # type: ignore[arg-type]
+            size=size,
+            boxes=boxes,
+            length=length * 2 if len(length) == 1 else length,
+            budget=options.budget or kind.usual.budgets["loose"],
+            answer_tokens=options.answer_tokens or endpoint.answer_tokens,
         )
+        prompts(kind.task, options.moves)
+        return cls(filled, recipe)
 
     @property
-    def prompts(self) -> tuple[Prompt, Prompt]:
-        """What the model is told."""
-        return prompt.of(self.task, self.moves)
+    def task(self) -> str:
+        """Which puzzle."""
+        return str(self.options.task)
+
+    @property
+    def budget(self) -> int:
+        """Decisions per episode."""
+        return self.options.budget or 1
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is asked of the model's sampling."""
+        return self.options.sampling | {"answer_tokens": self.options.answer_tokens}
 
     def puzzle(self) -> Puzzle:
         """The task."""
-        return registry.puzzle(self.task).of(self.size, self.boxes)
+        options = self.options
+        return registry.puzzle(self.task).of((options.size[0], options.size[1]), options.boxes or 0)
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""
-        if self.data is None:
-            seed = rng.derived_seed(self.seed, rng.Purpose.INSTANCES, 0)
-            return self.puzzle().generate(
-                self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1
-            )
-        data = DataSpec.from_dict(self.data)
-        sampled = held_out.starts(data, "test", self.instances, self.length)
+        options = self.options
+        if self.recipe is None:
+            seed = rng.derived_seed(options.seed, rng.Purpose.INSTANCES, 0)
+            window = (options.length[0], options.length[1])
+            return self.puzzle().generate(options.instances, seed=seed, length=window, threads=1)
+        sampled = held_out.starts(self.recipe, "test", options.instances, options.length)
         states = np.ascontiguousarray(sampled.states)
-        names = tuple(data.ids(sampled.difficulty.tolist(), sampled.number.tolist()))
-        length, rooms = sampled.length.astype(np.int32), held_out.rooms(data, states)
-        return HeldOutInstances(self.task, held_out.name(states), data.seed, 0, states, length, names, rooms)
+        names = tuple(self.recipe.ids(sampled.difficulty.tolist(), sampled.number.tolist()))
+        lengths, rooms = sampled.length.astype(np.int32), held_out.rooms(self.recipe, states)
+        name, seed = held_out.name(states), self.recipe.seed
+        return HeldOutInstances(self.task, name, seed, 0, states, lengths, names, rooms)
 
     def manifest(self, starts: Instances) -> dict[str, Any]:
         """Plain values. ``run`` must be the same when a run goes on."""
-        prompts = {each.name: each.sha256 for each in self.prompts}
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.size_name, "seed": starts.seed, "states_sha256": sha256}
-        versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
-        if self.data is not None:
+        if self.recipe is not None:
             played["test_set"] = held_out.name(starts.states)
-        run = {**asdict(self), "prompts": prompts, "played": played}
+        run = {
+            **{name: getattr(self.options, name) for name in _DECIDE},
+            "parameters": self.parameters,
+            "extra": self.options.fields,
+            "data": self.recipe.to_dict() if self.recipe else None,
+            "prompts": {each.name: each.sha256 for each in prompts(self.task, self.options.moves)},
+            "played": played,
+        }
+        versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
         return plain
 

@@ -60,7 +60,7 @@ def _row(
     outcomes = Counter(step.outcome for steps in played for step in steps)
     depths = Counter(step.depth for steps in played for step in steps if step.depth)
     return {
-        "agent": spec.model,
+        "agent": spec.options.model,
         "task": spec.task,
         "budget": name,
         "decisions": budget,

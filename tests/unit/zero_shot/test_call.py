@@ -18,4 +18,4 @@ def test_zero_shot_gives_the_summary_of_its_folder(tmp_path):
 
 def test_one_length_stands_for_both_ends(tmp_path):
     options = ZeroShotOptions("m", tmp_path, endpoint="custom", base_url="http://127.0.0.1:9/v1", length=(7,))
-    assert ZeroShotRun(options).spec.length == (7, 7)
+    assert ZeroShotRun(options).spec.options.length == (7, 7)

@@ -8,8 +8,9 @@ import json
 import pytest
 from tests.unit.zero_shot.servers import chat
 
+from recommit.policy.prompt import read_prompt
 from recommit.puzzles import registry
-from recommit.zero_shot import messages, prompt
+from recommit.zero_shot import game, messages
 from recommit.zero_shot.endpoints import ENDPOINTS, MODELS, SamplingParameters, find
 from recommit.zero_shot.messages import Complaint, Malformed, Question, complaint, same_model
 from recommit.zero_shot.transport import Address
@@ -211,13 +212,13 @@ def test_learning_ends():
 
 def test_prompts_say_the_interface():
     for task in registry.TASKS:
-        system, look = prompt.of(task)
+        system, look = game.prompts(task)
         assert (system.name, look.name) == ("system-v1", f"{task}-v1")
         assert len(system.sha256) == 64
         assert all(f'"{word}"' in system.text for word in ("up", "down", "left", "right", "h", "actions"))
         assert "K" not in look.text.split()
     with pytest.raises(ValueError, match=r"prompt: expected one of .*sokoban-v1, system-v1.*, got system-v9"):
-        prompt.load("system-v9")
+        read_prompt(game.files("recommit.zero_shot") / "prompts", "system-v9")
 
 
 @pytest.mark.parametrize(

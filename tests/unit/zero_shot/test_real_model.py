@@ -98,11 +98,11 @@ def test_a_run_that_is_killed_asks_every_decision_once(server, tmp_path, kills):
 def test_the_model_sees_the_picture(model):
     """The planted defect would be a server, or a client, that drops it: other boards, same chances."""
     from recommit.data.showing import png
-    from recommit.zero_shot import messages, prompt
+    from recommit.zero_shot import game, messages
     from recommit.zero_shot.endpoints import ENDPOINTS
 
     task = recommit.Sliding(2, 3)
-    system, text = prompt.of("sliding")
+    system, text = game.prompts("sliding")
     logits = []
     for picture in task.render(task.generate(2, seed=0, length=(6, 14)).states, cell=CELL):
         question = messages.Question(system.text, text.text, png.encode(picture))

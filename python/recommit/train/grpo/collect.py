@@ -209,7 +209,9 @@ class ExactCollector:
             depth_old=np.log(softmax(valued.graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
             actions=plans.actions.astype(np.int64),
             plan_depth=plans.depth,
-            action_advantage=reward.whole_batch(advantage, action_weight, credit, self.team.all_reduce_sum).astype(np.float32),
+            action_advantage=reward.whole_batch(advantage, action_weight, credit, self.team.all_reduce_sum).astype(
+                np.float32
+            ),
             action_weight=action_weight.astype(np.float32),
             action_old=plans.action_log,
             remaining=np.zeros(len(nodes), np.int64),
