@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recommit import rng
@@ -14,10 +14,11 @@ from recommit.storage import files
 from recommit.storage.safe_open import content
 from recommit.storage.verified import typed
 from recommit.zero_shot import messages, transport
-from recommit.zero_shot.endpoints import REFUSED
+from recommit.zero_shot.endpoints import REFUSED, find
 from recommit.zero_shot.ledger import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.messages import Completion, Failure, Verdict
-from recommit.zero_shot.secret import clean
+from recommit.zero_shot.secret import Key, clean
+from recommit.zero_shot.transport import Address
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from recommit.zero_shot.endpoints import Endpoint, SamplingParameters
     from recommit.zero_shot.ledger import Ledger, Ticket
     from recommit.zero_shot.messages import Question
-    from recommit.zero_shot.secret import Key
-    from recommit.zero_shot.transport import Address
+    from recommit.zero_shot.options import ZeroShotOptions
 
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
@@ -50,20 +50,26 @@ class StoppableClock:
 
 
 @dataclass(frozen=True)
-class Service:
-    """Who is asked, and how patiently."""
+class Server:
+    """Who is asked: an endpoint's dialect, at an address, with a key."""
 
     endpoint: Endpoint
     address: Address
-    model: str
     key: Key
-    #: Seconds that one request may take in all, and its retries.
-    timeout: float = 120.0
-    retries: int = 5
-    #: Believe the server whatever model it says it ran.
-    any_model: bool = False
-    #: Fields of the body beyond those that this program knows.
-    extra: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: ZeroShotOptions) -> Server:
+        """Find it, and the key in the environment; a key is not sent in the clear to another machine."""
+        endpoint, own = find(options.model, options.endpoint), options.base_url
+        if not (own or endpoint.base):
+            raise ValueError(f"base_url: expected an address for the endpoint {endpoint.name}, got none")
+        address = Address.parse(own or endpoint.base)
+        key = Key.from_environment(options.key_variable or endpoint.key_variable)
+        if endpoint.key_needed and not key and own is None:
+            raise ValueError(f"key_variable: expected a key in {key.variable}, got an empty variable")
+        if key and address.scheme == "http" and not address.local:
+            raise ValueError(f"base_url: expected https, since {key.variable} holds a key, got http")
+        return cls(endpoint, address, key)
 
 
 @dataclass(frozen=True)
@@ -125,16 +131,14 @@ class Client:
 
     def __init__(
         self,
-        service: Service,
+        options: ZeroShotOptions,
+        server: Server,
         parameters: SamplingParameters,
         ledger: Ledger,
-        *,
-        cache: Cache | None = None,
-        clock: StoppableClock | None = None,
-        seed: int = 0,
+        clock: StoppableClock,
     ) -> None:
-        self.service, self.parameters, self.ledger, self.seed = service, parameters, ledger, seed
-        self.cache, self.clock = cache or Cache(None), clock or StoppableClock()
+        self.options, self.server, self.parameters = options, server, parameters
+        self.ledger, self.clock, self.cache = ledger, clock, Cache(options.cache)
         #: Nobody asks before this moment: the server said that it is overloaded.
         self._open_at = 0.0
         self._lock = threading.Lock()
@@ -144,7 +148,8 @@ class Client:
         failures, attempts = 0, 0
         while True:
             sent = self.parameters.current()
-            body = messages.write(self.service.endpoint, self.service.model, question, {**self.service.extra, **sent})
+            fields = {**self.options.fields, **sent}
+            body = messages.write(self.server.endpoint, self.options.model, question, fields)
             name = self._name(body, place)
             if (cached := self.cache.get(name)) is not None:
                 return Answer(cached, name, None, (0, 0), sent, attempts, 0.0, "")
@@ -165,20 +170,20 @@ class Client:
     ) -> Answer | Failure:
         where = {"instance": place.instance, "decision": place.decision, "attempt": attempt, "request": name}
         ticket, begin = self.ledger.begin(where, len(body)), self.clock.now()
-        result = _without(self._posted(body), self.service.key)
+        result = _without(self._posted(body), self.server.key)
         seconds = round(self.clock.now() - begin, 3)
         if isinstance(result, Failure):
             self._note(ticket, result, seconds)
             return result
         size = len(result.text.encode("utf-8", "surrogatepass"))
         charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out, size)
-        return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.service.address))
+        return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.server.address))
 
     def _posted(self, body: bytes) -> Completion | Failure:
         """One request and what it came to, in the server's own words."""
-        service, endpoint = self.service, self.service.endpoint
+        server, endpoint, options = self.server, self.server.endpoint, self.options
         try:
-            reply = transport.post(service.address, endpoint, service.key, body, seconds=service.timeout)
+            reply = transport.post(server.address, endpoint, server.key, body, seconds=options.timeout)
         except transport.Broken as broken:
             return messages.of_broken(broken)
         if reply.status != 200:
@@ -191,12 +196,12 @@ class Client:
             return Failure(
                 Verdict.AGAIN, "malformed", f"{error}: {messages.complaint(reply.body).message}", charged=True
             )
-        if not service.any_model and not messages.same_model(service.model, completion.model):
+        if not options.any_model and not messages.same_model(options.model, completion.model):
             return Failure(Verdict.AGAIN, "wrong_model", f"answered by {completion.model}", charged=True)
         return completion
 
     def _note(self, ticket: Ticket, failure: Failure, seconds: float) -> None:
-        record = {"kind": failure.kind, "said": clean(failure.message, self.service.key), "seconds": seconds}
+        record = {"kind": failure.kind, "said": clean(failure.message, self.server.key), "seconds": seconds}
         self.ledger.failed(ticket, failure.charged, record)
 
     def _adapted(self, failure: Failure, sent: dict[str, Any]) -> bool:
@@ -204,19 +209,19 @@ class Client:
             return False
         again, refused = self.parameters.adapt(sent, failure.message, failure.parameter)
         if refused is not None:
-            said = clean(refused.message, self.service.key)
+            said = clean(refused.message, self.server.key)
             self.ledger.log.add({"event": REFUSED, **refused.fields(), "said": said})
         return again
 
     def _go_on(self, failure: Failure, failures: int) -> None:
         """Raise unless another attempt makes sense."""
-        words = clean(failure.message, self.service.key)
+        words = clean(failure.message, self.server.key)
         what = f"{failure.kind}: {words}" if words else failure.kind
         if failure.verdict is Verdict.END:
-            raise Unusable(f"{self.service.address} answers nobody like this: {what}")
+            raise Unusable(f"{self.server.address} answers nobody like this: {what}")
         if failure.verdict is not Verdict.AGAIN:
             raise GaveUp(what)
-        if failures > self.service.retries:
+        if failures > self.options.retries:
             raise GaveUp(f"{what}, {failures} times")
 
     def _pause(self, failure: Failure, failures: int, place: DecisionPlace) -> None:
@@ -230,7 +235,7 @@ class Client:
     def _backoff(self, failures: int, place: DecisionPlace) -> float:
         """Between half and all of a pause that doubles; workers that failed together come back apart."""
         number = (place.index << 24) + (place.decision << 8) + failures
-        share = int(rng.draw(rng.streams(self.seed, rng.Purpose.JITTER, number), 0)[0] >> 11) * 2.0**-53
+        share = int(rng.draw(rng.streams(self.options.seed, rng.Purpose.JITTER, number), 0)[0] >> 11) * 2.0**-53
         return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE) * (0.5 + 0.5 * share)
 
     def _wait_for_turn(self) -> None:
@@ -244,7 +249,7 @@ class Client:
 
     def _name(self, body: bytes, place: DecisionPlace) -> str:
         """Names the answer: everything that is sent but the key, and for which decision."""
-        where = f"{self.service.address}{self.service.endpoint.path}\n{place.instance}\n{place.decision}\n"
+        where = f"{self.server.address}{self.server.endpoint.path}\n{place.instance}\n{place.decision}\n"
         return files.sha256(where.encode() + body)
 
 

@@ -29,15 +29,12 @@ from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 from recommit.zero_shot import player, spec, summary
-from recommit.zero_shot.client import Cache, Client, Service, StoppableClock
-from recommit.zero_shot.endpoints import SamplingParameters, find, sampling
+from recommit.zero_shot.client import Client, Server, StoppableClock
+from recommit.zero_shot.endpoints import SamplingParameters, sampling
 from recommit.zero_shot.ledger import GaveUp, Ledger, StopRequested, Unusable
-from recommit.zero_shot.secret import Key
-from recommit.zero_shot.transport import Address
 
 if TYPE_CHECKING:
     from recommit.puzzles.instances import Instances
-    from recommit.zero_shot.endpoints import Endpoint
     from recommit.zero_shot.options import ZeroShotOptions
     from recommit.zero_shot.player import Episode, ModelPlayer
 
@@ -50,11 +47,9 @@ class ZeroShotRun:
     nothing has been written or sent."""
 
     def __init__(self, options: ZeroShotOptions) -> None:
-        self.options, self.endpoint = options, find(options.model, options.endpoint)
-        self.service = _service(options, self.endpoint)
-        self.spec = spec.ZeroShotSpec.of(options, self.endpoint)
-        key = self.service.key
-        if any(key.stands_in(str(each)) for each in (self.spec.options, self.service.address)):
+        self.options, self.server = options, Server.of(options)
+        self.spec, key = spec.ZeroShotSpec.of(options, self.server.endpoint), self.server.key
+        if any(key.stands_in(str(each)) for each in (self.spec.options, self.server.address)):
             raise ValueError(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
         self.starts = self.spec.starts()
 
@@ -70,10 +65,9 @@ class ZeroShotRun:
                 JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
                 JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
             ):
-                parameters = SamplingParameters(self.endpoint, self.spec.parameters)
+                parameters = SamplingParameters(self.server.endpoint, self.spec.parameters)
                 ledger = Ledger(self.options.caps, log, int(self.spec.parameters["answer_tokens"]), clock.stop)
-                cache = Cache(self.options.cache)
-                client = Client(self.service, parameters, ledger, cache=cache, clock=clock, seed=self.options.seed)
+                client = Client(self.options, self.server, parameters, ledger, clock)
                 plays = player.ModelPlayer(self.spec, self.starts, client.ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)
@@ -84,22 +78,6 @@ class ZeroShotRun:
 def zero_shot(options: ZeroShotOptions, *, quiet: bool = True) -> list[dict[str, Any]]:
     """Let a vision-language model play through an API, or go on with such a run; the rows of ``summary.json``."""
     return ZeroShotRun(options).run(quiet=quiet)
-
-
-def _service(options: ZeroShotOptions, endpoint: Endpoint) -> Service:
-    base = options.base_url
-    if not (base or endpoint.base):
-        raise ValueError(f"base_url: expected an address for the endpoint {endpoint.name}, got none")
-    address, key = (
-        Address.parse(base or endpoint.base),
-        Key.from_environment(options.key_variable or endpoint.key_variable),
-    )
-    if endpoint.key_needed and not key and base is None:
-        raise ValueError(f"key_variable: expected a key in {key.variable}, got an empty variable")
-    if key and address.scheme == "http" and not address.local:
-        raise ValueError(f"base_url: expected https, since {key.variable} holds a key, got http")
-    timeout, retries = options.timeout, options.retries
-    return Service(endpoint, address, options.model, key, timeout, retries, options.any_model, options.fields)
 
 
 class _Workers:

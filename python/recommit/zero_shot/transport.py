@@ -171,7 +171,6 @@ class _Exchange(io.RawIOBase):
         return Reply(response.status, response.headers, b"".join(pieces))
 
     def end(self) -> None:
-        """Close the connection."""
         if self._socket is not None:
             self._socket.close()
 
@@ -182,7 +181,6 @@ class _Exchange(io.RawIOBase):
         """Nothing: the deadline decides."""
 
     def sendall(self, data: bytes) -> None:
-        """Send all of it, or until the deadline."""
         view = memoryview(data)
         while view:
             connection = self._ready()
@@ -190,15 +188,12 @@ class _Exchange(io.RawIOBase):
             view = view[connection.send(view) :]
 
     def makefile(self, *_: Any) -> io.BufferedReader:
-        """What a reply is read from."""
         return io.BufferedReader(self, PIECE)
 
     def readable(self) -> bool:
-        """Always."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Some bytes of the reply."""
         count = self._ready().recv_into(buffer)
         self.remaining_bytes -= count
         if self.remaining_bytes < 0:

@@ -175,7 +175,7 @@ def test_any_model_may_answer_if_that_is_said(serve, client_of):
 
 def test_further_fields_are_sent(serve, client_of):
     server = serve()
-    client_of(server.url, extra={"reasoning_effort": "low"}).ask(LOOK, PLACE)
+    client_of(server.url, extra='{"reasoning_effort": "low"}').ask(LOOK, PLACE)
     assert server.seen[0].body["reasoning_effort"] == "low"
 
 
