@@ -92,10 +92,6 @@ HOSTILE = {
 }
 
 
-def test_there_are_more_than_thirty():
-    assert len(HOSTILE) > 50
-
-
 @pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile(name, serve, client_of):
