@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import files
@@ -86,27 +86,16 @@ class ModelPlayer:
         shown = game.observe()
         question = Question(shown.system, shown.text, shown.png or b"")
         answer = self.ask(question, DecisionPlace(episode.instance, episode.index, decision))
-        completion = answer.completion
-        commitment = game.read(completion.text, refused=completion.refused, cut_off=completion.cut_off)
+        said = answer.completion
+        commitment = game.read(said.text, refused=said.refused, cut_off=said.cut_off)
         return {
             "instance": episode.instance,
             "decision": decision,
             "outcome": commitment.outcome.value,
             "h": commitment.depth,
             "actions": [parser.ACTIONS[action] for action in commitment.actions],
-            "text": completion.text,
-            "finish": completion.finish,
-            "model": completion.model,
-            "id": completion.id,
-            "tokens_in": completion.tokens_in,
-            "tokens_out": completion.tokens_out,
-            "charged": list(answer.charged),
-            "number": answer.number,
-            "attempts": answer.attempts,
-            "seconds": answer.seconds,
-            "address": answer.address,
-            "parameters": answer.parameters,
-            "request": answer.request,
+            **asdict(said),
+            **{name: value for name, value in vars(answer).items() if name != "completion"},
         }
 
 
