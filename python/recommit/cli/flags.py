@@ -5,7 +5,6 @@ A flag whose default is None takes its value from elsewhere, mostly a recipe. ``
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import types
@@ -33,42 +32,39 @@ def usual(**words: str) -> Callable[[Command], Command]:
     return noted
 
 
-def takes(options: type) -> Callable[[Command], Command]:
-    """Give a command the fields of a dataclass as flags, with their help, in place of its first parameter."""
+def takes(options: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a command of a function of a dataclass of options: its flags are the fields, and the function's further
+    parameters. The help is that of the dataclass and of those that it extends; what they refuse is a wrong call."""
 
-    def spread(command: Command) -> Command:
-        own = list(inspect.signature(command).parameters.values())[1:]
-        fields = dataclasses.fields(options)
-
-        @functools.wraps(command)
-        def run(*arguments: Any, **flags: Any) -> Any:
-            given = {each.name: flags.pop(each.name) for each in fields if each.name in flags}
+    def taking(function: Callable[..., Any]) -> Callable[..., Any]:
+        def command(*arguments: Any, **values: Any) -> Any:
+            further = {each.name: values.pop(each.name) for each in own if each.name in values}
             try:
-                made = options(*arguments, **given)
+                given = options(*arguments, **values)
             except ValueError as error:
                 raise WrongCall(str(error)) from None
-            return command(made, **flags)
+            return function(given, **further)
 
+        hints = get_type_hints(options) | get_type_hints(function)
+        fields, own = _parameters(options), _parameters(function)[1:]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        wanted = [
-            inspect.Parameter(each.name, kind, annotation=each.type)
-            if each.default is dataclasses.MISSING
-            else inspect.Parameter(each.name, kind, default=each.default, annotation=each.type)
-            for each in fields
-        ]
-        hints = get_type_hints(options, include_extras=True) | get_type_hints(command, include_extras=True)
-        del run.__wrapped__
-        run.__annotations__ = {each.name: hints[each.name] for each in (*wanted, *own)}
-        run.__doc__ = "\n".join([about(command), "", "Args:", _help(options), _help(command)])
-        vars(run)["__signature__"] = inspect.Signature([*wanted, *own])
-        return run  # type: ignore[return-value]
+        parameters = sorted(
+            (each.replace(annotation=hints[each.name], kind=kind) for each in (*fields, *own)),
+            key=lambda each: each.default is not each.empty,
+        )
+        vars(command)["__signature__"] = inspect.Signature(parameters)
+        command.__name__, command.__module__ = function.__name__, function.__module__
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        described = [inspect.cleandoc(each.__doc__ or "") for each in (*options.__mro__, function)]
+        helps = [text.partition("\n\nArgs:\n")[2] for text in described]
+        command.__doc__ = "\n".join([about(options), "", "Args:", *filter(None, helps)])
+        return command
 
-    return spread
+    return taking
 
 
-def _help(described: Any) -> str:
-    """The lines of a docstring that say what its arguments are."""
-    return inspect.cleandoc(described.__doc__ or "").partition("\n\nArgs:\n")[2]
+def _parameters(called: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(called).parameters.values())
 
 
 def about(command: Callable[..., object]) -> str:

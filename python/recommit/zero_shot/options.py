@@ -16,7 +16,7 @@ _OURS = {"model", "messages", "system", "stream", "n", "temperature", "top_p", "
 
 @dataclass(frozen=True)
 class ZeroShotOptions:
-    """The flags of ``recommit zero-shot``; a ``ValueError`` names what is wrong.
+    """Let a vision-language model play through an API, or go on with such a run: the same options do both.
 
     Args:
         model: The model's name, as its server knows it.

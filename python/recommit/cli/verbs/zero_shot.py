@@ -12,7 +12,7 @@ from recommit.zero_shot.options import ZeroShotOptions
 
 @takes(ZeroShotOptions)
 def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False) -> int:
-    """Let a vision-language model play through an API, or go on with such a run: the same command does both.
+    """Play, and print what came of it.
 
     Args:
         json: Print the summary as JSON.
