@@ -82,7 +82,7 @@ def test_chances_of_one_are_a_rule_without_chance(seed):
 def test_what_are_no_chances_is_refused():
     graph = random_graph(0)
     best = regret.best(graph, 2)
-    with pytest.raises(ValueError, match=r"chance: expected shape \[8, 3\], got \[8, 2\]"):
+    with pytest.raises(ValueError, match=r"probs: expected shape \[8, 3\], got \[8, 2\]"):
         expect(best, np.arange(8), np.full((8, 2), 0.5))
     with pytest.raises(ValueError, match="probs"):
         expect(best, np.arange(8), np.full((8, 3), 0.5))

@@ -91,7 +91,7 @@ class Repeats(horizon.Queue):
 
     def pop(self, rows=None):
         actions = super().pop(rows)
-        self._place[self.left == 0] -= np.random.default_rng(int(self.t.sum())).random() < 0.3
+        self._place[self.remaining == 0] -= np.random.default_rng(int(self.t.sum())).random() < 0.3
         return actions
 
 

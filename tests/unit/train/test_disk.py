@@ -64,7 +64,7 @@ def test_what_a_dead_run_left_is_swept_away(run, alone, tmp_path):
     assert content(tmp_path / "run") == alone.files
 
 
-@pytest.mark.parametrize("left", ["nothing", "an older one"])
+@pytest.mark.parametrize("remaining", ["nothing", "an older one"])
 def test_the_pointer_to_the_best_is_made_good(run, alone, tmp_path, remaining):
     """A run that died between its last checkpoint and the pointer is finished only when that is right."""
     out = tmp_path / "run"

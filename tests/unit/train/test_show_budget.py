@@ -51,9 +51,9 @@ def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init)
     alone = [policy.look(TASK, states[i : i + 1], np.array([remaining])) for i, remaining in enumerate((2, 15, 2))]
     assert (together - torch.cat(alone)).abs().max() < 1e-4
     assert (policy.look(TASK, states, np.array([3, 3, 3])) - together).abs().max() > 1e-3
-    with pytest.raises(ValueError, match=r"left: expected decisions left of each state, 1\.\.99"):
+    with pytest.raises(ValueError, match=r"remaining: expected a count for each state, 1\.\.99"):
         policy.look(TASK, states)
-    with pytest.raises(ValueError, match="left: expected decisions left"):
+    with pytest.raises(ValueError, match="remaining: expected a count for each state"):
         policy.look(TASK, states, np.array([0, 1, 2]))
     other = CommitPolicy.from_pretrained(best_policy(init)).eval()
     assert torch.equal(other.look(TASK, states), other.look(TASK, states, np.array([1, 2, 3])))

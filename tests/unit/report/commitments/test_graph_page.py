@@ -65,7 +65,7 @@ def test_what_is_watched_is_what_was_judged(judge, rows):
         assert own["r"][0] == round(1000 * rows.regret[at])
         assert packed["causes"][int(own["c"][0]) - 1] == packed["kinds"][instance["kind"]]
         worth = ideal["solved"] - 0.01 * sum(map(int, ideal["x"])) - 0.02 * len(ideal["h"])
-        assert worth == pytest.approx(best.value[rows.left[at], rows.node[at]])
+        assert worth == pytest.approx(best.value[rows.remaining[at], rows.node[at]])
         assert set(ideal["c"]) == {"0"}
 
 
