@@ -26,7 +26,7 @@ from recommit.report.reading import Folder
 from recommit.reproduce.compare import folder as compared
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
-from recommit.storage import digests, reading
+from recommit.storage import verified
 from recommit.storage.files import Files
 from recommit.train import sft
 from recommit.train.baselines import fitted
@@ -145,11 +145,11 @@ def _run(folder: Path) -> list[Any]:
     def torn(text: str) -> None:
         raise ValueError(text)
 
-    digests.verify(folder, LOGS)
+    verified.verify(folder, LOGS)
     newest = Checkpoints(folder / "checkpoints").newest(torn)
     assert newest is not None
-    begun = [reading.values(folder, name) for name in ("config.json", "versions.json", "best.json")]
-    kept = [reading.values(newest.folder, "state.json"), reading.lines(folder, "metrics.jsonl")]
+    begun = [verified.values(folder, name) for name in ("config.json", "versions.json", "best.json")]
+    kept = [verified.values(newest.folder, "state.json"), verified.lines(folder, "metrics.jsonl")]
     best = best_policy(folder).relative_to(folder).as_posix()
     return [[recipe.to_json() for recipe in recipes_of(folder)], best, newest.step, begun, kept]
 
@@ -163,7 +163,7 @@ def _evaluation(place: Path) -> list[Any]:
     names = sorted(path.stem for path in (place / "eval" / "decisions").iterdir())
     with EvaluationStore(place / "eval") as store:
         kept = [(name, _columns(store.rows(name))) for name in names]
-    played = reading.values(place / "eval", "policies.json")
+    played = verified.values(place / "eval", "policies.json")
     return [figures, decided, played, folder.training, folder.run_json("versions.json"), seen, kept]
 
 

@@ -23,7 +23,7 @@ from tests.damage.finished import NOTICED, Ear
 from recommit.data import shards
 from recommit.evaluate.store import EvaluationStore
 from recommit.runs import checkpoints
-from recommit.storage import digests
+from recommit.storage import verified
 
 UNREAD, SAME, SEEN = "nobody reads it", "the same result", "noticed"
 NAMELESS, SILENT = "an error that does not name the file", "another result, unnoticed"
@@ -144,7 +144,7 @@ def test_the_harness_sees_readers_that_do_not_check(flips, monkeypatch, name):
     where = PLANTED[name]
     bit = 8 * len(whole) + where if isinstance(where, int) else 8 * (whole.index(where.encode()) + len(where))
     assert flips.flip(name, bit) == SEEN
-    monkeypatch.setattr(digests, "read", lambda _: {})
+    monkeypatch.setattr(verified, "digests", lambda _: {})
     monkeypatch.setattr(EvaluationStore, "_note", lambda *_: None)  # which would write down what it did not find
     monkeypatch.setattr(shards, "intact", lambda *_: True)
     monkeypatch.setattr(checkpoints, "verify", lambda folder: int(folder.name[5:]))

@@ -21,7 +21,7 @@ import torch
 from tests.damage import finished
 
 from recommit.cli import main
-from recommit.storage import digests
+from recommit.storage import verified
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no links and pipes in folders there")
 #: Of waiting for a verb that should not wait; in seconds, and far more than any of them takes on the slowest machine.
@@ -315,13 +315,13 @@ def test_a_sample(cases, record_property):
 
 
 def test_the_harness_sees_a_reader_that_does_not_check(cases, monkeypatch):
-    monkeypatch.setattr(digests, "read", lambda _: {})
+    monkeypatch.setattr(verified, "digests", lambda _: {})
     assert "another result" in report(cases, [("eval/comparisons.json", nothing, 0)])
 
 
 def test_the_harness_sees_a_reader_that_waits(cases, monkeypatch):
     cases.undisturbed("eval", 0)
-    monkeypatch.setattr("recommit.storage.opening._regular", lambda path, _flags: os.open(path, os.O_RDONLY))
+    monkeypatch.setattr("recommit.storage.safe_open._regular", lambda path, _flags: os.open(path, os.O_RDONLY))
     monkeypatch.setattr("tests.damage.test_hostile.PATIENCE", 2)
     assert "did not end" in report(cases, [("eval/summary.json", pipe, 0)])
 

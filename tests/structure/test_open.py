@@ -1,4 +1,4 @@
-"""Files are opened in one place, ``recommit.storage.opening``: nothing is written through a link, nobody waits for a
+"""Files are opened in one place, ``recommit.storage.safe_open``: nothing is written through a link, nobody waits for a
 pipe.
 """
 
@@ -12,7 +12,7 @@ import pytest
 import recommit
 
 PACKAGE = Path(recommit.__file__).parent
-HERE = "storage/opening.py"
+HERE = "storage/safe_open.py"
 #: Methods of paths and arrays that write, wherever they are.
 WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "tofile", "mkstemp", "NamedTemporaryFile"}
 #: What reads of a path that a person names, of what the package brings, or of the system.

@@ -27,11 +27,9 @@ from recommit.storage.errors import DataError
 from recommit.train import config
 from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
-from recommit.zero_shot import parser
-from recommit.zero_shot.http import bodies, verdicts, wire
-from recommit.zero_shot.http.endpoints import ENDPOINTS
-from recommit.zero_shot.http.parameters import Parameters
-from recommit.zero_shot.masking import Mask
+from recommit.zero_shot import messages, parser, transport
+from recommit.zero_shot.endpoints import ENDPOINTS, SamplingParameters
+from recommit.zero_shot.secret import Mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,17 +231,17 @@ class Targets:
     def answer(self, text: str) -> None:
         """A reply as an answer in both dialects, as a complaint, as a lesson, and without a key that it repeats."""
         body, known = text.encode("utf-8", "surrogatepass"), ENDPOINTS["openai"]
-        complaint = bodies.complaint(body)
-        verdicts.of_reply(wire.Reply(400, {"retry-after": text[:40]}, body))
-        sampled = Parameters(known, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
+        complaint = messages.complaint(body)
+        messages.of_reply(transport.Reply(400, {"retry-after": text[:40]}, body))
+        sampled = SamplingParameters(known, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
         sampled.learn(sampled.current(), complaint.message, complaint.parameter)
         Mask("sk-canary-9f8e7d6c5b4a3210").over(complaint.message[:4096])
         for endpoint in (known, ENDPOINTS["anthropic"]):
             try:
-                said = bodies.read(endpoint, body)
-            except bodies.Malformed:
+                said = messages.read(endpoint, body)
+            except messages.Malformed:
                 continue
-            bodies.same_model("tiny", said.model)
+            messages.same_model("tiny", said.model)
             json.dumps([said.text, said.finish, said.id, said.tokens_in]).encode("ascii")
             for lenient in (False, True):
                 parser.parse(said.text, lenient=lenient, refused=said.refused, cut_off=said.cut_off)

@@ -242,7 +242,7 @@ ROWS = (
         Pytest(("tests/damage/test_flips.py",), marks="nightly")),
     Row("F17", "hostile folders: nothing, folders, links, pipes, other versions, flipped bits in the place of a file",
         "quick", "every verb ends: a status and a sentence, or as usual; nothing written through links",
-        Pytest(("tests/damage/test_hostile.py", "tests/damage/test_planted.py", "tests/unit/storage/test_opening.py",
+        Pytest(("tests/damage/test_hostile.py", "tests/damage/test_planted.py", "tests/unit/storage/test_safe_open.py",
                 "tests/structure/test_open.py"))),
     Row("F17", "each of ten such things in the place of every file, read by every verb", "nightly", "the same",
         Pytest(("tests/damage/test_hostile.py", "tests/damage/test_planted.py"), marks="nightly")),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer
     from inspect_ai.solver import Solver
 
-    from recommit.zero_shot.game import Look
+    from recommit.zero_shot.game import Observation
 
 #: The names of a score, in the order of a log's columns.
 FIGURES = ("solved", "lost", "decisions", "actions", "spl", "regret")
@@ -85,7 +85,7 @@ def verdict() -> Scorer:
     return score
 
 
-def _message(look: Look) -> ChatMessageUser:
+def _message(look: Observation) -> ChatMessageUser:
     """A look as a user's message."""
     if look.png is None:
         return ChatMessageUser(content=look.text)

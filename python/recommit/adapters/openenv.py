@@ -21,7 +21,7 @@ from recommit.data.spec import SPLITS
 from recommit.puzzles.frames import encode_png
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits
 from recommit.version import VERSION
-from recommit.zero_shot import prompt
+from recommit.zero_shot.game import prompts
 from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
         place = (seed or 0) % self.spec.count if index is None else index
         self._game = self.spec.game(split, place) if injected_state is None else self._injected(injected_state)
         self._episode = episode_id
-        first = " ".join(each.text for each in prompt.of(self.spec.task, self.spec.moves, "text"))
+        first = " ".join(each.text for each in prompts(self.spec.task, self.spec.moves, "text"))
         return self._observation(self._game, None, first)
 
     def _injected(self, state: list[list[int]]) -> Game:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recommit.zero_shot import prompt
+from recommit.zero_shot.game import prompts
 from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def rows(spec: GameSpec, split: str = "train", count: int | None = None) -> Any:
 
     starts, names = spec.starts(split), spec.ids(split)
     many = spec.count if count is None else min(count, spec.count)
-    system, question = (each.text for each in prompt.of(spec.task, spec.moves, spec.view))
+    system, question = (each.text for each in prompts(spec.task, spec.moves, spec.view))
     opening = [
         {"role": "system", "content": f"{system.split('Answer with one JSON')[0]}{CALL}"},
         {"role": "user", "content": question},

@@ -15,7 +15,7 @@ from recommit.zero_shot.game_spec import GameSpec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.zero_shot.game import Game, Look
+    from recommit.zero_shot.game import Game, Observation
 
 __all__ = ["RecommitEnv", "RecommitTaskset"]
 
@@ -90,7 +90,7 @@ def _game(info: dict[str, Any]) -> Game:
     return GameSpec(**info["spec"]).of_state(info["state"])
 
 
-def _message(look: Look) -> Any:
+def _message(look: Observation) -> Any:
     """A look as a user's message; its picture is a part of its own."""
     parts: list[Any] = [vf.TextContentPart(text=look.text)]
     if look.png is not None:

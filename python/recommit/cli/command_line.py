@@ -27,7 +27,7 @@ from recommit.cli.verbs.reproduce import reproduce
 from recommit.cli.verbs.serve import COMMANDS as SERVE
 from recommit.cli.verbs.train import family, grpo, sft
 from recommit.cli.verbs.zero_shot import zero_shot
-from recommit.runs import tether
+from recommit.runs import peers
 from recommit.storage.terminal_text import say, tell, unread
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        tether.hold()
+        peers.hold_tether()
         status = _run(words)
         sys.stdout.flush()  # here, where a reader that has gone is no failure
         return status

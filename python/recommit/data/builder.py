@@ -25,7 +25,7 @@ import numpy as np
 
 from recommit.data import card, dataset, labels, manifest, shards, workers
 from recommit.data.spec import DataSpec, set_names
-from recommit.storage import digests, errors, files, opening, ownership
+from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -108,7 +108,7 @@ def build_all(specs: Sequence[DataSpec], folder: str | Path, **options: Any) -> 
         )
     manifests = {name: build(spec, target / name, **options) for spec, name in zip(specs, names, strict=True)}
     listed = [{"folder": name, "content_sha256": each.content} for name, each in manifests.items()]
-    files.replace(Files(), target / dataset.INDEX, digests.checkable(json.dumps({"sets": listed}, sort_keys=True)))
+    files.replace(Files(), target / dataset.INDEX, verified.checkable(json.dumps({"sets": listed}, sort_keys=True)))
     return manifests
 
 
@@ -182,7 +182,7 @@ class _Build:
         files.sweep(self.files, self.folder / shards.FOLDER)
         path, text = self.folder / RECIPE, self.spec.to_json()
         try:
-            old = opening.content(path)
+            old = safe_open.content(path)
         except FileNotFoundError:
             files.replace(self.files, path, text.encode())
             old = text.encode()
@@ -250,7 +250,7 @@ class _Build:
     def _keep(self, name: str, text: str) -> None:
         """Write a file unless it is there already, byte for byte."""
         path = self.folder / name
-        if not path.is_file() or opening.content(path) != text.encode():
+        if not path.is_file() or safe_open.content(path) != text.encode():
             files.replace(self.files, path, text.encode())
 
     def _overlap(self, records: list[Record]) -> dict[str, int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from recommit.data import manifest, rows, samples, shards
 from recommit.data.spec import SPLITS
-from recommit.storage import digests, errors, opening
+from recommit.storage import errors, safe_open, verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -149,7 +149,7 @@ def open_all(folder: str | Path, split: str | None = "train") -> list[Dataset]:
 def _listed(path: Path) -> dict[str, str]:
     """Folders on a list of data sets, with their contents."""
     try:
-        text = digests.checked(opening.content(path).removesuffix(b"\n"))
+        text = verified.checked(safe_open.content(path).removesuffix(b"\n"))
     except OSError as error:
         raise errors.from_os(error, path) from error
     if text is None:

@@ -13,7 +13,7 @@ from recommit.data import rows
 from recommit.data.rows import LabelledRows
 from recommit.data.spec import SPLITS
 from recommit.storage import errors
-from recommit.storage.opening import reading
+from recommit.storage.safe_open import reading
 
 if TYPE_CHECKING:
     from pathlib import Path

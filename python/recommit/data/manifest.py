@@ -13,7 +13,7 @@ from recommit.data import rows, shards, symmetry, table
 from recommit.data.shards import Record
 from recommit.data.spec import SPLITS, DataSpec
 from recommit.storage import errors, files
-from recommit.storage.opening import content
+from recommit.storage.safe_open import content
 from recommit.version import VERSION
 
 if TYPE_CHECKING:

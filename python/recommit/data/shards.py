@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data import labels, rows, sampling, symmetry, table
-from recommit.storage import digests, errors, files, jsonl
+from recommit.storage import errors, files, jsonl, verified
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,14 +164,14 @@ class ShardJournal(jsonl.JsonLines):
 
     def line(self, record: Record) -> bytes:
         """The sha256 of a record, and the record."""
-        return digests.checkable(json.dumps(record.to_dict(), sort_keys=True))
+        return verified.checkable(json.dumps(record.to_dict(), sort_keys=True))
 
 
 def read_journal(folder: Path) -> dict[str, Record]:
     """The records of all lines that are as they were written, by name; the last one of a name counts."""
     records = {}
     for line in jsonl.whole_lines(folder / JOURNAL):
-        if (text := digests.checked(line)) is not None:
+        if (text := verified.checked(line)) is not None:
             record = Record.from_dict(json.loads(text))
             records[record.name] = record
     return records

@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.puzzles.registry import TASKS
-from recommit.storage import errors, opening, recipe_text
+from recommit.storage import errors, recipe_text, safe_open
 from recommit.storage.recipe_text import brief
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def read_plain(path: Path) -> Any:
     try:
         if path.stat().st_size > 1 << 20:
             raise errors.WrongDataSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
-        return parsed(opening.text(path))
+        return parsed(safe_open.text(path))
     except UnicodeDecodeError as error:
         raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
     except FileNotFoundError:

@@ -10,7 +10,7 @@ import numpy as np
 from recommit.data import rows
 from recommit.data.rows import LabelledRows
 from recommit.storage import errors
-from recommit.storage.opening import content
+from recommit.storage.safe_open import content
 
 try:
     import pyarrow as pa

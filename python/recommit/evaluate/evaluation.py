@@ -33,8 +33,7 @@ from recommit.graph.prices import Prices
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
-from recommit.storage.status_line import StatusLine
-from recommit.storage.terminal_text import say
+from recommit.storage.terminal_text import StatusLine, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -19,8 +19,8 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.spec import split_words
 from recommit.runs.checkpoints import TornCheckpoint, verify
 from recommit.runs.directory import best_policy, recipe_of
-from recommit.storage import reading
-from recommit.storage.digests import NAME as DIGESTS
+from recommit.storage import verified
+from recommit.storage.verified import DIGESTS
 from recommit.train.family.runs import BUDGET, member
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Members:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Configuration of the adaptive run."""
-        return reading.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "advantage": dict})
+        return verified.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "advantage": dict})
 
     @property
     def like_paper(self) -> bool:

@@ -22,7 +22,7 @@ from recommit.evaluate.spec import split_words
 from recommit.evaluate.text import Grid
 from recommit.graph.gain import gain_interval
 from recommit.graph.prices import Prices
-from recommit.storage import reading
+from recommit.storage import verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,9 +110,9 @@ def _prices(spec: dict[str, Any]) -> Prices:
 
 def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     """By agent and budget: the kinds of the constant and of the ceiling of its plans, where the summary names them."""
-    if not reading.there(Path(folder), "summary.json"):
+    if not verified.there(Path(folder), "summary.json"):
         return {}
-    rows = [row for row in reading.rows(Path(folder), "summary.json") if row.get("gain_constant")]
+    rows = [row for row in verified.rows(Path(folder), "summary.json") if row.get("gain_constant")]
     return {(row["agent"], row["budget"]): (kind(row["gain_constant"]), kind(_ceiling(row))) for row in rows}
 
 
@@ -128,12 +128,12 @@ def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
 
 
 def _spec(folder: str | Path) -> dict[str, Any]:
-    return reading.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
+    return verified.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
 
 
 def _table(folder: str | Path, name: str, columns: Sequence[str] = ()) -> pa.Table:
     path = Path(folder) / name
-    table = parsed(path, reading.content(Path(folder), name))
+    table = parsed(path, verified.content(Path(folder), name))
     if missing := sorted(set(columns) - set(table.column_names)):
         raise ValueError(f"{path}: expected the column {missing[0]}, got {', '.join(table.column_names)}")
     return table

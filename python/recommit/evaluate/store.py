@@ -25,7 +25,7 @@ import numpy as np
 from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.agent_names import file_names
 from recommit.rollout.episodes import DecisionRows
-from recommit.storage import digests, files, ownership, reading
+from recommit.storage import files, ownership, verified
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
@@ -63,7 +63,7 @@ class EvaluationStore:
         self._lock.__enter__()
         for place in (self.folder, self.folder / "decisions"):
             files.sweep(files.Files(), place)
-        self._digests = digests.read(self.folder)
+        self._digests = verified.digests(self.folder)
         return self
 
     def __exit__(
@@ -76,15 +76,15 @@ class EvaluationStore:
         change once somebody has played."""
         now = json.loads(json.dumps(spec))
         decisions = self.folder / "decisions"
-        if reading.there(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
-            earlier = reading.values(self.folder, "plan.json")
+        if verified.exists(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
+            earlier = verified.values(self.folder, "plan.json")
             ownership.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)
 
     def same_policies(self, policies: dict[str, str]) -> None:
         """Note what plays; a run whose best policy is not the one that played before would mix two in one figure."""
         name = "policies.json"
-        before = reading.values(self.folder, name) if reading.there(self.folder, name) else {}
+        before = verified.values(self.folder, name) if verified.exists(self.folder, name) else {}
         played = {run: before.get(run, policy) for run, policy in policies.items()}
         ownership.check(self.folder, {"best policy": played}, {"best policy": policies})
         self.write_json("policies.json", {**before, **policies})
@@ -94,7 +94,7 @@ class EvaluationStore:
         stored = self._decisions(name)
         if stored is None:
             return None  # played again
-        data = reading.content(self.folder, stored)
+        data = verified.content(self.folder, stored)
         table = parsed(self.folder / stored, data)
         missing = {f.name for f in fields(DecisionRows)} - set(table.column_names)
         if missing - set(LATER):
@@ -122,7 +122,7 @@ class EvaluationStore:
 
     def thresholds(self) -> dict[str, Any]:
         """Those of rules, by rule, policy and budget; see ``recommit.evaluate.thresholds``."""
-        return reading.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
+        return verified.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
 
     def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:
         """Write one of them beside the others, in an order that does not depend on who was played first."""
@@ -130,7 +130,7 @@ class EvaluationStore:
 
     def compute(self) -> dict[str, Any]:
         """What a look of each policy costs; see ``recommit.evaluate.compute``."""
-        return reading.values(self.folder, COMPUTE) if os.path.lexists(self.folder / COMPUTE) else {}
+        return verified.values(self.folder, COMPUTE) if os.path.lexists(self.folder / COMPUTE) else {}
 
     def keep_compute(
         self, name: str, measure: Callable[[], dict[str, Any]], timed: Callable[[], dict[str, Any]]
@@ -163,19 +163,19 @@ class EvaluationStore:
     def remove(self, name: str) -> None:
         """Take a file away, if it is there."""
         if self._digests.pop(name, ""):
-            digests.write(files.Files(), self.folder, self._digests)
+            verified.write_digests(files.Files(), self.folder, self._digests)
         files.Files().remove(self.folder / name)
 
     def _put(self, name: str, data: bytes | memoryview) -> None:
         """Write a file; from before it changes until it has changed, its digest is not on the list."""
         if self._digests.pop(name, ""):
-            digests.write(files.Files(), self.folder, self._digests)
+            verified.write_digests(files.Files(), self.folder, self._digests)
         files.replace(files.Files(), self.folder / name, data)
         self._note(name, files.sha256(data))
 
     def _note(self, name: str, digest: str) -> None:
         self._digests[name] = digest
-        digests.write(files.Files(), self.folder, self._digests)
+        verified.write_digests(files.Files(), self.folder, self._digests)
 
 
 def flat(states: NDArray[np.uint8]) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.spec import split_words
-from recommit.storage import reading
+from recommit.storage import verified
 from recommit.storage.terminal_text import cell, grid
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Grid:
 
 def text(summary: list[dict[str, Any]], folder: Path) -> str:
     """What an evaluation says."""
-    compared = reading.rows(folder, "comparisons.json")
-    run = reading.values(folder, "plan.json")["run"]
-    looks = reading.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
+    compared = verified.rows(folder, "comparisons.json")
+    run = verified.values(folder, "plan.json")["run"]
+    looks = verified.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
     return main_table([_with_compute(row, looks, run) for row in summary]) + "\n" + comparisons(compared)
 
 

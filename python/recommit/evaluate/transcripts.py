@@ -8,7 +8,7 @@ import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout.episodes import NOT_ASKED, DecisionRows, packed
-from recommit.storage import jsonl, reading
+from recommit.storage import jsonl, verified
 from recommit.zero_shot.game import Game
 from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment
 from recommit.zero_shot.spec import MANIFEST
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def _spec(folder: Path) -> dict[str, Any]:
     try:
-        spec: dict[str, Any] = reading.values(folder, MANIFEST, {"run": dict})["run"]
+        spec: dict[str, Any] = verified.values(folder, MANIFEST, {"run": dict})["run"]
     except ValueError as error:
         raise ValueError(f"agents: expected the folder of a zero-shot run, got {folder} ({error})") from None
     return spec

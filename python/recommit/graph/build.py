@@ -22,8 +22,7 @@ from recommit import rng
 from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph
 from recommit.policy.transfer import to_device, to_host
 from recommit.policy.views import plan_agreement
-from recommit.runs.division import divided, turns
-from recommit.runs.ranks import Team
+from recommit.runs.ranks import Team, divided, turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ import numpy as np
 from recommit.data.table import pa, parsed, pq
 from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
 from recommit.puzzles import registry
-from recommit.storage import digests, errors, files, ownership, reading
+from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
 from recommit.version import VERSION
 
@@ -80,11 +80,11 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     with Lock(place, work="graph"):
         ownership.take(work, place, (MANIFEST, NODES, STARTS), "a commitment graph")
         manifest = describe(graph)
-        digests.write(work, place, {})
+        verified.write_digests(work, place, {})
         files.replace(work, place / NODES, _parquet(graph, COLUMNS))
         files.replace(work, place / STARTS, _parquet(graph, START_COLUMNS))
         files.replace(work, place / MANIFEST, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
-        digests.seal(work, place, (NODES, STARTS, MANIFEST))
+        verified.seal(work, place, (NODES, STARTS, MANIFEST))
     return manifest
 
 
@@ -129,11 +129,11 @@ def read(folder: str | Path) -> CommitmentGraph:
     place = Path(folder)
     if not place.exists() and (EXAMPLES / place).is_dir() and len(place.parts) == 1:
         place = EXAMPLES / place
-    if not reading.there(place, MANIFEST):
+    if not verified.there(place, MANIFEST):
         raise errors.WrongFolder(
             f"graph: expected a folder that recommit graph build wrote, or sliding-2x3, got {folder}"
         )
-    manifest = reading.values(place, MANIFEST, FIELDS)
+    manifest = verified.values(place, MANIFEST, FIELDS)
     if manifest["format"] != FORMAT:
         raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {manifest['format']!r}")
     for many in ("nodes", "starts"):
@@ -155,7 +155,7 @@ def _table(
     folder: Path, name: str, rows: int, kinds: dict[str, tuple[type[np.generic], int]], widths: dict[str, int]
 ) -> pa.Table:
     """The columns of a file, refused before they are read if they are others, or would fill the memory."""
-    data, path = reading.content(folder, name), folder / name
+    data, path = verified.content(folder, name), folder / name
     try:
         stored, schema = pq.read_metadata(pa.BufferReader(data)).num_rows, pq.read_schema(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:

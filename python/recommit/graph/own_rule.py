@@ -26,7 +26,7 @@ from numpy.lib import format as npy
 
 from recommit.graph.rules import MEMORY, NamedRule, named
 from recommit.horizon import Plans, Rule, Tail, ThresholdRule, WithMemory
-from recommit.storage import opening
+from recommit.storage import safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def _free_name(path: Path) -> str:
 def from_table(path: Path) -> NamedRule:
     """The depths in a ``.npy`` file, one number per node."""
     try:
-        depths = npy.read_array(io.BytesIO(opening.content(path)), allow_pickle=False)
+        depths = npy.read_array(io.BytesIO(safe_open.content(path)), allow_pickle=False)
     except (ValueError, EOFError, OSError, MemoryError, TokenError) as error:
         raise ValueError(f"table: expected a .npy file of numbers, got {path}: {error}") from None
     if depths.ndim != 1 or depths.dtype.kind not in "iu":

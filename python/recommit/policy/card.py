@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import reading
+from recommit.storage import verified
 from recommit.storage.files import Files, file_sha256, replace
 from recommit.storage.hub import Upload
 
@@ -73,7 +73,7 @@ def _table(figures: dict[str, Any]) -> str:
 
 def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> None:
     """Put README.md beside a saved policy."""
-    about = reading.values(folder, "config.json")
+    about = verified.values(folder, "config.json")
     weights = sorted(folder.glob("*.safetensors"))
     hashes = {path.name: file_sha256(path) for path in weights}
     replace(Files(), folder / "README.md", card(about, name, figures, hashes).encode())

@@ -26,10 +26,10 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, ForesightConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import Foresight
-from recommit.storage import digests, hub, reading
-from recommit.storage.digests import NAME
+from recommit.storage import hub, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
-from recommit.storage.opening import content
+from recommit.storage.safe_open import content
+from recommit.storage.verified import DIGESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     refuse_links(folder)
     sweep_files(Files(), folder)  # safetensors writes the backbone, and leaves its half of a file where it is killed
-    (folder / digests.NAME).unlink(missing_ok=True)
+    (folder / verified.DIGESTS).unlink(missing_ok=True)
     replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole = policy.config.lora is None
     if whole:
@@ -103,7 +103,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     }
     replace(Files(), folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
     policy.backbone.save_processor(folder)
-    digests.seal(Files(), folder, _written(folder))
+    verified.seal(Files(), folder, _written(folder))
     return folder
 
 
@@ -130,7 +130,7 @@ def load_policy(
     saved in or another; ``backbone`` says where an adapter's backbone lies if it has moved."""
     folder = _fetched(folder)
     about = read_config(folder / "config.json")
-    digests.verify(folder)
+    verified.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
@@ -168,7 +168,7 @@ def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
 def local_folder(name: str | Path) -> Path:
     """A folder as it is, of a run its best policy. It asks no hub: a run that was mistyped is not there."""
     if os.path.lexists(Path(name) / "best.json"):
-        return Path(name) / reading.values(Path(name), "best.json", {"policy": str})["policy"]
+        return Path(name) / verified.values(Path(name), "best.json", {"policy": str})["policy"]
     if (Path(name) / "checkpoints").is_dir():
         raise ValueError(
             f"{name}: expected a run with a best policy, got one without best.json; go on with its training"
@@ -179,7 +179,7 @@ def local_folder(name: str | Path) -> Path:
 
 
 def _fetched(name: str | Path) -> Path:
-    """A local folder; the name of a repository on a hub, OWNER/NAME, is downloaded."""
+    """A local folder; the name of a repository on a hub, OWNER/DIGESTS, is downloaded."""
     if os.path.lexists(name) or not hub.is_repository(name):
         return local_folder(name)
     import huggingface_hub
@@ -288,14 +288,14 @@ def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
 
 def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    plain["decoder"] = reading.typed(DecoderConfig, plain["decoder"])
-    plain["head"] = reading.typed(HeadConfig, plain.get("head", {}))
-    plain["foresight"] = reading.typed(ForesightConfig, plain["foresight"]) if plain.get("foresight") else None
-    plain["lora"] = None if plain["lora"] is None else reading.typed(LoraConfig, plain["lora"])
-    return reading.typed(PolicyConfig, plain)
+    plain["decoder"] = verified.typed(DecoderConfig, plain["decoder"])
+    plain["head"] = verified.typed(HeadConfig, plain.get("head", {}))
+    plain["foresight"] = verified.typed(ForesightConfig, plain["foresight"]) if plain.get("foresight") else None
+    plain["lora"] = None if plain["lora"] is None else verified.typed(LoraConfig, plain["lora"])
+    return verified.typed(PolicyConfig, plain)
 
 
 def weights_of(policy: Path) -> str:
     """One sha256 of all files of a saved policy but for their digests, which older ones do not have."""
-    listed = sorted(p for p in policy.rglob("*") if p.is_file() and p.name != NAME)
+    listed = sorted(p for p in policy.rglob("*") if p.is_file() and p.name != DIGESTS)
     return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())

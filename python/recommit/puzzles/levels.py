@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from recommit import _core
-from recommit.storage import opening
+from recommit.storage import safe_open
 from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def read_levels(path: str | os.PathLike[str]) -> Levels:
     """The levels of a file, whose size is checked before it is read."""
     file_path = Path(path)
     try:
-        with opening.reading(file_path) as file:
+        with safe_open.reading(file_path) as file:
             _check_size(os.fstat(file.fileno()).st_size)
             return parse_levels(file.read(MAX_FILE_BYTES + 1))
     except _core.LevelError as error:

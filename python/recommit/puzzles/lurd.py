@@ -16,7 +16,7 @@ import numpy as np
 from recommit import _core
 from recommit.puzzles.levels import MAX_FILE_BYTES, level_error
 from recommit.puzzles.solver import puzzle_of
-from recommit.storage import opening
+from recommit.storage import safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def parse_solutions(text: str) -> list[Written]:
 def read_solutions(path: str | os.PathLike[str]) -> list[Written]:
     """The solutions of a file, whose size is checked before it is read."""
     try:
-        with opening.reading(path) as file:
+        with safe_open.reading(path) as file:
             data = file.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             raise level_error(f"expected at most {MAX_FILE_BYTES} bytes of text, got more")

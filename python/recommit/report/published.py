@@ -9,7 +9,7 @@ from recommit.evaluate.seeds import seed_of
 from recommit.evaluate.tables.table import FILE, PAGE, PaperTables
 from recommit.report.embed import Html, joined, tag
 from recommit.report.sections import MINUS, NONE, table
-from recommit.storage import reading
+from recommit.storage import verified
 from recommit.storage.errors import Damaged
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ NO_FAMILY = (
     f"{FILE} is not there, and the family of runs cannot be read. Where it can, `recommit evaluate FAMILY --paper "
     "--seed SEED --out EVAL` writes the file; nothing is played again."
 )
-_GRID: reading.Fields = {"head": [str], "rows": [[str]]}
-_TABLE: reading.Fields = {"name": str, "title": str, "grids": [_GRID], "notes": [str], "missing": [str]}
+_GRID: verified.Fields = {"head": [str], "rows": [[str]]}
+_TABLE: verified.Fields = {"name": str, "title": str, "grids": [_GRID], "notes": [str], "missing": [str]}
 
 
 def seeds(grids: Mapping[str, Grid]) -> Html:
@@ -39,7 +39,7 @@ def tables(folder: Folder) -> Html | None:
     """The tables; None if this evaluation was not made to be compared with the paper's."""
     if not folder.has(FILE):
         return _older(folder)
-    values = reading.values(folder.path, FILE, {"title": str, "tables": [_TABLE]})
+    values = verified.values(folder.path, FILE, {"title": str, "tables": [_TABLE]})
     for grid in (grid for each in values["tables"] for grid in each["grids"]):
         if any(len(row) != len(grid["head"]) for row in grid["rows"]):
             raise Damaged(f"{folder.path / FILE}: expected rows of as many cells as their head, got others")

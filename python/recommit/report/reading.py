@@ -15,38 +15,38 @@ from recommit.data.table import parsed
 from recommit.evaluate.agent_names import AgentName, file_names
 from recommit.evaluate.seeds import seed_of
 from recommit.report.agents.agent import Agent, agents_of
-from recommit.storage import digests, opening, reading
+from recommit.storage import safe_open, verified
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: What a page needs of the rows of summary.json and comparisons.json.
-SUMMARY: reading.Fields = {
+SUMMARY: verified.Fields = {
     **dict.fromkeys(("agent", "task", "budget"), str),
     "decisions": int,
-    **dict.fromkeys(("solve_rate", "solve_low", "solve_high", "actions_per_episode"), reading.NUMBER),
-    **dict.fromkeys(("decisions_per_episode", "spl", "lost", "mean_depth"), reading.PERHAPS),
+    **dict.fromkeys(("solve_rate", "solve_low", "solve_high", "actions_per_episode"), verified.NUMBER),
+    **dict.fromkeys(("decisions_per_episode", "spl", "lost", "mean_depth"), verified.PERHAPS),
 }
-_DIFFERENCE = dict.fromkeys(("mean", "low", "high"), reading.NUMBER)
-COMPARISON: reading.Fields = {
+_DIFFERENCE = dict.fromkeys(("mean", "low", "high"), verified.NUMBER)
+COMPARISON: verified.Fields = {
     "against": str,
     "budget": str,
     "solve_difference": _DIFFERENCE,
     "actions_difference": _DIFFERENCE,
-    "mcnemar_p": reading.PERHAPS,
+    "mcnemar_p": verified.PERHAPS,
     "dominates": bool,
     "dominates_surely": bool,
 }
-THRESHOLD: reading.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), reading.NUMBER)
-POINT: reading.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), reading.NUMBER)
+THRESHOLD: verified.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), verified.NUMBER)
+POINT: verified.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), verified.NUMBER)
 #: What a spec of an evaluation says; older ones lack some of the last.
-PLAN: reading.Fields = {"agents": [str], "instances": int}
-OPTIONS: reading.Fields = {
+PLAN: verified.Fields = {"agents": [str], "instances": int}
+OPTIONS: verified.Fields = {
     "run": str,
     "budgets": [(str, int)],
     "length": [int],
     "task": str,
-    **dict.fromkeys(("price_action", "price_observation"), reading.NUMBER),
+    **dict.fromkeys(("price_action", "price_observation"), verified.NUMBER),
 }
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
@@ -70,7 +70,7 @@ class AgentDecisions:
 def _digests(policy: Path) -> bytes:
     """What a policy consists of, as bytes to compare; nothing where it cannot be read."""
     try:
-        return opening.content(policy / digests.NAME)
+        return safe_open.content(policy / verified.DIGESTS)
     except OSError:
         return b""
 
@@ -79,7 +79,7 @@ def _steps(run: Path) -> list[dict[str, Any]]:
     """Lines of a run's metrics; none if there are none."""
     if not os.path.lexists(run / "metrics.jsonl"):
         return []
-    return [line for line in reading.lines(run, "metrics.jsonl") if isinstance(line.get("step"), int)]
+    return [line for line in verified.lines(run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 
 
 class Folder:
@@ -89,18 +89,18 @@ class Folder:
         self.path = Path(path)
         if not self.has("plan.json") or not self.has("summary.json"):
             raise ValueError(f"eval: expected the folder of a finished evaluation, got {self.path}")
-        self.spec = reading.values(self.path, "plan.json", PLAN)
+        self.spec = verified.values(self.path, "plan.json", PLAN)
         options = {name: wanted for name, wanted in OPTIONS.items() if name in self.spec}
-        reading.expect(self.path / "plan.json", self.spec, options)
-        self.summary = reading.rows(self.path, "summary.json", SUMMARY)
+        verified.expect(self.path / "plan.json", self.spec, options)
+        self.summary = verified.rows(self.path, "summary.json", SUMMARY)
         self.comparisons = (
-            reading.rows(self.path, "comparisons.json", COMPARISON) if self.has("comparisons.json") else None
+            verified.rows(self.path, "comparisons.json", COMPARISON) if self.has("comparisons.json") else None
         )
         self.curves: dict[str, list[dict[str, float]]] | None = (
-            reading.values(self.path, "curves.json") if self.has("curves.json") else None
+            verified.values(self.path, "curves.json") if self.has("curves.json") else None
         )
         if self.curves is not None:
-            reading.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
+            verified.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
         if not self.summary:
             raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
         try:
@@ -226,7 +226,7 @@ class Folder:
 
     def run_json(self, name: str) -> dict[str, Any] | None:
         """A file of the run; None if it is gone."""
-        return reading.values(self.run, name) if os.path.lexists(self.run / name) else None
+        return verified.values(self.run, name) if os.path.lexists(self.run / name) else None
 
     @cached_property
     def training(self) -> list[dict[str, Any]]:
@@ -248,21 +248,21 @@ class Folder:
         name = AgentName.parse(agent.name)
         if not name.swept or not self.has("thresholds.json"):
             return []
-        entry = reading.values(self.path, "thresholds.json").get(f"{name.of_rule.stem}@{self.budgets[budget]}")
+        entry = verified.values(self.path, "thresholds.json").get(f"{name.of_rule.stem}@{self.budgets[budget]}")
         if entry is None:
             return []
-        reading.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})
+        verified.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})
         points: list[dict[str, float]] = entry["curve"]
         return points
 
     def text(self, name: str) -> str | None:
         """A file of the evaluation, as text."""
-        return reading.content(self.path, name).decode("utf-8", "replace") if self.has(name) else None
+        return verified.content(self.path, name).decode("utf-8", "replace") if self.has(name) else None
 
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""
-        return reading.there(self.path, name)
+        return verified.exists(self.path, name)
 
     def table(self, name: str) -> Any:
         """A file of columns; None where it is not there."""
-        return parsed(self.path / name, reading.content(self.path, name)) if self.has(name) else None
+        return parsed(self.path / name, verified.content(self.path, name)) if self.has(name) else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
     """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
-    from recommit.runs.board import last_agent
+    from recommit.runs.progress import last_agent
     from recommit.train.family.processes import Job
 
     out = entry.evaluation(seed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import digests, files, ownership, reading
+from recommit.storage import files, ownership, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ class HeadStep:
     @property
     def there(self) -> bool:
         """Was it written, whole?"""
-        return self.record.is_file() and (self.out / digests.NAME).is_file()
+        return self.record.is_file() and (self.out / verified.DIGESTS).is_file()
 
     def run(self, verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
         """Do it unless it is there; the command's exit status."""
@@ -55,7 +55,7 @@ class HeadStep:
 
         now = {"command": self.verb, "options": self.options, "sources": [_digest(each) for each in self.sources]}
         if self.there:
-            ownership.check(self.out, reading.values(self.record.parent, self.record.name, _RECORD), now)
+            ownership.check(self.out, verified.values(self.record.parent, self.record.name, _RECORD), now)
             return 0
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
         threads = torch.get_num_threads()

@@ -229,10 +229,10 @@ def _fine(status: int) -> None:
 
 def figures(folder: str | Path) -> dict[str, Any]:
     """The solve rates of a finished puzzle's first seed, by agent and budget."""
-    from recommit.storage import reading
+    from recommit.storage import verified
 
     by_kind = (sorted(Path(folder).glob(f"{kind}-s*/summary.json")) for kind in ("fresh", "eval"))
     path = next(path for paths in by_kind for path in paths)
-    rows = reading.rows(path.parent, path.name, {"agent": str, "budget": str, "solve_rate": float})
+    rows = verified.rows(path.parent, path.name, {"agent": str, "budget": str, "solve_rate": float})
     own = [row for row in rows if not row["agent"].startswith("adaptive@")]  # not other recipes and heads
     return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in own}

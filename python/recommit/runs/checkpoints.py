@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import files
-from recommit.storage.opening import content
+from recommit.storage.safe_open import content
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,8 @@ class Checkpoints:
     ) -> Checkpoint:
         """Make the checkpoint of a step from what ``write`` puts into the folder it is given.
 
-        With several ranks every one calls this and writes files of its own; the ``lead`` makes the folder and seals it.
+        With several ranks every one calls this and writes files of its own; the main process makes the folder and
+        seals it.
         """
         target = self.folder / f"{_PREFIX}{step:08d}"
         temporary = self.folder / f".{target.name}.tmp"

@@ -6,7 +6,7 @@ samples.jsonl    a few decisions per validation
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
-DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.digests``
+DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.verified``
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.data.spec import DataSpec, set_names
 from recommit.runs.checkpoints import Checkpoints
-from recommit.storage import digests, errors, files, ownership, reading
-from recommit.storage import opening as plain
+from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -48,7 +46,7 @@ PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 
 
 class RunDirectory:
-    """Opens or makes a run's folder, alone: a second run in the same folder is refused. Only the lead writes."""
+    """Opens or makes a run's folder, alone: a second run in it is refused. Only the main process writes."""
 
     def __init__(self, folder: str | Path, *, is_main_process: bool = True) -> None:
         self.folder, self.is_main_process = Path(folder).absolute(), is_main_process
@@ -81,25 +79,17 @@ class RunDirectory:
         if self._lock is not None:
             self._lock.__exit__(kind, error, trace)
 
-    def begin(
-        self,
-        config: dict[str, Any],
-        defaults: dict[str, Any] | None = None,
-        updated: Callable[[dict[str, Any]], dict[str, Any]] = dict,
-    ) -> None:
-        """Write down what runs; going on with another configuration is refused. A run that an older version began does
-        not say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's
-        fields. A run that has no checkpoint has nothing to go on with: another configuration takes its place."""
+    def begin(self, config: dict[str, Any]) -> None:
+        """Write down what runs; going on with another configuration is refused. A run that has no checkpoint has
+        nothing to go on with: another configuration takes its place."""
         if not self.is_main_process:
             return
-        before = self.read("config.json")
-        before = None if before is None else json.loads(json.dumps(updated(before)))
-        now, usual = json.loads(json.dumps([config, defaults or {}]))
+        before, now = self.read("config.json"), json.loads(json.dumps(config))
         if before is not None:
-            self._go_on(_lasting(_completed(before, usual)), _lasting(now))
-        digests.verify(self.folder, LOGS)
-        if digests.read(self.folder):
-            digests.write(files.Files(), self.folder, {})  # not removed: a run without any counts as an older one
+            self._go_on(_lasting(before), _lasting(now))
+        verified.verify(self.folder, LOGS)
+        if verified.digests(self.folder):
+            verified.write_digests(files.Files(), self.folder, {})
         self.write("config.json", now)
         self.write("versions.json", versions())
         self._seal(BEGUN)  # it says which data a run goes on with
@@ -129,7 +119,7 @@ class RunDirectory:
         self._seal(SEALED)
 
     def _seal(self, names: tuple[str, ...]) -> None:
-        digests.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
+        verified.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
 
     def log_digests(self) -> dict[str, str]:
         """What the logs hold, for a checkpoint to note."""
@@ -146,7 +136,7 @@ class RunDirectory:
 
     def read(self, name: str) -> Any:
         """A JSON file of the run, None if there is none."""
-        return reading.values(self.folder, name) if reading.there(self.folder, name) else None
+        return verified.values(self.folder, name) if verified.exists(self.folder, name) else None
 
     def write(self, name: str, value: Any) -> None:
         """Replace a JSON file of the run, whole or not at all, unless it is the same."""
@@ -158,7 +148,7 @@ class RunDirectory:
 def _holds(path: Path, data: bytes) -> bool:
     """Is it this that a file holds? What is no file, or cannot be read, does not."""
     try:
-        return plain.content(path) == data
+        return safe_open.content(path) == data
     except OSError:
         return False
 
@@ -180,21 +170,11 @@ def _lasting(config: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in config.items() if name != "ranks"}, "engine": engine}
 
 
-def _completed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """With defaults of what it does not say, at any depth."""
-    inner = {
-        k: _completed(v, defaults[k])
-        for k, v in values.items()
-        if isinstance(v, dict) and isinstance(defaults.get(k), dict)
-    }
-    return {**defaults, **values, **inner}
-
-
 def best_policy(folder: str | Path) -> Path:
     """The best policy of a run so far."""
-    if not reading.there(Path(folder), "best.json"):
+    if not verified.exists(Path(folder), "best.json"):
         raise ValueError(f"{folder}: expected a run with a checkpoint, got none")
-    return Path(folder) / str(reading.values(Path(folder), "best.json", {"policy": str})["policy"])
+    return Path(folder) / str(verified.values(Path(folder), "best.json", {"policy": str})["policy"])
 
 
 def recipe_of(run: str | Path, task: str = "") -> DataSpec:
@@ -216,8 +196,8 @@ def recipes_of(run: str | Path) -> list[DataSpec]:
     """What each of a run's data sets was made from."""
     if not Path(run).is_dir():
         raise ValueError(f"run: expected the folder of a training run, found no folder {run}")
-    there = reading.there(Path(run), "config.json")
-    content = reading.values(Path(run), "config.json").get("data", {}) if there else {}
+    there = verified.exists(Path(run), "config.json")
+    content = verified.values(Path(run), "config.json").get("data", {}) if there else {}
     every = content if isinstance(content, list) else [content]
     if not all(isinstance(each, dict) and "recipe" in each for each in every):
         raise ValueError(f"run: expected the folder of a training run, whose data say what to play, got {run}")

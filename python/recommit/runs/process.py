@@ -1,13 +1,16 @@
-"""How this process computes: its threads, who multiplies matrices on a CPU, and memory that it gives back."""
+"""How this process computes: its threads, who multiplies matrices on a CPU, memory that it gives back, and every stream
+of randomness that a step could read."""
 
 from __future__ import annotations
 
 import ctypes
+import random
 import sys
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -75,3 +78,39 @@ def trim() -> None:
     library = _library()
     if library is not None:
         library.malloc_trim(ctypes.c_size_t(0))
+
+
+def capture_random_state() -> dict[str, Any]:
+    """Python's, numpy's and torch's global generators."""
+    kind, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
+    version, words, tail = random.getstate()
+    return {
+        "python": [version, list(words), tail],
+        "numpy": [kind, np.asarray(keys).tolist(), position, has_gauss, gauss],
+        "torch": torch.get_rng_state().numpy().tobytes().hex(),
+        "cuda": [s.numpy().tobytes().hex() for s in torch.cuda.get_rng_state_all()]
+        if torch.cuda.is_available()
+        else [],
+    }
+
+
+def restore_random_state(state: dict[str, Any]) -> None:
+    """Set them as they were."""
+    version, words, tail = state["python"]
+    random.setstate((version, tuple(words), tail))
+    kind, keys, position, has_gauss, gauss = state["numpy"]
+    np.random.set_state((kind, np.array(keys, np.uint32), position, has_gauss, gauss))  # noqa: NPY002
+    torch.set_rng_state(_tensor(state["torch"]))
+    if state["cuda"] and torch.cuda.device_count() == len(state["cuda"]):
+        torch.cuda.set_rng_state_all([_tensor(text) for text in state["cuda"]])
+
+
+def seed_everything(value: int) -> None:
+    """Start all of them."""
+    random.seed(value)
+    np.random.seed(value % 2**32)  # noqa: NPY002
+    torch.manual_seed(value)
+
+
+def _tensor(text: str) -> torch.Tensor:
+    return torch.frombuffer(bytearray.fromhex(text), dtype=torch.uint8)

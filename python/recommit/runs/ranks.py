@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import torch
 
-from recommit.runs.ports import free_port
+from recommit.policy.config import PASS
+from recommit.runs.peers import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,13 +42,13 @@ class Team:
     def barrier(self) -> None:
         """Return when every rank is here."""
         if self.world > 1:
-            self.total([0.0])
+            self.all_reduce_sum([0.0])
 
-    def total(self, values: list[float]) -> list[float]:
+    def all_reduce_sum(self, values: list[float]) -> list[float]:
         """Each value summed over ranks."""
         return self._reduce(values, "SUM")
 
-    def largest(self, value: int) -> int:
+    def all_reduce_max(self, value: int) -> int:
         """Over ranks: how often everybody goes through the model, so that nobody waits for a rank that has finished."""
         return int(self._reduce([float(value)], "MAX")[0])
 
@@ -57,7 +58,7 @@ class Team:
             return [content]
         import torch.distributed as dist
 
-        longest = self.largest(len(content))
+        longest = self.all_reduce_max(len(content))
         own = torch.zeros(8 + longest, dtype=torch.uint8)
         framed = len(content).to_bytes(8, "little") + content
         own[: len(framed)] = torch.frombuffer(bytearray(framed), dtype=torch.uint8)
@@ -73,7 +74,7 @@ class Team:
         return [_from_bytes(content) for content in self.gather(_to_bytes(arrays))]
 
     def from_main_process(self, word: bool) -> bool:
-        """What the lead says."""
+        """What the main process says."""
         return self.gather(b"1" if word else b"")[0] != b""
 
     def _reduce(self, values: list[float], how: str) -> list[float]:
@@ -212,3 +213,16 @@ def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
         arrays[name] = np.frombuffer(buffer, kind, count, at).reshape(shape)
         at += arrays[name].nbytes
     return arrays
+
+
+def divided(items: NDArray[np.int64], world: int, size: int = 0) -> list[NDArray[np.int64]]:
+    """Pieces of at most ``size`` items; of a pass at most, and enough for every rank, where none is said."""
+    size = size or min(PASS, -(-len(items) // world))
+    return [items[begin : begin + size] for begin in range(0, len(items), max(size, 1))]
+
+
+def turns(pieces: list[NDArray[np.int64]], team: Team, together: bool) -> list[NDArray[np.int64]]:
+    """A rank's pieces. If all ranks need equally many, it has an empty one where others have one more."""
+    mine = pieces[team.rank :: team.world]
+    idle = together and len(mine) * team.world < len(pieces)
+    return [*mine, pieces[0][:0]] if idle else mine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from recommit.storage.opening import NotAFile
+from recommit.storage.safe_open import NotAFile
 
 if TYPE_CHECKING:
     from pathlib import Path

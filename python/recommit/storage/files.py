@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from recommit.storage import errors, opening
+from recommit.storage import errors, safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,11 +31,11 @@ class Files:
 
     def create(self, path: Path) -> int:
         """A descriptor of a new, empty file."""
-        return opening.create(path)
+        return safe_open.create(path)
 
     def append(self, path: Path) -> int:
         """A descriptor that writes at the end of a file, made if it is not there."""
-        return opening.append(path)
+        return safe_open.append(path)
 
     def write(self, descriptor: int, data: memoryview) -> int:
         """Write some of ``data``; how much."""
@@ -105,7 +105,7 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
     as it is, but what the system says of the temporary name is said of ``path``.
     """
     files, target = files or Files(), Path(path)
-    opening.refuse_devices(target)
+    safe_open.refuse_devices(target)
     temporary = temporary_name(target)
     try:
         descriptor = files.create(temporary)
@@ -228,7 +228,7 @@ _SETTLED = 2.0
 
 def file_sha256(path: Path) -> str:
     """Hash a file's content, read in pieces, and once by this process unless the file changes."""
-    with opening.reading(path) as file:
+    with safe_open.reading(path) as file:
         about = os.fstat(file.fileno())
         key = (str(path), about.st_ino, about.st_size, about.st_mtime_ns)
         if key in _HASHED:

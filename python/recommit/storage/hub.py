@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from recommit.storage import errors, files, opening
+from recommit.storage import errors, files, safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ class Upload:
             files.own_folder(folder)
         for path in self.paths:
             files.make_folders(work, (place / path).parent)
-            files.replace(work, place / path, opening.content(self.folder / path))
+            files.replace(work, place / path, safe_open.content(self.folder / path))
         files.make_folders(work, place)
         for name, text in self.texts.items():
             files.replace(work, place / name, text.encode())

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import errors, files, opening
+from recommit.storage import errors, files, safe_open
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +87,7 @@ class JsonLines:
 
 
 class NoLines(JsonLines):
-    """What a rank that is not the lead writes to: it forgets every record, and touches no disk."""
+    """What a rank that is not the main process writes to: it forgets every record, and touches no disk."""
 
     def __enter__(self) -> Self:
         return self
@@ -111,7 +111,7 @@ class NoLines(JsonLines):
 def _mend(disk: Files, path: Path) -> None:
     """Cut off what a crash left of a line."""
     try:
-        content = opening.content(path)
+        content = safe_open.content(path)
     except FileNotFoundError:
         return
     whole = content.rfind(b"\n") + 1
@@ -122,7 +122,7 @@ def _mend(disk: Files, path: Path) -> None:
 def whole_lines(path: Path) -> list[bytes]:
     """The lines of a file without their ends, none of a file that is not there; one that is not whole is left out."""
     try:
-        content = opening.content(path)
+        content = safe_open.content(path)
     except FileNotFoundError:
         return []
     except OSError as error:

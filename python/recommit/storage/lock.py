@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from recommit.storage import errors, opening
+from recommit.storage import errors, safe_open
 
 try:
     import fcntl
@@ -66,7 +66,7 @@ class Lock:
 
     def _try(self) -> bool:
         try:
-            descriptor = opening.edit(self.path)
+            descriptor = safe_open.edit(self.path)
         except OSError as error:
             raise errors.from_os(error, self.path.parent) from error
         try:
@@ -125,10 +125,9 @@ class _Holder(NamedTuple):
 def _read(path: Path) -> _Holder | None:
     """Who wrote the file; None if nobody did, or not to the end."""
     try:
-        text = opening.content(path).decode("ascii")
+        text = safe_open.content(path).decode("ascii")
         pid, boot, host, *work = text.split(maxsplit=3)
         named = work[0].strip() if work else ""
-        # An older version did not name the work.
         return _Holder(int(pid), boot, host, named if named.isprintable() and named else "run")
     except (OSError, ValueError):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import digests, errors, files
+from recommit.storage import errors, files, verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def check(folder: Path, before: Any, now: Any) -> None:
 def take(work: Files, folder: Path, names: Iterable[str], what: str) -> None:
     """Before ``what`` is written into a locked folder: refuse one that holds anything but its files, which would spoil
     somebody else's, and remove what a writer that was killed has left."""
-    own = {*names, digests.NAME, ".lock"}
+    own = {*names, verified.DIGESTS, ".lock"}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in own and not _left(path.name))
     if strangers:
         raise errors.WrongFolder(f"out: expected a new folder or {what}, got {folder} with {strangers[0]}")
@@ -50,7 +50,7 @@ def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
             raise errors.WrongFolder(f"{folder}: expected a folder or nothing there, got a file")
         return
     shown = (entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
-    names = sorted(name for name in shown if name != digests.NAME)
+    names = sorted(name for name in shown if name != verified.DIGESTS)
     if names and not set(names) & set(marks):
         raise errors.WrongFolder(
             f"{folder}: expected a new or empty folder, or that of {work}; got one with {names[0]}"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import reprlib
+from typing import Any
 
 #: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
 #: hundred.
@@ -71,31 +69,14 @@ def cut(text: str, most: int = 2000) -> str:
     return text if len(text) <= most else text[:most] + "..."
 
 
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxdict, _SHORT.maxlist, _SHORT.maxtuple = 4, 8, 8, 8
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 100
+
+
 def brief(value: object, most: int = 80) -> str:
-    """The ``repr`` of a value, cut in the middle of its work where it is long."""
-    text = ""
-    for part in _parts(value):
-        text += part
-        if len(text) > most:
-            break
-    return cut(text, most)
-
-
-def _parts(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield "{"
-        for i, (key, each) in enumerate(value.items()):
-            yield (", " if i else "") + brief(key) + ": "
-            yield from _parts(each)
-        yield "}"
-    elif isinstance(value, list | tuple):
-        yield "[" if isinstance(value, list) else "("
-        for i, each in enumerate(value):
-            yield ", " if i else ""
-            yield from _parts(each)
-        yield "]" if isinstance(value, list) else ")"
-    else:
-        yield repr(value[:200] if isinstance(value, str | bytes) else value)
+    """The ``repr`` of a value in bounded time: long and deep ones are cut."""
+    return cut(_SHORT.repr(value), most)
 
 
 def _count(node: Any, counts: dict[int, int], above: tuple[int, ...]) -> int:

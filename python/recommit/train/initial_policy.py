@@ -12,7 +12,7 @@ import torch
 from recommit.policy.backbones.make import BACKBONES, make_backbone
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
-from recommit.storage import digests
+from recommit.storage import verified
 from recommit.storage.errors import WrongFolder
 from recommit.storage.files import Files
 from recommit.train.engine.base import numel
@@ -59,13 +59,13 @@ def _refuse_links(policy: Path) -> None:
     """A copy of a link is what it leads to: somebody's own file, or a device without an end. One whose content the
     policy lists is as its maker had it, as in the cache of a hub."""
     for path in sorted(policy.rglob("*")):
-        listed = path.is_file() and path.name in digests.read(path.parent)
+        listed = path.is_file() and path.name in verified.digests(path.parent)
         if path.is_symlink() and not listed:
             raise WrongFolder(f"init: expected files, got a link: {path}; copy what it leads to")
         if not path.is_file() and not path.is_dir():
             raise WrongFolder(f"init: expected files, got something else: {path}")
     for folder in {path.parent for path in policy.rglob("*") if path.is_symlink()}:
-        digests.verify(folder)
+        verified.verify(folder)
 
 
 def refuse_others(puzzles: Sequence[str], tasks: tuple[str, ...]) -> None:
@@ -118,6 +118,6 @@ def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
     if not folder.is_dir():
         temporary = folder.with_name(f".{folder.name}.tmp")
         make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)
-        digests.seal(Files(), temporary, [path.name for path in temporary.iterdir() if path.is_file()])
+        verified.seal(Files(), temporary, [path.name for path in temporary.iterdir() if path.is_file()])
         temporary.rename(folder)
     return folder

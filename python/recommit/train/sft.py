@@ -28,7 +28,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
-from recommit.runs import random_state, ranks
+from recommit.runs import process, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
 from recommit.runs.process import settle
@@ -139,7 +139,7 @@ class SftTrainer(Trainer):
         )
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
-        random_state.seed(config.run.seed)
+        process.seed_everything(config.run.seed)
         self.ensemble, own = None, folder.folder / "init"
         if config.targets.teacher:
             self.ensemble = Ensemble(own, config.targets, device=team.device)
@@ -154,7 +154,7 @@ class SftTrainer(Trainer):
         self.policy.train()
         initial_policy.keep_features(self.policy, config.run)
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
-        random_state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
+        process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)
         self.validation_tasks = [each for pair in pairs for each in validation.tasks_of(*pair, config.validation)]
 
@@ -176,7 +176,7 @@ class SftTrainer(Trainer):
 
     def _step(self) -> dict[str, Any]:
         batches = [self._targets(task, portion) for task, portion in zip(self.tasks, next(self.feed), strict=True)]
-        weights = self.team.total([targets.total_weight(batch, self.config.targets) for batch in batches])
+        weights = self.team.all_reduce_sum([targets.total_weight(batch, self.config.targets) for batch in batches])
         # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
         divisor = max(sum(weights), 1.0) / self.team.world
         parts, measured = self._split(batches), []
@@ -228,7 +228,7 @@ class SftTrainer(Trainer):
         for part, values in zip(parts, each.astype(np.float64), strict=True):
             sums[part.number] += values
         sums[:, 0] /= self.team.world
-        every = np.reshape(self.team.total(sums.ravel().tolist()), sums.shape)
+        every = np.reshape(self.team.all_reduce_sum(sums.ravel().tolist()), sums.shape)
         loss, right, live = every.sum(axis=0).tolist()
         together = {"loss": loss, "right": right, "live": live}
         if len(every) == 1:

@@ -17,9 +17,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.runs import process, random_state
+from recommit.runs import process
 from recommit.runs.progress import Curves, Progress
-from recommit.storage import reading
+from recommit.storage import verified
 from recommit.storage.files import Files, replace
 from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.storage.terminal_text import say
@@ -194,7 +194,7 @@ class Trainer(ABC):
                 if self.state.step % self.steps_between_trims == 0:
                     process.trim()
                 due = self._due(log, curves, progress)
-                if self.team.largest(interrupt.number):
+                if self.team.all_reduce_max(interrupt.number):
                     self._save(log)
                     progress.say(f"interrupted after step {self.state.step:,}; the same command goes on from there")
                     return 130
@@ -270,7 +270,9 @@ class Trainer(ABC):
             with self.engine.whole(self.policy):
                 if self.team.is_main_process:
                     self.policy.save_pretrained(folder / "policy")
-            replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
+            replace(
+                Files(), folder / f"random-{self.team.rank}.json", json.dumps(process.capture_random_state()).encode()
+            )
             if self.team.is_main_process:
                 sizes = {"log": log.size(), "samples": self.samples.size()}
                 logs = {**sizes, "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
@@ -304,7 +306,7 @@ class Trainer(ABC):
             log.cut(0)
             self.samples.cut(0)
             return
-        state = reading.values(newest.folder, "state.json", {"state": dict, "log": int, "samples": int})
+        state = verified.values(newest.folder, "state.json", {"state": dict, "log": int, "samples": int})
         self.engine.load(newest.folder)
         self.state, self.meter = TrainerState(**state["state"]), Meter(state["unlogged"])
         self.load_state_dict(state)
@@ -319,9 +321,9 @@ class Trainer(ABC):
     def _restore_randomness(self, path: Path) -> None:
         """A rank that was not there before begins a stream of its own."""
         if path.is_file():
-            random_state.restore(reading.values(path.parent, path.name))
+            process.restore_random_state(verified.values(path.parent, path.name))
         else:
-            random_state.seed(self.config.run.seed + self.team.rank + (self.state.step << 16))
+            process.seed_everything(self.config.run.seed + self.team.rank + (self.state.step << 16))
 
     def _say(self, text: str) -> None:
         if not self.quiet:

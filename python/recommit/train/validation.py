@@ -14,8 +14,7 @@ from recommit.data import labels, sampling
 from recommit.graph.build import PolicyGraph, run_directly
 from recommit.graph.episodes import always, head, play, sampled, softmax
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.division import divided, turns
-from recommit.runs.ranks import Team
+from recommit.runs.ranks import Team, divided, turns
 from recommit.storage import errors
 from recommit.train import targets
 from recommit.train.config import TargetConfig
@@ -118,7 +117,7 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engin
         hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
-    loss, right, counted = np.split(team.total(sums.tolist()), [1, 1 + MAX_ACTIONS])
+    loss, right, counted = np.split(team.all_reduce_sum(sums.tolist()), [1, 1 + MAX_ACTIONS])
     accuracy = right / np.maximum(counted, 1)
     return {
         "loss": round(float(loss[0]), 6),

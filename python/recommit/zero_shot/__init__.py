@@ -1,5 +1,5 @@
 """Vision-language models that play without any training, through an API: asked safely, resumably, each decision
-once. ``zero_shot(model, out, ...)`` is ``recommit zero-shot`` from Python.
+once. ``zero_shot(ZeroShotOptions(model, out, ...))`` is ``recommit zero-shot`` from Python.
 """
 
 from __future__ import annotations
@@ -8,16 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recommit.zero_shot.call import ZeroShotCall, zero_shot
+    from recommit.zero_shot.options import ZeroShotOptions
+    from recommit.zero_shot.runner import zero_shot
 
-__all__ = ["ZeroShotCall", "zero_shot"]
+__all__ = ["ZeroShotOptions", "zero_shot"]
 
 
 def __getattr__(name: str) -> Any:
     """A name that is imported when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module 'recommit.zero_shot' has no attribute {name!r}")
-    globals()[name] = getattr(import_module("recommit.zero_shot.call"), name)
+    module = "recommit.zero_shot.options" if name == "ZeroShotOptions" else "recommit.zero_shot.runner"
+    globals()[name] = getattr(import_module(module), name)
     return globals()[name]
 
 

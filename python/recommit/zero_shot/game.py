@@ -1,10 +1,10 @@
-"""One game: a start, a budget of looks, and what every answer did. Each adapter plays through this class, so that all
-figures compare: the prompts, the parser and the verdicts are those of ``recommit zero-shot``.
+"""One game: a start, a budget of observations, and what every answer did. Each adapter plays through this class, so
+that all figures compare: the prompts, the parser and the outcomes are those of ``recommit zero-shot``.
 
     game = Game(recommit.Sliding(3), state, budget=10)
     while not game.over:
-        look = game.observe()           # look.system, look.text, look.png
-        game.commit(answer(look))       # a model's text, or words such as ["up", "left"]
+        shown = game.observe()          # shown.system, shown.text, shown.png
+        game.commit(answer(shown))      # a model's text, or words such as ["up", "left"]
     game.score()
 """
 
@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recommit.graph.prices import Prices
 from recommit.graph.values import solver_values
+from recommit.policy.prompt import read_prompt
 from recommit.puzzles import levels
 from recommit.puzzles.frames import encode_png
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
-from recommit.zero_shot import parser, prompt
+from recommit.zero_shot import parser
 from recommit.zero_shot.parser import AnswerOutcome, Commitment
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
     from recommit.puzzles.solutions import Limits
 
@@ -36,6 +39,25 @@ if TYPE_CHECKING:
 
 #: Pixels per cell of a picture where nobody says more.
 CELL = 56
+#: The wordings in use. A published file never changes; a new wording is a new file.
+PROMPT_VERSION = "v1"
+#: What moves in the direction that an action of the sliding puzzle names: the blank, or the tile that changes places
+#: with it.
+MOVES = ("blank", "tile")
+#: How a board is shown: as a picture, or as the rows of a level file.
+VIEWS = ("image", "text")
+
+
+def prompts(task: str, moves: str = MOVES[0], view: str = VIEWS[0]) -> tuple[Prompt, Prompt]:
+    """The system prompt, and the prompt beside the picture or above the rows; named and hashed in manifests."""
+    if moves != MOVES[0] and (moves not in MOVES or task != "sliding"):
+        raise ValueError(f"moves: expected {MOVES[0]}, or {MOVES[1]} for sliding, got {moves} for {task}")
+    if view not in VIEWS:
+        raise ValueError(f"view: expected one of {', '.join(VIEWS)}, got {view!r}")
+    folder, before = files("recommit.zero_shot") / "prompts", "" if view == VIEWS[0] else f"{view}-"
+    names = ("system", task if moves == MOVES[0] else f"{task}-{moves}")
+    system, question = (read_prompt(folder, f"{before}{name}-{PROMPT_VERSION}") for name in names)
+    return system, question
 
 
 @dataclass(frozen=True)
@@ -50,12 +72,12 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Look:
+class Observation:
     """What a player is shown, and told."""
 
     system: str
     text: str
-    remaining: int  #: looks, this one among them
+    remaining: int  #: observations, this one among them
     picture: NDArray[np.uint8] | None = None  #: [height, width, 3], unless the board stands in the text
 
     @cached_property
@@ -78,7 +100,7 @@ class Score:
 
 
 class Game:
-    """A start state, played within a budget of looks."""
+    """A start state, played within a budget of observations."""
 
     def __init__(
         self,
@@ -86,10 +108,10 @@ class Game:
         state: State,
         budget: int,
         *,
-        view: str = prompt.VIEWS[0],
+        view: str = VIEWS[0],
         cell: int = CELL,
         lenient: bool = False,
-        moves: str = prompt.MOVES[0],
+        moves: str = MOVES[0],
         prices: Prices | None = None,
         limit: Limits | None = None,
     ) -> None:
@@ -97,9 +119,9 @@ class Game:
             raise ValueError(f"budget: expected at least 1, got {budget}")
         self.task, self.budget, self.lenient = task, budget, lenient
         self.view, self.cell, self.moves, self.prices = view, cell, moves, prices or Prices()
-        self.prompts = prompt.of(task.task, moves, view)
+        self.prompts = prompts(task.task, moves, view)
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
-        self.turned = int(moves != prompt.MOVES[0])
+        self.turned = int(moves != MOVES[0])
         #: What the distance of one state may cost; hard boards can take minutes, and whoever plays needs none.
         self.limit = limit
         self.state: State = task.check(np.ascontiguousarray(state)[None])[0]
@@ -110,12 +132,12 @@ class Game:
 
     @property
     def remaining(self) -> int:
-        """Looks that are left."""
+        """Observations that remain."""
         return self.budget - len(self.steps)
 
     @property
     def over(self) -> bool:
-        """Solved, or out of looks."""
+        """Solved, or out of observations."""
         return self.solved or self.remaining <= 0
 
     @property
@@ -137,12 +159,12 @@ class Game:
         """The state as a level file has it."""
         return levels.format_levels(self.state[None], task=self.task.task).strip("\n")
 
-    def observe(self) -> Look:
+    def observe(self) -> Observation:
         """What the player is shown now."""
         system, text = (each.text for each in self.prompts)
         if self.view == "text":
-            return Look(system, f"{self.rows}\n\n{text}", self.remaining)
-        return Look(system, text, self.remaining, self.picture)
+            return Observation(system, f"{self.rows}\n\n{text}", self.remaining)
+        return Observation(system, text, self.remaining, self.picture)
 
     @property
     def picture(self) -> NDArray[np.uint8]:
@@ -173,7 +195,7 @@ class Game:
         return [parser.ACTIONS[action ^ self.turned] for action in commitment.actions]
 
     def commit(self, answer: str | Sequence[str] | Commitment) -> Step:
-        """Carry out an answer, whatever it says: one that is no commitment spends a look and changes nothing."""
+        """Carry out an answer, whatever it says: one that is no commitment costs an observation and does nothing."""
         if self.over:
             raise ValueError(f"commit: expected a game that goes on, got one over after {len(self.steps)} decisions")
         commitment = self.read(answer)

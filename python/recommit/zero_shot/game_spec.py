@@ -12,8 +12,7 @@ from recommit.data import held_out
 from recommit.data.spec import SPLITS, DataSpec, Difficulty
 from recommit.graph.prices import Prices
 from recommit.puzzles import registry
-from recommit.zero_shot.game import CELL, Game
-from recommit.zero_shot.prompt import MOVES, VIEWS, of
+from recommit.zero_shot.game import CELL, MOVES, VIEWS, Game, prompts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Instances of a split where nobody says more.
 COUNT = 256
-#: Most looks of a game.
-MOST_LOOKS = 64
+#: Most observations of a game.
+MOST_OBSERVATIONS = 64
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,11 @@ class GameSpec:
         self._fill("budget", self.budget or usual.budgets["loose"])
         if registry.puzzle(self.task).most_boxes:
             self._fill("boxes", self.boxes or 2)
-        if not 1 <= self.budget <= MOST_LOOKS:
-            raise ValueError(f"budget: expected 1..{MOST_LOOKS}, got {self.budget}")
+        if not 1 <= self.budget <= MOST_OBSERVATIONS:
+            raise ValueError(f"budget: expected 1..{MOST_OBSERVATIONS}, got {self.budget}")
         if self.count < 1:
             raise ValueError(f"count: expected at least 1, got {self.count}")
-        of(self.task, self.moves, self.view)
+        prompts(self.task, self.moves, self.view)
 
     def _fill(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

@@ -1,4 +1,7 @@
-"""What a run may spend and has spent, over all its starts: every request is written down before it is sent."""
+"""What a run may spend and has spent, over all its starts: every request is written down before it is sent.
+
+The errors here end a request, an episode or a run; no message holds a key.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,33 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.errors import Damaged
-from recommit.zero_shot.errors import CapReached, StopRequested
-from recommit.zero_shot.http.parameters import Lesson
+from recommit.storage.errors import Damaged, DataError
+from recommit.zero_shot.endpoints import RefusedParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from recommit.storage.jsonl import JsonLines
+
+
+class ZeroShotError(DataError):
+    """A run cannot go on, or one of its episodes cannot. Whatever had been answered is in the folder."""
+
+
+class GaveUp(ZeroShotError):
+    """One decision got no answer after all retries: its episode is an infra error, not a failure of the model."""
+
+
+class Unusable(ZeroShotError):
+    """No request can succeed: a wrong key, an unknown model, a redirect, or a server that answers nobody."""
+
+
+class CapReached(ZeroShotError):
+    """The next request could exceed a cap of the run. Raise it and run the same command again: it goes on."""
+
+
+class StopRequested(ZeroShotError):
+    """The run was asked to end; no further request is made."""
 
 
 #: Taken for the tokens of a question until a server has said how many one has, or its bytes if they are more: a token
@@ -88,7 +110,7 @@ class Ledger:
                     open_.pop(record["number"])
                     self._charge(_pair(record["charged"]), None, None)
                 else:
-                    Lesson.read(record)
+                    RefusedParameter.read(record)
             for record in decisions:
                 if record["number"] is not None:  # else the cache knew the answer
                     reserved, _ = open_.pop(record["number"])

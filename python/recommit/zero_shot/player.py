@@ -1,26 +1,25 @@
-"""Episodes: look, ask, write the answer down, only then act. What is in the journal is never asked again."""
+"""Episodes: observe, ask, write the answer down, only then act. What is in the journal is never asked again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import files
 from recommit.storage.errors import Damaged
 from recommit.zero_shot import parser
+from recommit.zero_shot.client import DecisionPlace
 from recommit.zero_shot.game import Game, Step
-from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import DecisionPlace
+from recommit.zero_shot.messages import Question
 from recommit.zero_shot.parser import Commitment
-from recommit.zero_shot.prompt import MOVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recommit.puzzles.instances import Instances
-    from recommit.puzzles.puzzle import Puzzle
     from recommit.storage.jsonl import JsonLines
-    from recommit.zero_shot.http.client import Answer
+    from recommit.zero_shot.client import Answer
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 
 @dataclass
@@ -40,18 +39,13 @@ class ModelPlayer:
 
     def __init__(
         self,
-        task: Puzzle,
+        spec: ZeroShotSpec,
         instances: Instances,
         ask: Callable[[Question, DecisionPlace], Answer],
         journal: JsonLines,
-        *,
-        budget: int,
-        cell: int,
-        lenient: bool,
-        moves: str = MOVES[0],
     ) -> None:
-        self.task, self.instances, self.ask, self.journal = task, instances, ask, journal
-        self.budget, self.cell, self.lenient, self.moves = budget, cell, lenient, moves
+        self.spec, self.puzzle = spec, spec.puzzle()
+        self.instances, self.ask, self.journal = instances, ask, journal
         self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
 
     def restore(self, records: list[dict[str, Any]]) -> None:
@@ -68,15 +62,13 @@ class ModelPlayer:
 
     def play(self, episode: Episode) -> None:
         """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
-        game = self._game(episode)
+        options, start = self.spec.options, self.instances.states[episode.index]
+        how: dict[str, Any] = {"cell": options.cell, "lenient": options.lenient, "moves": options.moves}
+        game = Game(self.puzzle, start, self.spec.budget, **how)
         episode.steps = game.steps
         while not game.over:
             game.commit(_commitment(self.decide(episode, game)))
         episode.finished = True
-
-    def _game(self, episode: Episode) -> Game:
-        start = self.instances.states[episode.index]
-        return Game(self.task, start, self.budget, cell=self.cell, lenient=self.lenient, moves=self.moves)
 
     def decide(self, episode: Episode, game: Game) -> dict[str, Any]:
         """The record of the next decision, from the journal or, once it is in there, from the model."""
@@ -91,31 +83,19 @@ class ModelPlayer:
         return record
 
     def _answered(self, episode: Episode, decision: int, game: Game) -> dict[str, Any]:
-        look = game.observe()
-        answer = self.ask(
-            Question(look.system, look.text, look.png or b""), DecisionPlace(episode.instance, episode.index, decision)
-        )
-        completion = answer.completion
-        commitment = game.read(completion.text, refused=completion.refused, cut_off=completion.cut_off)
+        shown = game.observe()
+        question = Question(shown.system, shown.text, shown.png or b"")
+        answer = self.ask(question, DecisionPlace(episode.instance, episode.index, decision))
+        said = answer.completion
+        commitment = game.read(said.text, refused=said.refused, cut_off=said.cut_off)
         return {
             "instance": episode.instance,
             "decision": decision,
             "outcome": commitment.outcome.value,
             "h": commitment.depth,
             "actions": [parser.ACTIONS[action] for action in commitment.actions],
-            "text": completion.text,
-            "finish": completion.finish,
-            "model": completion.model,
-            "id": completion.id,
-            "tokens_in": completion.tokens_in,
-            "tokens_out": completion.tokens_out,
-            "charged": list(answer.charged),
-            "number": answer.number,
-            "attempts": answer.attempts,
-            "seconds": answer.seconds,
-            "address": answer.address,
-            "parameters": answer.parameters,
-            "request": answer.request,
+            **asdict(said),
+            **{name: value for name, value in vars(answer).items() if name != "completion"},
         }
 
 

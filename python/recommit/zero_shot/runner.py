@@ -1,7 +1,7 @@
 """A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
 
     decide    the picture of a state and the prompt (``player``, ``prompt``)
-    ask       within the caps (``ledger``), with retries, over a bounded connection (``http/client``, ``http/wire``)
+    ask       within the caps (``ledger``), with retries, over a bounded connection (``client``, ``transport``)
     read      the text: a commitment, or the one reason why it is none (``parser``)
     write     the answer into the journal; only then is it carried out, so that no kill asks a second time
 
@@ -21,96 +21,73 @@ import contextlib
 import json
 import threading
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, jsonl, reading
+from recommit.storage import files, jsonl, verified
 from recommit.storage.errors import DataError
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
-from recommit.zero_shot import figures
-from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
-from recommit.zero_shot.http.cache import Cache
-from recommit.zero_shot.http.client import Client, Service, StoppableClock
-from recommit.zero_shot.http.parameters import Parameters, sampling
-from recommit.zero_shot.ledger import Caps, Ledger
-from recommit.zero_shot.player import Episode, ModelPlayer
-from recommit.zero_shot.spec import MANIFEST, Named, keep
+from recommit.zero_shot import player, spec, summary
+from recommit.zero_shot.client import Client, Server, StoppableClock
+from recommit.zero_shot.endpoints import SamplingParameters, sampling
+from recommit.zero_shot.ledger import GaveUp, Ledger, StopRequested, Unusable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from recommit.puzzles.instances import Instances
-    from recommit.zero_shot.spec import ZeroShotSpec
+    from recommit.zero_shot.options import ZeroShotOptions
+    from recommit.zero_shot.player import Episode, ModelPlayer
 
 #: So many episodes in a row that get no answers mean that the server is gone.
 STRIKES = 8
 
 
-@dataclass(frozen=True)
-class RunLimits:
-    """What may change when a run goes on."""
+class ZeroShotRun:
+    """A run that may begin: once this is made, a ``ValueError`` has named whatever is wrong with ``options``, and
+    nothing has been written or sent."""
 
-    caps: Caps = field(default_factory=Caps)
-    workers: int = 4
-    cache: Path | None = None
+    def __init__(self, options: ZeroShotOptions) -> None:
+        self.options, self.server = options, Server.of(options)
+        self.spec, key = spec.ZeroShotSpec.of(options, self.server.endpoint), self.server.key
+        if any(key.stands_in(str(each)) for each in (self.spec.options, self.server.address)):
+            raise ValueError(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
+        self.starts = self.spec.starts()
 
-
-def run(
-    spec: ZeroShotSpec,
-    starts: Instances,
-    service: Service,
-    parameters: Parameters,
-    out: Path,
-    limits: RunLimits,
-    *,
-    clock: StoppableClock | None = None,
-    quiet: bool = False,
-    player: type[ModelPlayer] = ModelPlayer,
-) -> list[dict[str, Any]]:
-    """Play what is left of a spec on its instances; the summary. Whatever ends it early, the folder can be gone on
-    with."""
-    disk = files.Files()
-    files.make_folders(disk, out)
-    with Lock(out, work="zero-shot run"):
-        files.sweep(disk, out)
-        keep(spec.manifest(starts), out)
-        attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
-        with (
-            JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
-            JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
-        ):
-            clock = clock or StoppableClock()
-            answer_tokens = int(spec.parameters["answer_tokens"])
-            ledger = Ledger(limits.caps, log, answer_tokens, clock.stop)
-            client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=spec.seed)
-            plays = player(
-                spec.puzzle(),
-                starts,
-                client.ask,
-                journal,
-                budget=spec.budget,
-                cell=spec.cell,
-                lenient=spec.lenient,
-                moves=spec.moves,
-            )
-            plays.restore(decisions)
-            ledger.restore(attempts, decisions)
-            parameters.restore(attempts)
-            return _Run(spec, plays, client, starts, out, quiet=quiet).go(limits.workers)
+    def run(self, *, quiet: bool = False, clock: StoppableClock | None = None) -> list[dict[str, Any]]:
+        """Play what is left; the summary. Whatever ends it early, the folder can be gone on with."""
+        out, disk, clock = self.options.out, files.Files(), clock or StoppableClock()
+        files.make_folders(disk, out)
+        with Lock(out, work="zero-shot run"):
+            files.sweep(disk, out)
+            spec.keep(self.spec.manifest(self.starts), out)
+            attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
+            with (
+                JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
+                JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
+            ):
+                parameters = SamplingParameters(self.server.endpoint, self.spec.parameters)
+                ledger = Ledger(self.options.caps, log, int(self.spec.parameters["answer_tokens"]), clock.stop)
+                client = Client(self.options, self.server, parameters, ledger, clock)
+                plays = player.ModelPlayer(self.spec, self.starts, client.ask, journal)
+                plays.restore(decisions)
+                ledger.restore(attempts, decisions)
+                parameters.restore(attempts)
+                return _Workers(self, plays, client, quiet=quiet).go(self.options.workers)
 
 
-class _Run:
+def zero_shot(options: ZeroShotOptions, *, quiet: bool = True) -> list[dict[str, Any]]:
+    """Let a vision-language model play through an API, or go on with such a run; the rows of ``summary.json``."""
+    return ZeroShotRun(options).run(quiet=quiet)
+
+
+class _Workers:
     """The workers of one start."""
 
-    def __init__(
-        self, spec: ZeroShotSpec, player: ModelPlayer, client: Client, starts: Instances, out: Path, *, quiet: bool
-    ) -> None:
-        self.spec, self.player, self.client, self.out, self.quiet = spec, player, client, out, quiet
+    def __init__(self, run: ZeroShotRun, plays: ModelPlayer, client: Client, *, quiet: bool) -> None:
+        self.run, self.player, self.client, self.quiet = run, plays, client, quiet
         self.stop = client.clock.stop
-        self.episodes = [Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
-        self.rooms = starts.rooms if isinstance(starts, Named) else None
+        starts: Instances = run.starts
+        self.episodes = [player.Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
         self.waiting = deque(self.episodes)
         self.failure: BaseException | None = None
         self._playing, self._strikes, self._ended = 0, 0, 0
@@ -188,28 +165,21 @@ class _Run:
             say(text)
 
     def _write(self) -> list[dict[str, Any]]:
-        summary = figures.summary(self.spec, self.episodes, self.rooms)
-        spent = self.client.ledger.spent
-        for row in summary:
-            row["requests"], row["tokens_in"], row["tokens_out"] = spent.requests, spent.tokens_in, spent.tokens_out
-            row["money"], row["lessons"] = (
-                self.client.ledger.money,
-                [str(lesson) for lesson in self.client.parameters.lessons],
-            )
-        note(self.out, self.spec.parameters)
-        episode_lines = "".join(json.dumps(row) + "\n" for row in figures.rows(self.episodes))
-        disk = files.Files()
-        files.replace(disk, self.out / "episodes.jsonl", episode_lines.encode())
-        files.replace(disk, self.out / "summary.json", (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())
-        return summary
-
-
-def note(out: Path, parameters: dict[str, Any]) -> None:
-    """Add to the manifest how the model was really sampled, over all starts of the run."""
-    path = out / MANIFEST
-    manifest = reading.values(out, MANIFEST)
-    manifest["sampling"] = sampling(parameters, jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl"))
-    files.replace(files.Files(), path, (json.dumps(manifest, indent=2) + "\n").encode())
+        out, ledger, disk = self.run.options.out, self.client.ledger, files.Files()
+        rooms = self.run.starts.rooms if isinstance(self.run.starts, spec.HeldOutInstances) else None
+        rows = summary.rows(self.run.spec, self.episodes, rooms)
+        for row in rows:
+            row["requests"] = ledger.spent.requests
+            row["tokens_in"], row["tokens_out"] = ledger.spent.tokens_in, ledger.spent.tokens_out
+            row["money"] = ledger.money
+            row["refused_parameters"] = [str(each) for each in self.client.parameters.refused]
+        attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
+        manifest = verified.values(out, spec.MANIFEST)
+        spec.write(manifest | {"sampling": sampling(self.run.spec.parameters, attempts, decisions)}, out)
+        lines = "".join(json.dumps(row) + "\n" for row in summary.episode_rows(self.episodes))
+        files.replace(disk, out / "episodes.jsonl", lines.encode())
+        files.replace(disk, out / "summary.json", (json.dumps(rows, indent=2, allow_nan=False) + "\n").encode())
+        return rows
 
 
 def _ending(episode: Episode) -> str:

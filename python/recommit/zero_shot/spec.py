@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,25 +14,27 @@ from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
-from recommit.storage import files, ownership, reading
+from recommit.storage import errors, files, ownership, verified
 from recommit.version import VERSION
-from recommit.zero_shot import prompt
+from recommit.zero_shot.game import prompts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.zero_shot.endpoints import Endpoint
+    from recommit.zero_shot.options import ZeroShotOptions
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
-class Named(Instances):
-    """Instances with names of their own, since a test set skips numbers."""
+class HeldOutInstances(Instances):
+    """Instances of a data set's test split, named as ``recommit evaluate`` names them, since a test set skips
+    numbers."""
 
     names: tuple[str, ...] = ()
     #: Which of them are in the same room, where the data keeps rooms apart.
@@ -44,101 +46,140 @@ class Named(Instances):
         return list(self.names)
 
 
-class WrongSpec(ValueError):
-    """A spec that cannot be played, or not in this folder."""
+#: Options that decide what is asked, beside those of sampling; the others may change when a run goes on.
+_DECIDE = (
+    "model",
+    "endpoint",
+    "any_model",
+    "task",
+    "size",
+    "boxes",
+    "length",
+    "instances",
+    "seed",
+    "budget",
+    "lenient",
+    "moves",
+    "cell",
+)
 
 
 @dataclass(frozen=True)
 class ZeroShotSpec:
-    """Two runs with equal specs ask the same questions until an answer differs."""
+    """Options that leave nothing open, and the recipe of the data set whose test instances are played, if any.
 
-    model: str
-    endpoint: str
-    task: str
-    size: tuple[int, int]
-    boxes: int
-    #: Shortest and longest; empty: as in the data.
-    length: tuple[int, ...]
-    instances: int
-    seed: int
-    budget: int
-    lenient: bool
-    parameters: dict[str, Any]
-    any_model: bool = False
-    #: Pixels per cell of the picture.
-    cell: int = 56
-    extra: dict[str, Any] = field(default_factory=dict)
-    #: The recipe of a data set: its test instances are played, those of ``recommit evaluate``.
-    data: dict[str, Any] | None = None
-    #: What an action of the sliding puzzle moves; see ``prompt.MOVES``.
-    moves: str = prompt.MOVES[0]
+    Two runs with equal specs ask the same questions until an answer differs.
+    """
 
-    def __post_init__(self) -> None:
-        prompt.of(self.task, self.moves)
+    options: ZeroShotOptions
+    recipe: DataSpec | None
+
+    @classmethod
+    def of(cls, options: ZeroShotOptions, endpoint: Endpoint) -> ZeroShotSpec:
+        """Fill in what is open: the puzzle's and the endpoint's usual."""
+        recipe = DataSpec.read(options.data / "recipe.json") if options.data else None
+        kind = registry.puzzle(recipe.task if recipe else options.task or "sliding")
+        if recipe is None:
+            size = (options.size[0], options.size[-1]) if options.size else kind.usual.size
+            boxes = (2 if options.boxes is None else options.boxes) if kind.most_boxes else 0
+        else:
+            _refuse_beside(recipe, options)
+            size, boxes = recipe.size, max((difficulty.boxes for difficulty in recipe.difficulties), default=0)
+        length = options.length or (() if recipe else kind.usual.length)
+        filled = replace(
+            options,
+            endpoint=endpoint.name,
+            task=kind.task,  # type: ignore[arg-type]
+            size=size,
+            boxes=boxes,
+            length=length * 2 if len(length) == 1 else length,
+            budget=options.budget or kind.usual.budgets["loose"],
+            answer_tokens=options.answer_tokens or endpoint.answer_tokens,
+        )
+        prompts(kind.task, options.moves)
+        return cls(filled, recipe)
 
     @property
-    def prompts(self) -> tuple[Prompt, Prompt]:
-        """What the model is told."""
-        return prompt.of(self.task, self.moves)
+    def task(self) -> str:
+        """Which puzzle."""
+        return str(self.options.task)
+
+    @property
+    def budget(self) -> int:
+        """Decisions per episode."""
+        return self.options.budget or 1
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is asked of the model's sampling."""
+        return self.options.sampling | {"answer_tokens": self.options.answer_tokens}
 
     def puzzle(self) -> Puzzle:
         """The task."""
-        return registry.puzzle(self.task).of(self.size, self.boxes)
+        options = self.options
+        return registry.puzzle(self.task).of((options.size[0], options.size[1]), options.boxes or 0)
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""
-        if self.data is not None:
-            return self._of_data()
-        seed = rng.derived_seed(self.seed, rng.Purpose.INSTANCES, 0)
-        try:
-            return self.puzzle().generate(
-                self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1
-            )
-        except ValueError as error:
-            raise WrongSpec(str(error)) from None
-
-    def _of_data(self) -> Instances:
-        data_spec = DataSpec.from_dict(self.data or {})
-        drawn = held_out.starts(data_spec, "test", self.instances, self.length)
-        states = np.ascontiguousarray(drawn.states)
-        names = tuple(data_spec.ids(drawn.difficulty.tolist(), drawn.number.tolist()))
-        length, rooms = drawn.length.astype(np.int32), held_out.rooms(data_spec, states)
-        return Named(self.task, held_out.name(states), data_spec.seed, 0, states, length, names, rooms)
-
-    @property
-    def agent(self) -> str:
-        """The name in figures."""
-        return self.model
+        options = self.options
+        if self.recipe is None:
+            seed = rng.derived_seed(options.seed, rng.Purpose.INSTANCES, 0)
+            window = (options.length[0], options.length[1])
+            return self.puzzle().generate(options.instances, seed=seed, length=window, threads=1)
+        sampled = held_out.starts(self.recipe, "test", options.instances, options.length)
+        states = np.ascontiguousarray(sampled.states)
+        names = tuple(self.recipe.ids(sampled.difficulty.tolist(), sampled.number.tolist()))
+        lengths, rooms = sampled.length.astype(np.int32), held_out.rooms(self.recipe, states)
+        name, seed = held_out.name(states), self.recipe.seed
+        return HeldOutInstances(self.task, name, seed, 0, states, lengths, names, rooms)
 
     def manifest(self, starts: Instances) -> dict[str, Any]:
         """Plain values. ``run`` must be the same when a run goes on."""
-        prompts = {each.name: each.sha256 for each in self.prompts}
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.size_name, "seed": starts.seed, "states_sha256": sha256}
-        versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
-        if self.data is not None:
+        if self.recipe is not None:
             played["test_set"] = held_out.name(starts.states)
-        run = {**asdict(self), "agent": self.agent, "prompts": prompts, "played": played}
-        if self.moves == prompt.MOVES[0]:
-            del run["moves"]  # which older runs do not name
+        run = {
+            **{name: getattr(self.options, name) for name in _DECIDE},
+            "parameters": self.parameters,
+            "extra": self.options.fields,
+            "data": self.recipe.to_dict() if self.recipe else None,
+            "prompts": {each.name: each.sha256 for each in prompts(self.task, self.options.moves)},
+            "played": played,
+        }
+        versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
         return plain
 
 
+def _refuse_beside(data: DataSpec, options: ZeroShotOptions) -> None:
+    """Refuse what the data decide."""
+    if options.task not in (None, data.task):
+        raise ValueError(f"task: expected {data.task}, that of the data, got {options.task}")
+    for name, value in (("size", options.size), ("boxes", options.boxes), ("seed", options.seed)):
+        if value not in ((), None, 0):
+            raise ValueError(f"{name}: expected none beside data, which decides it, got {value}")
+
+
 def keep(manifest: dict[str, Any], folder: Path) -> None:
     """Write the manifest of a new run, or check that the run in ``folder`` has the same spec."""
-    path = folder / MANIFEST
-    if not path.exists():
+    if not (folder / MANIFEST).exists():
         foreign = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
         if foreign:
-            raise WrongSpec(f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}")
-        files.replace(files.Files(), path, (json.dumps(manifest, indent=2) + "\n").encode())
+            raise errors.WrongFolder(
+                f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}"
+            )
+        write(manifest, folder)
         return
     try:
-        stored = reading.values(folder, MANIFEST)
-        before = dict(stored["run"])
-    except (ValueError, KeyError, TypeError):
-        raise WrongSpec(f"out: expected the manifest of a zero-shot run, got another {path}") from None
-    if stored.get("format") != manifest["format"]:
-        raise WrongSpec(f"out: expected format {manifest['format']}, got {stored.get('format')} in {path}")
-    ownership.check(folder, before, manifest["run"])
+        stored = verified.values(folder, MANIFEST, {"format": int, "run": dict})
+    except ValueError as error:
+        raise errors.WrongFolder(f"out: expected the manifest of a zero-shot run, got another: {error}") from None
+    if stored["format"] != manifest["format"]:
+        raise errors.WrongFolder(f"out: expected format {manifest['format']}, got {stored['format']} in {folder}")
+    ownership.check(folder, stored["run"], manifest["run"])
+
+
+def write(manifest: dict[str, Any], folder: Path) -> None:
+    """Replace the manifest."""
+    files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())

@@ -17,8 +17,8 @@ from recommit.cli import main
 from recommit.graph import build, files
 from recommit.reproduce import preset, stages
 from recommit.reproduce.compare import played
-from recommit.storage import digests
 from recommit.storage import files as disk
+from recommit.storage import verified
 
 SMALL = (
     PRESET.replace("variants: [adaptive, fixed-4]", "variants: [adaptive, fixed-8, random]")
@@ -79,8 +79,8 @@ def test_a_second_call_builds_nothing_and_says_the_same(runs, compared, monkeypa
     before = {path: path.read_bytes() for path in compared.rglob("*") if path.is_file()}
     monkeypatch.setattr(build, "build", pytest.fail)
     torn = next(path.parent for path in before if path.name == files.NODES)
-    digests.write(disk.Files(), torn, {})  # as a writer leaves it that was killed before its last file
-    (torn / f".{digests.NAME}.7-ab.tmp").write_text("")
+    verified.write_digests(disk.Files(), torn, {})  # as a writer leaves it that was killed before its last file
+    (torn / f".{verified.DIGESTS}.7-ab.tmp").write_text("")
     assert compare(runs, compared, "--set", "seeds=[0, 1]") == 0
     assert {path: path.read_bytes() for path in compared.rglob("*") if path.is_file()} == before
 

@@ -15,7 +15,7 @@ from recommit.cli import main
 from recommit.graph import files, rules, score
 from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
-from recommit.storage import digests, errors
+from recommit.storage import errors, verified
 from recommit.storage.files import Files
 
 COLUMNS = ("states", "distance", "planned", "plans", "executed", "landing", "probs", "logits", "starts", "groups")
@@ -83,7 +83,7 @@ def test_the_content_hash_knows_every_column(graph, column):
     assert files.content(cases.changed(graph, **{column: array})) != files.content(graph)
 
 
-@pytest.mark.parametrize("name", [files.NODES, files.STARTS, files.MANIFEST, digests.NAME])
+@pytest.mark.parametrize("name", [files.NODES, files.STARTS, files.MANIFEST, verified.DIGESTS])
 def test_a_flipped_bit_is_noticed(graph, tmp_path, name):
     files.write(graph, tmp_path)
     data = (tmp_path / name).read_bytes()
@@ -97,7 +97,7 @@ def test_without_digests_the_content_is_checked(graph, tmp_path):
     files.write(graph, tmp_path)
     other = cases.changed(graph, plans=3 - graph.plans)
     files.write(other, tmp_path / "other")
-    (tmp_path / digests.NAME).unlink()
+    (tmp_path / verified.DIGESTS).unlink()
     (tmp_path / files.NODES).write_bytes((tmp_path / "other" / files.NODES).read_bytes())
     with pytest.raises(errors.Damaged, match="content: expected"):
         files.read(tmp_path)
@@ -122,7 +122,7 @@ def test_a_manifest_that_says_something_else_is_refused(tmp_path, field, value, 
     files.write(cases.some("sliding", 2), tmp_path)
     manifest = json.loads((tmp_path / files.MANIFEST).read_text()) | {field: value}
     (tmp_path / files.MANIFEST).write_text(json.dumps(manifest))
-    digests.seal(Files(), tmp_path, (files.NODES, files.STARTS, files.MANIFEST))
+    verified.seal(Files(), tmp_path, (files.NODES, files.STARTS, files.MANIFEST))
     with pytest.raises(errors.Damaged, match=message):
         files.read(tmp_path)
 
@@ -130,7 +130,7 @@ def test_a_manifest_that_says_something_else_is_refused(tmp_path, field, value, 
 def replaced(graph, place, **columns):
     """The folder of a graph, with other columns in its nodes and nobody's digests."""
     files.write(graph, place)
-    (place / digests.NAME).unlink()
+    (place / verified.DIGESTS).unlink()
     nodes = pq.read_table(place / files.NODES)
     names = dict.fromkeys([*nodes.column_names, *columns])
     pq.write_table(

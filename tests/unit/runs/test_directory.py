@@ -6,7 +6,7 @@ import pytest
 
 from recommit.data import DataSpec, Difficulty
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
-from recommit.storage import digests
+from recommit.storage import verified
 from recommit.storage.errors import Damaged, FolderBusy
 
 
@@ -63,7 +63,7 @@ def test_a_run_that_goes_on_has_no_digests_of_what_changes(tmp_path):
     folder = finished(tmp_path / "run")
     with RunDirectory(folder) as run:
         run.begin({"seed": 1})
-        assert sorted(digests.read(folder)) == ["config.json", "versions.json"]
+        assert sorted(verified.digests(folder)) == ["config.json", "versions.json"]
         (folder / "elsewhere").mkdir()
         run.write("best.json", {"policy": "elsewhere"})
         assert run.read("best.json") == {"policy": "elsewhere"}

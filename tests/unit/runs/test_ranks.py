@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 
+import numpy as np
 import pytest
 
+from recommit.policy.config import PASS
 from recommit.runs import ranks
-from recommit.train import recipe
+from recommit.runs.ranks import Team, divided, turns
+from recommit.train import recipe_file
 
 pytest.importorskip("torch")
 
@@ -42,14 +45,14 @@ def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
 def test_alone_there_is_nobody_to_ask():
     team = ranks.Team()
     assert team.is_main_process
-    assert team.total([1.5, 2.0]) == [1.5, 2.0]
-    assert team.largest(7) == 7
+    assert team.all_reduce_sum([1.5, 2.0]) == [1.5, 2.0]
+    assert team.all_reduce_max(7) == 7
     team.barrier()
 
 
 @pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch", "slurm-preset.sbatch"])
 def test_launch_recipes_are_shell_that_parses(name):
-    path = recipe.folder() / "launch" / name
+    path = recipe_file._folder() / "launch" / name
     subprocess.run(["bash", "-n", str(path)], check=True)
 
 
@@ -83,3 +86,21 @@ def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeyp
         monkeypatch.delenv(name, raising=False)
     assert ranks.meet("cpu").world == 1
     assert "RANK" not in os.environ
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 8])
+@pytest.mark.parametrize("count", [1, 2, 7, 64, PASS, 8 * PASS + 1])
+def test_every_item_is_looked_at_once_and_no_rank_has_a_pass_more(count, world):
+    pieces = divided(np.arange(count), world)
+    each = [turns(pieces, Team(rank, world), together=True) for rank in range(world)]
+    assert sorted(np.concatenate([piece for mine in each for piece in mine])) == list(range(count))
+    assert len({len(mine) for mine in each}) == 1, "ranks that must go together have as many passes"
+    assert len(each[0]) == -(-count // (world * PASS))
+    assert max(map(len, pieces)) <= PASS
+
+
+def test_pieces_of_a_size_do_not_depend_on_the_ranks():
+    one, four = (divided(np.arange(300), world, 128) for world in (1, 4))
+    assert [len(piece) for piece in one] == [len(piece) for piece in four] == [128, 128, 44]
+    assert [len(turns(four, Team(rank, 4), together=False)) for rank in range(4)] == [1, 1, 1, 0]
+    assert divided(np.arange(0), 4) == []

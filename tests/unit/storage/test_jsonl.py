@@ -102,7 +102,7 @@ def test_it_is_flushed_before_add_returns_or_at_the_end(path, durable):
     assert flushed == ([b'{"n": 1}\n', whole] if durable else [whole])
 
 
-def test_a_rank_that_is_not_the_lead_writes_nothing(path):
+def test_only_the_main_process_writes(path):
     path.write_bytes(b'{"n": 1}\n')
     with NoLines(path) as log:
         log.add({"n": 2})

@@ -114,9 +114,8 @@ def test_what_is_shown_of_a_value_is_short():
     grown = ["ha"]
     for _ in range(40):
         grown = [grown] * 9
-    assert brief(grown) == "[" * 41 + "'ha'" + brief(grown)[45:]
-    assert len(brief(grown)) == len(brief("x" * 10**6)) == 83
-    assert brief({"x" * 500: 1}).endswith("...")
+    for long in (grown, "x" * 10**6, {"x" * 500: 1}, 10**4000, list(range(10**6))):
+        assert len(brief(long)) <= 83
 
 
 def test_a_reader_that_writes_aliases_out_is_caught(monkeypatch):

@@ -20,7 +20,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
-from recommit.storage import digests
+from recommit.storage import verified
 from recommit.storage.errors import Damaged, WrongFolder
 from recommit.storage.files import Files
 from recommit.train import initial_policy, sft
@@ -201,7 +201,7 @@ def test_a_link_that_the_policy_lists_is_copied_if_it_is_what_it_lists(changed, 
     policy.mkdir()
     blob.write_text("{}")
     (policy / "config.json").symlink_to(blob)
-    digests.seal(Files(), policy, ["config.json"])
+    verified.seal(Files(), policy, ["config.json"])
     if changed:
         blob.write_text("[]")
         with pytest.raises(Damaged):

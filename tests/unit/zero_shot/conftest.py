@@ -3,19 +3,19 @@ from __future__ import annotations
 import itertools
 import threading
 import types
+from pathlib import Path
 
 import pytest
-from tests.unit.zero_shot.servers import Server
+from tests.unit.zero_shot import servers
 from tests.waiting import HANG
 
-from recommit.zero_shot.http import wire
-from recommit.zero_shot.http.cache import Cache
-from recommit.zero_shot.http.client import Client, Service
-from recommit.zero_shot.http.endpoints import ENDPOINTS
-from recommit.zero_shot.http.parameters import Parameters
-from recommit.zero_shot.http.secret import Key
-from recommit.zero_shot.http.wire import Address
+from recommit.zero_shot import transport
+from recommit.zero_shot.client import Client, Server
+from recommit.zero_shot.endpoints import ENDPOINTS, SamplingParameters
 from recommit.zero_shot.ledger import Caps, Ledger
+from recommit.zero_shot.options import ZeroShotOptions
+from recommit.zero_shot.secret import Key
+from recommit.zero_shot.transport import Address
 
 CANARY = "sk-canary-9f8e7d6c5b4a3210"
 #: A time limit of six looks at the clock of ``looks``, for servers that never end an answer.
@@ -34,7 +34,7 @@ def serve():
     started = []
 
     def start(*replies, script=None):
-        started.append(Server(*replies, script=script))
+        started.append(servers.Server(*replies, script=script))
         return started[-1]
 
     yield start
@@ -47,7 +47,7 @@ def looks(monkeypatch):
     """The clock of connections goes on by a twentieth of a second whenever it is looked at, and not by itself: a time
     limit is never over before the question is sent, on however slow a machine."""
     ticks = itertools.count()
-    monkeypatch.setattr(wire, "time", types.SimpleNamespace(monotonic=lambda: next(ticks) / 20))
+    monkeypatch.setattr(transport, "time", types.SimpleNamespace(monotonic=lambda: next(ticks) / 20))
 
 
 class FakeClock:
@@ -81,10 +81,10 @@ def client_of():
     def make(
         url, *, endpoint="custom", model="tiny", timeout=HANG, retries=1, caps=None, cache=None, key=CANARY, **more
     ):
-        record, clock, log = ENDPOINTS[endpoint], FakeClock(), Kept()
-        service = Service(record, Address.parse(url), model, Key(key, "CANARY"), timeout, retries, **more)
+        options = ZeroShotOptions(model, Path("unused"), timeout=timeout, retries=retries, cache=cache, **more)
+        clock, log, server = FakeClock(), Kept(), Server(ENDPOINTS[endpoint], Address.parse(url), Key(key, "CANARY"))
         ledger = Ledger(caps or Caps(), log, 512, clock.stop)
-        parameters = Parameters(record, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
-        return Client(service, parameters, ledger, cache=Cache(cache), clock=clock)
+        parameters = SamplingParameters(server.endpoint, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
+        return Client(options, server, parameters, ledger, clock)
 
     return make

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recommit.zero_shot.http.client import StoppableClock
+from recommit.zero_shot.client import StoppableClock
 from recommit.zero_shot.player import Episode, ModelPlayer
 
 
@@ -32,13 +32,12 @@ class LateJournal(ModelPlayer):
 
 def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
     from recommit.cli.verbs import zero_shot as zero_shot_command
-    from recommit.zero_shot import figures, runner
+    from recommit.zero_shot import player, summary
 
     if mode == "late":
-        plain = runner.run
-        runner.run = lambda *a, **k: plain(*a, **k, player=LateJournal)
+        player.ModelPlayer = LateJournal  # type: ignore[misc]
     if mode == "broken":
-        figures.rows = json.loads  # type: ignore[assignment]
+        summary.episode_rows = json.loads  # type: ignore[assignment]
     StoppableClock.sleep = lambda self, seconds: self.stop.wait(min(seconds, 0.01))  # type: ignore[method-assign]
     if mode == "cli":
         return through_the_command_line(folder, url, instances, workers)

@@ -10,8 +10,7 @@ from tests.unit.zero_shot.conftest import Kept
 from tests.waiting import until
 
 from recommit.storage.errors import Damaged
-from recommit.zero_shot.errors import CapReached, StopRequested
-from recommit.zero_shot.ledger import QUESTION_TOKENS, Caps, Ledger
+from recommit.zero_shot.ledger import QUESTION_TOKENS, CapReached, Caps, Ledger, StopRequested
 
 
 def ledger(caps=None, log=None):

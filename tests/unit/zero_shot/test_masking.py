@@ -19,7 +19,7 @@ from tests.unit.zero_shot.conftest import CANARY
 from tests.unit.zero_shot.servers import answer, reply
 
 from recommit.cli.verbs.zero_shot import zero_shot
-from recommit.zero_shot.masking import HIDDEN, LAYERS, SHARED, Mask
+from recommit.zero_shot.secret import HIDDEN, LAYERS, SHARED, Mask
 
 #: How keys of well-known services begin; what follows is random.
 BEGINNINGS = ("sk-", "sk-proj-", "sk-ant-api03-", "AIzaSy", "hf_", "gsk_", "")

@@ -148,8 +148,7 @@ def test_shapes(text):
         assert bool(made.actions) == (made.outcome is AnswerOutcome.OK)
 
 
-def test_there_are_two_hundred_shapes():
-    assert sum(len(WRAPPINGS) if text.strip() else 1 for text in SHAPES) >= 200
+def test_every_outcome_of_a_text_has_a_shape():
     assert set(SHAPES.values()) == {outcome.value for outcome in AnswerOutcome} - {"refused", "cut_off"}
 
 

@@ -98,16 +98,15 @@ def test_a_run_that_is_killed_asks_every_decision_once(server, tmp_path, kills):
 def test_the_model_sees_the_picture(model):
     """The planted defect would be a server, or a client, that drops it: other boards, same chances."""
     from recommit.puzzles.frames import encode_png
-    from recommit.zero_shot import prompt
-    from recommit.zero_shot.http import bodies
-    from recommit.zero_shot.http.endpoints import ENDPOINTS
+    from recommit.zero_shot import game, messages
+    from recommit.zero_shot.endpoints import ENDPOINTS
 
     task = recommit.Sliding(2, 3)
-    system, text = prompt.of("sliding")
+    system, text = game.prompts("sliding")
     logits = []
     for picture in task.render(task.generate(2, seed=0, length=(6, 14)).states, cell=CELL):
-        question = bodies.Question(system.text, text.text, encode_png(picture))
-        body = json.loads(bodies.write(ENDPOINTS["transformers-serve"], "tiny", question, {}))
+        question = messages.Question(system.text, text.text, encode_png(picture))
+        body = json.loads(messages.write(ENDPOINTS["transformers-serve"], "tiny", question, {}))
         asked, made, arrived = model.looked(body)
         assert np.array_equal(arrived, picture)
         logits.append(model.likely(asked, made, "")[0])

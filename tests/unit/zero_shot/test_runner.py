@@ -75,7 +75,7 @@ def test_words_may_say_where_the_tile_goes(serve, tmp_path):
     assert play(server.url, tmp_path / "blank", instances=1) == 0
     assert not any(e["solved"] for e in read(tmp_path / "blank")[1]), "the same words, taken for the blank's way"
     manifests.append(json.loads((tmp_path / "blank" / "manifest.json").read_text())["run"])
-    assert [run.get("moves") for run in manifests] == ["tile", None]
+    assert [run["moves"] for run in manifests] == ["tile", "blank"]
     assert [sorted(run["prompts"]) for run in manifests] == [
         ["sliding-tile-v1", "system-v1"],
         ["sliding-v1", "system-v1"],
@@ -249,18 +249,21 @@ def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
     assert "\x1b" not in said.out + said.err
 
 
-def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart():
+def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart(tmp_path):
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.zero_shot import figures
+    from recommit.zero_shot import summary
+    from recommit.zero_shot.endpoints import ENDPOINTS
+    from recommit.zero_shot.options import ZeroShotOptions
     from recommit.zero_shot.player import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 
-    recipe = DataSpec("sokoban", (6, 6), (Difficulty((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
-    plan = ZeroShotSpec("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
+    recipe = DataSpec("sokoban", (6, 6), (Difficulty((4, 12), 1),), count=1, test=40, disjoint="layouts")
+    (tmp_path / "recipe.json").write_text(recipe.to_json())
+    plan = ZeroShotSpec.of(ZeroShotOptions("m", tmp_path, data=tmp_path, instances=40), ENDPOINTS["custom"])
     starts = plan.starts()
     assert 5 < len(set(starts.rooms.tolist())) < 40
     finished = [Episode(i, starts.ids[i], int(starts.length[i]), finished=i != 3) for i in range(40)]
-    row = figures.summary(plan, finished, starts.rooms)[0]
+    row = summary.rows(plan, finished, starts.rooms)[0]
     sizes = np.bincount(np.delete(starts.rooms, 3))
     assert (row["solve_low"], row["solve_high"]) == pytest.approx(wilson(0, 39**2 / (sizes @ sizes)))
-    assert row["solve_high"] > figures.summary(plan, finished)[0]["solve_high"]
+    assert row["solve_high"] > summary.rows(plan, finished)[0]["solve_high"]

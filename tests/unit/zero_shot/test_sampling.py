@@ -12,7 +12,7 @@ from tests.unit.zero_shot.servers import answer, chat, error, reply
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.storage import jsonl
-from recommit.zero_shot.http.endpoints import MODELS
+from recommit.zero_shot.endpoints import MODELS
 
 PAPER = {"temperature": 0.7, "top_p": 0.9}
 NOT_BOTH = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
@@ -84,7 +84,10 @@ def test_what_is_refused_is_left_out_once_and_written_down(serve, tmp_path):
         {"parameter": "temperature", "instead": None, "said": ONLY_ONE},
         {"parameter": "top_p", "instead": None, "said": NO_TOP_P},
     ]
-    assert json.loads((tmp_path / "summary.json").read_text())[0]["lessons"] == ["without temperature", "without top_p"]
+    assert json.loads((tmp_path / "summary.json").read_text())[0]["refused_parameters"] == [
+        "without temperature",
+        "without top_p",
+    ]
 
 
 def test_a_model_that_takes_one_sampler_keeps_its_temperature(serve, tmp_path):
@@ -120,18 +123,3 @@ def test_a_parameter_may_be_left_out_from_the_start(serve, tmp_path):
         play(server.url, tmp_path, "claude-sonnet-4-6")
     with pytest.raises(WrongCall, match="without: expected temperature or top_p, got answer_tokens"):
         play(server.url, tmp_path / "other", "claude-sonnet-4-6", without=("answer_tokens",))
-
-
-def test_an_old_run_is_not_said_to_have_been_asked_otherwise(serve, tmp_path):
-    """Runs from before this was noted left out what a table said: their decisions tell what was sent."""
-    server = serve(script=takes_no_sampling)
-    assert play(server.url, tmp_path, "gpt-5.5-2026-04-23") == 0
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    del manifest["sampling"]
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    attempts = jsonl.read(tmp_path / "attempts.jsonl")
-    kept = [json.dumps(line) + "\n" for line in attempts if line["event"] != "refused"]
-    (tmp_path / "attempts.jsonl").write_text("".join(kept))
-    assert play(server.url, tmp_path, "gpt-5.5-2026-04-23") == 0
-    assert sampling(tmp_path)["sent"] == [{"parameters": {"max_completion_tokens": 16384}, "decisions": 6}]
-    assert sampling(tmp_path)["refused"] == []

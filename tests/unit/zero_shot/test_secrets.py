@@ -19,11 +19,11 @@ from tests.waiting import HANG, until
 
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
-from recommit.zero_shot.errors import ZeroShotError
-from recommit.zero_shot.http import secret
-from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import DecisionPlace
-from recommit.zero_shot.http.secret import Key, clean
+from recommit.zero_shot import secret
+from recommit.zero_shot.client import DecisionPlace
+from recommit.zero_shot.ledger import ZeroShotError
+from recommit.zero_shot.messages import Question
+from recommit.zero_shot.secret import Key, clean
 
 ECHO = f"your key is {CANARY}, Bearer {CANARY}"
 GOOD = '{"h": 1, "actions": ["up"]} '

@@ -11,8 +11,7 @@ from recommit.cli.requests import BOXES, SIZE, WrongCall, check_place, span
 from recommit.data.spec import DataSpec, by_size, has_sizes, read_plain
 from recommit.puzzles.registry import TASKS, Task
 from recommit.storage.errors import NotEnough, WrongDataSpec
-from recommit.storage.status_line import StatusLine
-from recommit.storage.terminal_text import tell
+from recommit.storage.terminal_text import StatusLine, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

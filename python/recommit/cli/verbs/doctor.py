@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: extra -> the modules that it installs.
 EXTRAS = {
     "envs": ("gymnasium",),
-    "cli": ("tyro", "rich", "PIL"),
+    "cli": ("tyro", "PIL"),
+    "zero-shot": ("urllib3",),
     "data": ("pyarrow", "yaml"),
     "report": ("matplotlib",),
     "policy": ("torch", "transformers", "safetensors", "peft"),

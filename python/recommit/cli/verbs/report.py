@@ -61,9 +61,9 @@ def report(
 
 def _refuse_other_files(out: Path, figures: Path | None) -> None:
     """Leave alone what is no page, and a folder that holds more than figures."""
-    from recommit.storage import opening
+    from recommit.storage import safe_open
 
-    if out.exists() and b"<html" not in opening.content(out)[:1000].lower():
+    if out.exists() and b"<html" not in safe_open.content(out)[:1000].lower():
         raise WrongCall(f"out: expected a new file or an HTML page, got {out}, which is neither")
     others = figures is not None and figures.is_dir() and [e.name for e in figures.iterdir() if e.suffix not in FORMS]
     if others:

@@ -16,7 +16,7 @@ from recommit.estimate.counting.names import RANDOM, PublishedTokenizer, preset_
 from recommit.policy.backbones.backbone import adapter
 from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
 from recommit.policy.policy import CommitPolicy
-from recommit.storage import reading
+from recommit.storage import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def _language(model: ModelConfig) -> tuple[Callable[[], Any], Any, Any]:
 
     name = preset_of(model.backbone)
     if name is None:
-        family = adapter(reading.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
+        family = adapter(verified.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
         model_config = AutoConfig.from_pretrained(model.backbone)
         return partial(AutoModel.from_config, model_config), AutoTokenizer.from_pretrained(model.backbone), family
     shape = _shape(name, model)

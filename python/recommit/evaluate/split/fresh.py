@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, reading
+from recommit.storage import files, verified
 from recommit.storage.errors import FolderBusy
 from recommit.storage.lock import Lock
 
@@ -64,8 +64,8 @@ def claim(evaluation: Path, split: dict[str, Any], run: str, policy: str, *, aga
     folder = evaluation.parent
     split = json.loads(json.dumps(split))  # as it reads again
     before: dict[str, Any] = {"split": split, "reads": [], "again": []}
-    if reading.there(folder, NAME):
-        before = reading.values(folder, NAME, {"split": dict, "reads": list, "again": list})
+    if verified.exists(folder, NAME):
+        before = verified.values(folder, NAME, {"split": dict, "reads": list, "again": list})
     now = {"evaluation": evaluation.name, "run": run, "policy": policy}
     wrong = _another_split(before["split"], split) or _second_look(before["reads"], now)
     if wrong and not again:

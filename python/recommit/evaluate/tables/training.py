@@ -10,7 +10,7 @@ from recommit.evaluate import reported as paper
 from recommit.evaluate.family import DEPTHS, EVERY, STAGES, best, depth_of, stage_of
 from recommit.evaluate.tables.table import Content, Table
 from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent
-from recommit.storage import reading
+from recommit.storage import verified
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ _FAMILY = "recommit train family --recipe RECIPE --init WARM_START"
 
 def steps_of(run: Path) -> list[dict[str, Any]]:
     """The steps of a run, as it wrote them down."""
-    lines = reading.lines(run, "metrics.jsonl") if (run / "metrics.jsonl").exists() else []
+    lines = verified.lines(run, "metrics.jsonl") if (run / "metrics.jsonl").exists() else []
     return [line for line in lines if "loss" in line]
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recommit.storage import digests, files, hub, reading
+from recommit.storage import files, hub, verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,8 +119,8 @@ def load_backbone(path: str | Path, **options: Any) -> Backbone:
     folder = Path(path)
     if folder.is_dir():
         files.refuse_pipes(folder)
-        digests.verify(folder)
-        model_type = reading.values(folder, "config.json").get("model_type")
+        verified.verify(folder)
+        model_type = verified.values(folder, "config.json").get("model_type")
     else:
         model_type = _type_on_hub(path)
     if model_type not in FAMILIES:

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from recommit.storage.errors import DataError
 from recommit.storage.files import Files, make_folders, replace, write_all
-from recommit.storage.opening import NotAFile, reading
+from recommit.storage.safe_open import NotAFile, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,8 +18,8 @@ from recommit.reproduce.compare import figures, page, reading, words
 from recommit.reproduce.compare.comparison import Comparison
 from recommit.reproduce.compare.instances import TEST, VALIDATION
 from recommit.reproduce.compare.sources import SOURCES
-from recommit.storage import digests, errors, files, ownership
-from recommit.storage import reading as stored
+from recommit.storage import errors, files, ownership, verified
+from recommit.storage import verified as stored
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def compare(
     ownership.refuse_foreign(place, (*(entry.name for entry in entries), PAGE), "a comparison")
     files.make_folders(disk, place)
     with Lock(place, work="comparison"):
-        if strangers := sorted(name for name in digests.read(place) if not fnmatch(name, SCORES)):
+        if strangers := sorted(name for name in verified.digests(place) if not fnmatch(name, SCORES)):
             raise errors.WrongFolder(f"out: expected a new folder or a comparison, got {place} with {strangers[0]}")
         files.sweep(disk, place)
         for entry in entries:
@@ -95,10 +95,10 @@ def _refuse_links(puzzle: Path) -> None:
 
 def keep(disk: files.Files, place: Path, name: str, data: bytes) -> None:
     """Replace a file that is on the list of digests: off it first, and back last."""
-    others = {each: digest for each, digest in digests.read(place).items() if each != name}
-    digests.write(disk, place, others)
+    others = {each: digest for each, digest in verified.digests(place).items() if each != name}
+    verified.write_digests(disk, place, others)
     files.replace(disk, place / name, data)
-    digests.write(disk, place, {**others, name: files.sha256(data)})
+    verified.write_digests(disk, place, {**others, name: files.sha256(data)})
 
 
 def write(place: Path, call: str = words.USUAL) -> tuple[str, list[dict[str, Any]]]:

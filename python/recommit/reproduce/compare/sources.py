@@ -13,7 +13,7 @@ import numpy as np
 from recommit.graph import build, files
 from recommit.graph.judge import Judge
 from recommit.policy.checkpoint import local_folder, weights_of
-from recommit.storage import digests
+from recommit.storage import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,7 +94,7 @@ def graph_of(
     weights = weights_of(policy)
     graph = files.read(place) if (place / files.MANIFEST).is_file() else None
     if graph is not None and graph.source.get("policy") == weights and _holds(graph, starts):
-        if files.MANIFEST not in digests.read(place):  # whoever wrote it was killed before the last of its files
+        if files.MANIFEST not in verified.digests(place):  # whoever wrote it was killed before the last of its files
             files.write(graph, place)
         return graph
     network = CommitPolicy.from_pretrained(policy, device=find_device(device), anyway=True).eval()

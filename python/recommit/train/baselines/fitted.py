@@ -19,7 +19,7 @@ from safetensors.numpy import load, save
 
 from recommit.graph.rules import NamedRule
 from recommit.horizon import Plans, Rule
-from recommit.storage import digests, errors, files, ownership, reading
+from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
 from recommit.train.baselines.problem import APART, READS, SURE, head_inputs
 
@@ -204,20 +204,20 @@ def write(head: FittedHead, folder: str | Path) -> None:
     }
     with Lock(place, work="fit"):
         ownership.take(work, place, (WEIGHTS, ABOUT, "policy"), "a fitted head")
-        digests.write(work, place, {})
+        verified.write_digests(work, place, {})
         files.replace(work, place / WEIGHTS, save({**head.weights, "mean": head.mean, "deviation": head.deviation}))
         files.replace(work, place / ABOUT, (json.dumps(about, indent=2, allow_nan=False) + "\n").encode())
-        digests.seal(work, place, (WEIGHTS, ABOUT))
+        verified.seal(work, place, (WEIGHTS, ABOUT))
 
 
 def read(folder: str | Path) -> FittedHead:
     """A head from its folder, checked."""
     place = Path(folder)
-    about = reading.values(place, ABOUT, FIELDS)
+    about = verified.values(place, ABOUT, FIELDS)
     if about["format"] != FORMAT:
         raise errors.Damaged(f"{place / ABOUT}: format: expected {FORMAT!r}, got {about['format']!r}")
     try:
-        weights = load(reading.content(place, WEIGHTS))
+        weights = load(verified.content(place, WEIGHTS))
         mean, deviation = weights.pop("mean"), weights.pop("deviation")
         names = ("method", "reading", "depths", "reads")
         method, how, depths, reads = (about[name] for name in names)

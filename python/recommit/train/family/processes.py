@@ -16,11 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.runs import ports, tether
-from recommit.runs.board import Board, last_step
-from recommit.runs.progress import Interrupt
-from recommit.storage import files
-from recommit.storage import opening as plain
+from recommit.runs import peers
+from recommit.runs.progress import Board, Interrupt, last_step
+from recommit.storage import files, safe_open
 from recommit.storage.terminal_text import say
 from recommit.train.family import launch
 
@@ -123,7 +121,7 @@ class _Crew:
     def begin(self) -> None:
         """Start what there is a place for."""
         while self.waiting and self.places and not self.status:
-            port = ports.free_port({each.port for each in self.running})
+            port = peers.free_port({each.port for each in self.running})
             self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
 
     def collect(self) -> None:
@@ -180,8 +178,8 @@ class _Running:
         self._tethered = not place.hosts
         self._signal = signal.SIGTERM if fleet.launcher == "srun" else signal.SIGINT
         words = launch.command(fleet, place, job.module, job.words, port)
-        more = {**launch.environment(fleet, place, port), **({tether.VARIABLE: "1"} if self._tethered else {})}
-        with os.fdopen(plain.append(self.log), "ab") as log:
+        more = {**launch.environment(fleet, place, port), **({peers.TETHER: "1"} if self._tethered else {})}
+        with os.fdopen(safe_open.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()
             log.flush()
@@ -197,7 +195,7 @@ class _Running:
 
     def lines_of_log(self) -> list[str]:
         """Since it was started, without what launchers note for themselves."""
-        with plain.reading(self.log) as log:
+        with safe_open.reading(self.log) as log:
             log.seek(self._begin)
             lines = log.read().decode("utf-8", "replace").splitlines()
         return [line for line in lines if "] [INFO] [" not in line]

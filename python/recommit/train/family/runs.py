@@ -13,7 +13,7 @@ from recommit.rollout.variants import variant
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.progress import named
-from recommit.storage import digests, files, ownership, reading
+from recommit.storage import files, ownership, verified
 from recommit.train.config import changed, plain, section
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.recipe import mapping
@@ -72,7 +72,7 @@ class Run:
     def _settled(self) -> bool:
         """Is the best policy named, and everything sealed? A run that died after its last checkpoint, or while it was
         begun again, may lack both, and goes on to them."""
-        return os.path.lexists(self.folder / digests.NAME) and BEST in digests.read(self.folder)
+        return os.path.lexists(self.folder / verified.DIGESTS) and BEST in verified.digests(self.folder)
 
     @property
     def state(self) -> str:
@@ -93,7 +93,7 @@ class Run:
         """Is it finished? With another configuration or from another start it is refused, not mixed in."""
         if not self.finished:
             return False
-        begun = reading.values(self.folder, "config.json")
+        begun = verified.values(self.folder, "config.json")
         now = json.loads(json.dumps(plain(self.config)))
         ownership.check(self.folder, {name: begun.get(name) for name in now}, now)
         if all(source.is_dir() for source in self.sources):

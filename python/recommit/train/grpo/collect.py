@@ -116,7 +116,9 @@ class SampledCollector:
 
     def _batch(self, trace: Trace, advantage: Floats, numbers: NDArray[np.uint64], first: int) -> GrpoBatch:
         """The decisions of all ranks, turn by turn and in the order of the episodes' ``numbers``."""
-        own = reward.decisions_of(trace, advantage, self.advantage, self.actor.variant, sum_over_ranks=self.team.total)
+        own = reward.decisions_of(
+            trace, advantage, self.advantage, self.actor.variant, sum_over_ranks=self.team.all_reduce_sum
+        )
         turn = self.rollout.budget - trace.remaining
         return gathered(own, turn * _STRETCH + (numbers[trace.episode] - np.uint64(first)).astype(np.int64), self.team)
 
@@ -124,7 +126,7 @@ class SampledCollector:
         """Sums over all ranks."""
         depths, zero_std = self.actor.policy.config.depths, reward.zero_std_fraction(rewards)
         own = Signals.of_trace(trace, followed, episodes, rewards, zero_std, depths)
-        return own.filled(self.team.total(own.flat()))
+        return own.filled(self.team.all_reduce_sum(own.flat()))
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class ExactCollector:
         advantage, share = self._plan_advantages(valued, nodes, plans.actions)
         depth_weight = weight[:, None] * probs * variant.head
         action_weight = weight[:, None, None] / config.group_size * share * variant.rest
-        scaled = partial(reward.scaled_by_batch, eps=config.eps, sum_over_ranks=self.team.total)
+        scaled = partial(reward.scaled_by_batch, eps=config.eps, sum_over_ranks=self.team.all_reduce_sum)
         return GrpoBatch(
             states=valued.graph.states[nodes],
             choices=np.tile(np.arange(len(depths)), (len(nodes), 1)),

@@ -78,7 +78,7 @@ class PuzzleLearner:
             self.variant,
             seed=config.run.seed,
             run_pass=self.run_pass,
-            max_over_ranks=self.team.largest,
+            max_over_ranks=self.team.all_reduce_max,
         )
         self.validation_tasks = validation.tasks_of(name, self.spec, config.validation)
         self._recent: list[dict[str, Any]] = []
@@ -167,7 +167,7 @@ class PuzzleLearner:
             with self.clock("model"):
                 (each,) = to_host(torch.stack(measured))
             sums = loss.totals(loss.totals(parts) for parts in each.astype(np.float64))
-        over_ranks = [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
+        over_ranks = [*self.team.all_reduce_sum(sums[:-1].tolist()), float(sums[-1])]
         named = dict(zip(loss.MEASURES, over_ranks, strict=True))
         mean = -named["surrogate"] / max(named["states"], 1e-9)
         return metrics.line_of(signals, {**named, "norm": float(np.mean(norms or [0.0])), "loss": mean})

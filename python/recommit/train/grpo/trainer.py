@@ -17,7 +17,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.rollout.variants import variant
-from recommit.runs import random_state, ranks
+from recommit.runs import process, ranks
 from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
 from recommit.runs.peers import watched
 from recommit.runs.process import settle
@@ -144,7 +144,7 @@ class GrpoTrainer(Trainer):
         for part in parts:
             _check(part.config, policy, team)
         self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()
-        random_state.seed(config.run.seed)
+        process.seed_everything(config.run.seed)
         _freeze(policy, [part.spec.puzzle() for part in parts], config)
         initial_policy.keep_features(policy, config.run)
         policy.backbone.recompute = config.engine.checkpointing

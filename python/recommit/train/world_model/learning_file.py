@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from recommit.policy.checkpoint import check_and_copy
-from recommit.storage import digests, errors, files, opening, ownership, reading
+from recommit.storage import errors, files, ownership, safe_open, verified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ NAME = "learning"
 #: The moments that AdamW keeps of every weight.
 MOMENTS = ("exp_avg", "exp_avg_sq")
 #: What its first line says.
-FIELDS = {"begun": dict, "curve": [{"step": reading.NUMBER}], "sha256": str}
+FIELDS = {"begun": dict, "curve": [{"step": verified.NUMBER}], "sha256": str}
 
 
 class LearningFile:
@@ -43,17 +43,17 @@ class LearningFile:
         data = save(_tensors(net, optimizer))
         about = {"begun": self.begun, "curve": curve, "sha256": files.sha256(data)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(files.Files(), self.path, digests.checkable(json.dumps(about)) + data)
+        files.replace(files.Files(), self.path, verified.checkable(json.dumps(about)) + data)
 
     def resume(self, net: Foresight, optimizer: torch.optim.Optimizer) -> list[dict[str, float]]:
         """Set both back to what was written; the curve until then, empty where nothing was."""
         if not self.path.is_file():
             return []
-        line, _, data = opening.content(self.path).partition(b"\n")
-        text = digests.checked(line)
-        about = None if text is None else reading.parsed(self.path, text)
+        line, _, data = safe_open.content(self.path).partition(b"\n")
+        text = verified.checked(line)
+        about = None if text is None else verified.parsed(self.path, text)
         if about is not None:
-            reading.expect(self.path, about, FIELDS)
+            verified.expect(self.path, about, FIELDS)
         if about is None or files.sha256(data) != about["sha256"] or not about["curve"]:
             raise errors.Damaged(f"{self.path}: expected what was written there, got other bytes; remove it")
         ownership.check(self.path.parent, about["begun"], self.begun)

@@ -10,7 +10,7 @@ import pytest
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.zero_shot.http.endpoints import ENDPOINTS
+from recommit.zero_shot.endpoints import ENDPOINTS
 
 
 @pytest.fixture(autouse=True)

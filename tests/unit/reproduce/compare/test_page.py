@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from recommit.reproduce.compare import figures, folder, page, reading, words
-from recommit.storage import digests, errors
+from recommit.storage import errors, verified
 from recommit.storage import files as disk
 
 PUZZLES = ("sliding", "sokoban")
@@ -161,7 +161,7 @@ def place(scores, tmp_path):
     return tmp_path / "compared"
 
 
-@pytest.mark.parametrize("name", ["scores-sliding.json", digests.NAME])
+@pytest.mark.parametrize("name", ["scores-sliding.json", verified.DIGESTS])
 def test_a_flipped_bit_is_noticed(place, name):
     data = (place / name).read_bytes()
     for at in range(0, len(data), max(len(data) // 23, 1)):
@@ -184,7 +184,7 @@ def test_a_flipped_bit_is_noticed(place, name):
 )
 def test_scores_from_elsewhere_are_checked(place, scores, change, message):
     """They are of another version, or of whoever sent the folder: no name in them leads out of it."""
-    (place / digests.NAME).unlink()
+    (place / verified.DIGESTS).unlink()
     (place / "tables-..").mkdir()
     (place / "scores-sliding.json").write_text(json.dumps({**scores, **change}))
     with pytest.raises(errors.Damaged, match=message):
@@ -193,7 +193,7 @@ def test_scores_from_elsewhere_are_checked(place, scores, change, message):
 
 
 def test_a_row_of_plans_that_nobody_knows_is_a_sentence(place, scores):
-    (place / digests.NAME).unlink()
+    (place / verified.DIGESTS).unlink()
     scores["rows"]["test"][0]["source"] = "mine"
     (place / "scores-sliding.json").write_text(json.dumps(scores))
     with pytest.raises(errors.Damaged, match="source: expected one of adaptive, fixed-8, random, init, got 'mine'"):
@@ -227,11 +227,11 @@ def test_no_graph_is_written_through_a_link(place, tmp_path, name):
 
 
 def test_the_digests_of_another_folder_are_left_alone(tmp_path):
-    digests.write(disk.Files(), tmp_path, {"best.json": "0" * 64})
-    before = (tmp_path / digests.NAME).read_bytes()
+    verified.write_digests(disk.Files(), tmp_path, {"best.json": "0" * 64})
+    before = (tmp_path / verified.DIGESTS).read_bytes()
     with pytest.raises(errors.WrongFolder, match=r"expected a new folder or a comparison, got .* with best\.json"):
         folder.compare([], tmp_path, (), {}, "cpu", lambda _: None)
-    assert (tmp_path / digests.NAME).read_bytes() == before
+    assert (tmp_path / verified.DIGESTS).read_bytes() == before
 
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.waiting import until
 
-from recommit.runs.board import Board, last_agent, last_step
+from recommit.runs.progress import Board, last_agent, last_step
 from recommit.train.family import launch, processes
 from recommit.train.family.processes import FAILED, INTERRUPTED, Job
 

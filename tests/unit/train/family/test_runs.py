@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, plan_of
 
 from recommit.runs.directory import BEGUN, RunDirectory, best_policy
-from recommit.storage import digests
+from recommit.storage import verified
 from recommit.storage.files import Files
 from recommit.train import config
 from recommit.train.family import processes
@@ -82,7 +82,7 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
             run.train(True)
         monkeypatch.undo()
     else:
-        digests.seal(Files(), folder, BEGUN)
+        verified.seal(Files(), folder, BEGUN)
     if lost == "best.json":
         (folder / lost).unlink()
         assert run.state.startswith("can go on after step ")

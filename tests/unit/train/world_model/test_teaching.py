@@ -19,7 +19,7 @@ from recommit.graph import build
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, ForesightConfig, HeadConfig, PolicyConfig
 from recommit.policy.world_model import Foresight
-from recommit.storage import digests, errors
+from recommit.storage import errors, verified
 from recommit.storage import files as disk
 from recommit.train.world_model import learning_file
 from recommit.train.world_model import teaching as foresight
@@ -227,6 +227,6 @@ def test_what_a_stranger_sealed_is_a_sentence(about, tmp_path):
     net = torch.nn.Linear(1, 1)
     data = save({})
     line = {**about, "sha256": disk.sha256(data)} if isinstance(about, dict) else about
-    (tmp_path / NAME).write_bytes(digests.checkable(json.dumps(line)) + data)
+    (tmp_path / NAME).write_bytes(verified.checkable(json.dumps(line)) + data)
     with pytest.raises(errors.Damaged, match=NAME):
         learning_file.LearningFile(tmp_path, {}).resume(net, torch.optim.AdamW(net.parameters()))

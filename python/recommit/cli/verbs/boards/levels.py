@@ -12,8 +12,7 @@ from recommit.cli.flags import usual
 from recommit.cli.requests import SIZE, WrongCall, check_place, puzzle, window
 from recommit.cli.verbs.boards.checking import check
 from recommit.puzzles.registry import Task
-from recommit.storage.status_line import StatusLine
-from recommit.storage.terminal_text import plain, tell
+from recommit.storage.terminal_text import StatusLine, plain, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from recommit.cli.flags import usual
 from recommit.cli.requests import SIZE, WrongCall, puzzle, window
 from recommit.puzzles.registry import TASKS, Task
-from recommit.storage.status_line import StatusLine
-from recommit.storage.terminal_text import plain, tell
+from recommit.storage.terminal_text import StatusLine, plain, tell
 
 if TYPE_CHECKING:
     from recommit.cli.verbs.boards.solving import Solved, SolveRequest

@@ -8,13 +8,12 @@ import json
 import pytest
 from tests.unit.zero_shot.servers import chat
 
+from recommit.policy.prompt import read_prompt
 from recommit.puzzles import registry
-from recommit.zero_shot import prompt
-from recommit.zero_shot.http import bodies
-from recommit.zero_shot.http.bodies import Complaint, Malformed, Question, complaint, same_model
-from recommit.zero_shot.http.endpoints import ENDPOINTS, MODELS, find
-from recommit.zero_shot.http.parameters import Parameters
-from recommit.zero_shot.http.wire import Address
+from recommit.zero_shot import game, messages
+from recommit.zero_shot.endpoints import ENDPOINTS, MODELS, SamplingParameters, find
+from recommit.zero_shot.messages import Complaint, Malformed, Question, complaint, same_model
+from recommit.zero_shot.transport import Address
 
 LOOK = Question("rules", "look", b"PNG")
 PICTURE = base64.b64encode(b"PNG").decode()
@@ -26,7 +25,7 @@ def test_the_models_of_the_paper_are_ready():
         found = find(model, None)
         Address.parse(found.base)
         asked = {"temperature": 0.7, "top_p": 0.9}  # the paper's, of every model
-        parameters = Parameters(found, {**asked, "answer_tokens": found.answer_tokens}).current()
+        parameters = SamplingParameters(found, {**asked, "answer_tokens": found.answer_tokens}).current()
         assert parameters == {**asked, found.token_parameter: found.answer_tokens}
     assert find("gpt-5.5-2026-04-23", None).answer_tokens > ENDPOINTS["openai"].answer_tokens
     # At another place than its own, nothing is known about a model.
@@ -42,8 +41,8 @@ def test_an_unknown_endpoint_is_named(model, endpoint):
 @pytest.mark.parametrize("name", ENDPOINTS)
 def test_bodies(name):
     endpoint = ENDPOINTS[name]
-    written = bodies.write(endpoint, "tiny", LOOK, {endpoint.token_parameter: 5, "temperature": 0.7})
-    assert written == bodies.write(endpoint, "tiny", LOOK, {"temperature": 0.7, endpoint.token_parameter: 5})
+    written = messages.write(endpoint, "tiny", LOOK, {endpoint.token_parameter: 5, "temperature": 0.7})
+    assert written == messages.write(endpoint, "tiny", LOOK, {"temperature": 0.7, endpoint.token_parameter: 5})
     body = json.loads(written)
     user = body["messages"][-1]
     assert (body["model"], body["temperature"], body[endpoint.token_parameter]) == ("tiny", 0.7, 5)
@@ -60,7 +59,7 @@ def test_bodies(name):
 
 def test_answers_in_the_chat_dialect():
     def read(**more):
-        return bodies.read(ENDPOINTS["openai"], json.dumps(chat(**more)).encode())
+        return messages.read(ENDPOINTS["openai"], json.dumps(chat(**more)).encode())
 
     said = read(text="hello")
     assert (said.text, said.finish, said.tokens_in, said.tokens_out, said.model) == ("hello", "stop", 100, 20, "tiny")
@@ -75,7 +74,7 @@ def test_answers_in_the_chat_dialect():
     assert (zero.tokens_in, zero.tokens_out) == (None, 0)
     hidden = chat()
     hidden["usage"] = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 1015}
-    assert bodies.read(ENDPOINTS["gemini"], json.dumps(hidden).encode()).tokens_out == 1005
+    assert messages.read(ENDPOINTS["gemini"], json.dumps(hidden).encode()).tokens_out == 1005
 
 
 def test_answers_in_the_messages_dialect():
@@ -90,12 +89,12 @@ def test_answers_in_the_messages_dialect():
             {"type": "text", "text": "b"},
         ],
     }
-    said = bodies.read(ENDPOINTS["anthropic"], json.dumps(reply).encode())
+    said = messages.read(ENDPOINTS["anthropic"], json.dumps(reply).encode())
     assert (said.text, said.tokens_in, said.tokens_out, said.refused, said.cut_off) == ("ab", 7, 3, False, False)
     usage = {"input_tokens": 7, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50}
-    assert bodies.read(ENDPOINTS["anthropic"], json.dumps(reply | {"usage": usage}).encode()).tokens_in == 957
+    assert messages.read(ENDPOINTS["anthropic"], json.dumps(reply | {"usage": usage}).encode()).tokens_in == 957
     for reason, refused, cut_off in (("refusal", True, False), ("max_tokens", False, True)):
-        said = bodies.read(ENDPOINTS["anthropic"], json.dumps(reply | {"stop_reason": reason}).encode())
+        said = messages.read(ENDPOINTS["anthropic"], json.dumps(reply | {"stop_reason": reason}).encode())
         assert (said.refused, said.cut_off) == (refused, cut_off)
 
 
@@ -127,7 +126,7 @@ def test_answers_in_the_messages_dialect():
 def test_what_is_no_answer_is_said_to_be_none(body):
     for name in ("openai", "anthropic"):
         with pytest.raises(Malformed):
-            bodies.read(ENDPOINTS[name], body)
+            messages.read(ENDPOINTS[name], body)
 
 
 @pytest.mark.parametrize(
@@ -186,40 +185,40 @@ REFUSALS = {
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("refused", REFUSALS)
 def test_a_refused_parameter_is_dropped_or_renamed_once(refused, named):
-    parameters = Parameters(ENDPOINTS["vllm"], ASKED)
+    parameters = SamplingParameters(ENDPOINTS["vllm"], ASKED)
     said, words = REFUSALS[refused]
     sent = parameters.current()
-    again, lesson = parameters.learn(sent, said, refused if named else None)
+    again, lesson = parameters.adapt(sent, said, refused if named else None)
     assert again
     assert (str(lesson), lesson.parameter, lesson.message) == (words, refused, said)
-    assert parameters.lessons == [lesson]
+    assert parameters.refused == [lesson]
     assert refused not in parameters.current()
     # Another worker asked before that: it only has to ask again.
-    assert parameters.learn(sent, said, refused) == (True, None)
-    assert parameters.lessons == [lesson]
-    once_more = parameters.learn(parameters.current(), said if refused != "top_p" else "no top_p", refused)
+    assert parameters.adapt(sent, said, refused) == (True, None)
+    assert parameters.refused == [lesson]
+    once_more = parameters.adapt(parameters.current(), said if refused != "top_p" else "no top_p", refused)
     assert once_more == (False, None)
 
 
 def test_learning_ends():
-    parameters = Parameters(ENDPOINTS["openai"], ASKED)
+    parameters = SamplingParameters(ENDPOINTS["openai"], ASKED)
     everything, rounds = "max_tokens max_completion_tokens temperature top_p", 0
-    while parameters.learn(parameters.current(), everything, None)[0]:
+    while parameters.adapt(parameters.current(), everything, None)[0]:
         rounds += 1
     assert rounds == 3
     assert parameters.current() == {"max_tokens": 64}
-    assert parameters.learn(parameters.current(), "messages: too long", "messages") == (False, None)
+    assert parameters.adapt(parameters.current(), "messages: too long", "messages") == (False, None)
 
 
 def test_prompts_say_the_interface():
     for task in registry.TASKS:
-        system, look = prompt.of(task)
+        system, look = game.prompts(task)
         assert (system.name, look.name) == ("system-v1", f"{task}-v1")
         assert len(system.sha256) == 64
         assert all(f'"{word}"' in system.text for word in ("up", "down", "left", "right", "h", "actions"))
         assert "K" not in look.text.split()
     with pytest.raises(ValueError, match=r"prompt: expected one of .*sokoban-v1, system-v1.*, got system-v9"):
-        prompt.load("system-v9")
+        read_prompt(game.files("recommit.zero_shot") / "prompts", "system-v9")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""A secret in foreign text. One rule: whatever shares eight letters or digits in a row with the secret is hidden.
+"""A key that nobody sees: it leaves its object for the header of a request, and for nothing else.
+
+In foreign text one rule holds: whatever shares eight letters or digits in a row with the key is hidden.
 
 Rows are compared without what stands between letters, in small letters, forwards and backwards; in the text as it is,
 with its escapes read (of addresses, of HTML, of JSON and of C, four deep), and as base64 and hexadecimal digits.
@@ -7,6 +9,7 @@ with its escapes read (of addresses, of HTML, of JSON and of C, four deep), and 
 from __future__ import annotations
 
 import html
+import os
 import re
 import string
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,9 +18,14 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import NoReturn
 
     from numpy.typing import NDArray
 
+#: What may stand in a header's value. Anything else could end the header and begin another.
+_USABLE = re.compile(r"[\x21-\x7e]+")
+#: Shorter keys are placeholders of local servers ("EMPTY"), and may well be ordinary words.
+SHORTEST_SECRET = 8
 HIDDEN = "[key]"
 #: So many letters and digits in a row are taken for a part of the secret. Fewer tell little, and occur by chance.
 SHARED = 8
@@ -57,6 +65,55 @@ _BASE64 = _table(
     255,
 )
 _HEX = _table({c: int(c, 16) for c in string.hexdigits}, 255)
+
+
+class Key:
+    """The value of an environment variable. Neither its ``repr``, nor a pickle, nor an error shows it."""
+
+    __slots__ = ("__mask", "__text", "variable")
+
+    def __init__(self, text: str, variable: str) -> None:
+        self.variable = variable
+        if text and not _USABLE.fullmatch(text):
+            raise ValueError(f"{variable}: expected a key of printable characters without spaces, got another text")
+        self.__text = text
+        self.__mask = Mask(text) if len(text) >= SHORTEST_SECRET else None
+
+    @classmethod
+    def from_environment(cls, variable: str) -> Key:
+        """The key in a variable; empty if there is none."""
+        return cls(os.environ.get(variable, "").strip() if variable else "", variable)
+
+    def __bool__(self) -> bool:
+        return bool(self.__text)
+
+    def reveal(self) -> str:
+        """The text, for the header."""
+        return self.__text
+
+    def redact(self, text: str) -> str:
+        """``text`` without the key and its parts, also where they are encoded: a server may send back what it was
+        sent."""
+        return self.__mask.over(text) if self.__mask else text
+
+    def stands_in(self, text: str) -> bool:
+        """Is the whole key in ``text``, as it is?"""
+        return len(self.__text) >= SHORTEST_SECRET and self.__text in text
+
+    def __repr__(self) -> str:
+        return f"<key from {self.variable or 'nowhere'}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not pickled")
+
+
+def clean(text: str, key: Key, most: int = 200) -> str:
+    """Foreign text for a message or a log: without the key, printable, on one line, short."""
+    # The key goes first: cutting could leave a part of it.
+    shown = key.redact(text)[: 8 * most]
+    shown = "".join(c if c.isprintable() and c.isascii() else " " for c in shown)
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= most else shown[:most] + "..."
 
 
 class Mask:

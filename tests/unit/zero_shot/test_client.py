@@ -11,12 +11,12 @@ from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
 from tests.waiting import HANG
 
-from recommit.zero_shot.errors import CapReached, GaveUp, StopRequested
-from recommit.zero_shot.http import wire
-from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import DecisionPlace
-from recommit.zero_shot.http.verdicts import LONGEST_WAIT, retry_after
-from recommit.zero_shot.ledger import Caps
+from recommit.zero_shot import transport
+from recommit.zero_shot.client import DecisionPlace
+from recommit.zero_shot.endpoints import ENDPOINTS
+from recommit.zero_shot.ledger import CapReached, Caps, GaveUp, StopRequested
+from recommit.zero_shot.messages import LONGEST_WAIT, Question, retry_after
+from recommit.zero_shot.secret import Key
 
 LOOK, PLACE = Question("rules", "look", b"PNG"), DecisionPlace("task/0", 0, 0)
 
@@ -153,7 +153,7 @@ def test_a_refused_parameter_is_learned_for_the_run(serve, client_of):
     assert (first.attempts, first.parameters) == (4, {"max_completion_tokens": 512})
     assert client.ask(LOOK, DecisionPlace("task/1", 1, 0)).attempts == 1
     lessons = ["without top_p", "without temperature", "max_completion_tokens for max_tokens"]
-    assert list(map(str, client.parameters.lessons)) == lessons
+    assert list(map(str, client.parameters.refused)) == lessons
     noted = [record for record in client.ledger.log.records if record["event"] == "refused"]
     assert [(one["parameter"], one["said"]) for one in noted] == [
         (name, f"Unsupported parameter: '{name}'") for name in ("top_p", "temperature", "max_tokens")
@@ -175,7 +175,7 @@ def test_any_model_may_answer_if_that_is_said(serve, client_of):
 
 def test_further_fields_are_sent(serve, client_of):
     server = serve()
-    client_of(server.url, extra={"reasoning_effort": "low"}).ask(LOOK, PLACE)
+    client_of(server.url, extra='{"reasoning_effort": "low"}').ask(LOOK, PLACE)
     assert server.seen[0].body["reasoning_effort"] == "low"
 
 
@@ -287,14 +287,20 @@ def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
 
 def test_errors_carry_no_trace_of_the_exchange(serve):
     server = serve(hang_up())
-    from recommit.zero_shot.http.secret import Key
-
-    header = [("Authorization", ("Bearer ", Key(CANARY, "CANARY")))]
-    with pytest.raises(wire.Broken) as caught:
-        wire.post(wire.Address.parse(server.url), "/x", header, b"{}", seconds=HANG)
+    address = transport.Address.parse(server.url)
+    with pytest.raises(transport.Broken) as caught:
+        transport.post(address, ENDPOINTS["custom"], Key(CANARY, "CANARY"), b"{}", seconds=HANG)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     assert caught.value.sent
+
+
+def test_headers_that_cannot_be_parsed_are_not_logged(serve, client_of, caplog):
+    """urllib3 would log them with a traceback, the key that a server put there too."""
+    server = serve(answer().replace(b"Content-Type", f"{CANARY}\r\nContent-Type".encode()))
+    with pytest.raises(GaveUp):
+        client_of(server.url, retries=0).ask(LOOK, PLACE)
+    assert CANARY not in caplog.text
 
 
 def test_what_a_server_does_not_count_is_charged_by_bytes(client_of, serve):

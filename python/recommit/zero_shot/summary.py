@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recommit.zero_shot.spec import ZeroShotSpec
 
 
-def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
+def episode_rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
     """One per episode, as far as it has been played."""
     return [
         {
@@ -39,7 +39,7 @@ def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
     ]
 
 
-def summary(
+def rows(
     spec: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None
 ) -> list[dict[str, Any]]:
     """One row for the budget that was played, and one for every smaller one of the paper's, read off the same
@@ -60,7 +60,7 @@ def _row(
     outcomes = Counter(step.outcome for steps in played for step in steps)
     depths = Counter(step.depth for steps in played for step in steps if step.depth)
     return {
-        "agent": spec.agent,
+        "agent": spec.options.model,
         "task": spec.task,
         "budget": name,
         "decisions": budget,
@@ -94,10 +94,10 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def table(summary_rows: list[dict[str, Any]]) -> str:
+def table(all_rows: list[dict[str, Any]]) -> str:
     """A line per budget, then what became of the answers and of what is not counted."""
-    lines = [f"{summary_rows[0]['agent']}, {summary_rows[0]['task']}"]
-    for row in summary_rows:
+    lines = [f"{all_rows[0]['agent']}, {all_rows[0]['task']}"]
+    for row in all_rows:
         rate = "-" if row["solve_rate"] is None else f"{100 * row['solve_rate']:.1f} %"
         interval = f"[{100 * row['solve_low']:.1f}, {100 * row['solve_high']:.1f}]"
         actions = f"{row['actions_per_episode']:.1f}" if row["solved"] else "-"
@@ -105,10 +105,10 @@ def table(summary_rows: list[dict[str, Any]]) -> str:
             f"  {row['budget']:<6} K = {row['decisions']:<3} solved {row['solved']} of {row['instances']}: "
             f"{rate} {interval}, {actions} actions per episode"
         )
-    counted = ", ".join(f"{name} {count}" for name, count in summary_rows[0]["outcomes"].items() if count)
+    counted = ", ".join(f"{name} {count}" for name, count in all_rows[0]["outcomes"].items() if count)
     lines.append(f"  answers: {counted or 'none'}")
-    if summary_rows[0]["infra_errors"]:
-        lines.append(f"  {summary_rows[0]['infra_errors']} episodes got no answers from the server and are not counted")
-    if summary_rows[0]["unfinished"]:
-        lines.append(f"  {summary_rows[0]['unfinished']} episodes are not finished and not counted")
+    if all_rows[0]["infra_errors"]:
+        lines.append(f"  {all_rows[0]['infra_errors']} episodes got no answers from the server and are not counted")
+    if all_rows[0]["unfinished"]:
+        lines.append(f"  {all_rows[0]['unfinished']} episodes are not finished and not counted")
     return "\n".join(lines) + "\n"

@@ -1,7 +1,10 @@
 """Finished files, read by whoever uses them: checked against their digests, and never a surprise in their place.
 
-Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names the
-file.
+    FOLDER/DIGESTS    its own sha256, then the sha256 of files of the folder by name
+
+A file that is to change is left out of the list first and comes back into it last: no crash leaves a list that does not
+fit. Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names
+the file.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recommit.storage import digests, errors, files, opening
+from recommit.storage import errors, files, safe_open
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from recommit.storage.files import Files
 
     #: Expected fields by name, and what each may be: one of some types, or fields again, or a list of such.
     Fields = Mapping[str, Any]
@@ -23,24 +28,86 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
+DIGESTS = "DIGESTS"
+_ON_PURPOSE = f"if it was changed on purpose, remove {DIGESTS}"
 
 
-def there(folder: Path, name: str) -> bool:
+def checkable(text: str) -> bytes:
+    """A line with its own sha256 in front, so that ``checked`` notices any other byte."""
+    return f"{files.sha256(text.encode())} {text}\n".encode()
+
+
+def checked(line: bytes) -> bytes | None:
+    """The text of a line that ``checkable`` made; None if it is not as it was."""
+    digest, _, text = line.partition(b" ")
+    return text if digest.decode("ascii", "replace") == files.sha256(text) else None
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """sha256 by name; nothing of a folder that has no digests."""
+    path = folder / DIGESTS
+    if not os.path.lexists(path):
+        return {}
+    try:
+        text = checked(safe_open.content(path).removesuffix(b"\n"))
+    except OSError as error:
+        raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
+    if text is None:
+        raise errors.Damaged(f"{path}: its own sha256 does not fit; without it the folder is read unchecked")
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = None
+    if not isinstance(listed, dict) or not all(isinstance(digest, str) for digest in listed.values()):
+        raise errors.Damaged(f"{path}: expected sha256 by name, got something else")
+    return listed
+
+
+def write_digests(work: Files, folder: Path, listed: Mapping[str, str]) -> None:
+    """Replace the list."""
+    files.replace(work, folder / DIGESTS, checkable(json.dumps(listed, sort_keys=True)))
+
+
+def seal(work: Files, folder: Path, names: Iterable[str]) -> None:
+    """List these files as they are."""
+    write_digests(work, folder, {name: files.file_sha256(folder / name) for name in names})
+
+
+def verify(folder: Path, names: Iterable[str] | None = None) -> int:
+    """Check the files on the list, or those of ``names`` that are; how many."""
+    every = digests(folder)
+    listed = every if names is None else {name: every[name] for name in names if name in every}
+    for name, wanted in listed.items():
+        try:
+            same = files.file_sha256(folder / name) == wanted
+        except OSError as error:
+            raise errors.Damaged(f"{folder / name}: cannot be read: {error.strerror}") from None
+        if not same:
+            raise another(folder / name)
+    return len(listed)
+
+
+def another(path: Path) -> errors.Damaged:
+    """The error for a file that holds something else."""
+    return errors.Damaged(f"{path}: expected what was written there, got other bytes; {_ON_PURPOSE}")
+
+
+def exists(folder: Path, name: str) -> bool:
     """Is anything by this name in the folder, or should it be? Whether it can be read is another question."""
-    return os.path.lexists(folder / name) or name in digests.read(folder)
+    return os.path.lexists(folder / name) or name in digests(folder)
 
 
 def content(folder: Path, name: str) -> bytes:
     """All bytes of a file."""
     path = folder / name
     try:
-        data = opening.content(path)
+        data = safe_open.content(path)
     except FileNotFoundError:
         raise errors.Damaged(f"{path}: expected a file, got none") from None
     except OSError as error:
         raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
-    if digests.read(folder).get(name, wanted := files.sha256(data)) != wanted:
-        raise digests.another(path)
+    if digests(folder).get(name, wanted := files.sha256(data)) != wanted:
+        raise another(path)
     return data
 
 

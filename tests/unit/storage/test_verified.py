@@ -8,7 +8,7 @@ import os
 import pytest
 
 from recommit.data.table import parsed
-from recommit.storage import digests, errors, reading
+from recommit.storage import errors, verified
 from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, file_sha256, sha256
 
@@ -22,15 +22,15 @@ def folder(tmp_path):
 
 
 def listed(folder):
-    digests.seal(Files(), folder, ["plan.json", "rows.json", "lines.jsonl"])
+    verified.seal(Files(), folder, ["plan.json", "rows.json", "lines.jsonl"])
     return folder
 
 
 def test_digests_are_of_the_bytes(folder):
-    assert digests.read(folder) == {}
-    assert digests.verify(folder) == 0
-    assert digests.read(listed(folder))["plan.json"] == sha256((folder / "plan.json").read_bytes())
-    assert digests.verify(folder) == 3
+    assert verified.digests(folder) == {}
+    assert verified.verify(folder) == 0
+    assert verified.digests(listed(folder))["plan.json"] == sha256((folder / "plan.json").read_bytes())
+    assert verified.verify(folder) == 3
 
 
 @pytest.mark.parametrize("name", ["plan.json", "rows.json", "lines.jsonl"])
@@ -38,36 +38,36 @@ def test_another_byte_is_noticed_by_whoever_reads_it(folder, name):
     listed(folder)
     data = (folder / name).read_bytes()
     (folder / name).write_bytes(data.replace(b'"', b"'", 1))
-    for use in (lambda: reading.content(folder, name), lambda: digests.verify(folder)):
+    for use in (lambda: verified.content(folder, name), lambda: verified.verify(folder)):
         with pytest.raises(Damaged, match=rf"{name}: expected what was written there.*remove DIGESTS"):
             use()
     (folder / name).write_bytes(data)
-    assert digests.verify(folder) == 3
-    (folder / digests.NAME).unlink()
-    assert reading.content(folder, name) == data
+    assert verified.verify(folder) == 3
+    (folder / verified.DIGESTS).unlink()
+    assert verified.content(folder, name) == data
 
 
 def test_every_flipped_bit_of_the_list_is_noticed(folder):
-    whole = (listed(folder) / digests.NAME).read_bytes()
+    whole = (listed(folder) / verified.DIGESTS).read_bytes()
     for bit in range(8 * len(whole)):
         data = bytearray(whole)
         data[bit >> 3] ^= 1 << (bit & 7)
-        (folder / digests.NAME).write_bytes(data)
+        (folder / verified.DIGESTS).write_bytes(data)
         try:
-            same = digests.read(folder)
+            same = verified.digests(folder)
         except Damaged as error:
-            assert digests.NAME in str(error)  # noqa: PT017
+            assert verified.DIGESTS in str(error)  # noqa: PT017
         else:
-            (folder / digests.NAME).write_bytes(whole)
-            assert same == digests.read(folder)
+            (folder / verified.DIGESTS).write_bytes(whole)
+            assert same == verified.digests(folder)
 
 
 @pytest.mark.parametrize("text", ["[]", '{"plan.json": 3}', "{", "[" * 100_000])
 def test_a_list_of_something_else_is_a_sentence(folder, text):
     """Whoever sent the folder can make the line fit itself."""
-    (folder / digests.NAME).write_bytes(digests.checkable(text))
+    (folder / verified.DIGESTS).write_bytes(verified.checkable(text))
     with pytest.raises(errors.Damaged, match="DIGESTS: expected sha256 by name, got something else"):
-        reading.content(folder, "plan.json")
+        verified.content(folder, "plan.json")
 
 
 def test_a_hash_is_computed_again_when_a_file_changes(tmp_path):
@@ -85,14 +85,14 @@ def test_a_hash_is_computed_again_when_a_file_changes(tmp_path):
         ({"seed": int}, "seed: expected a whole number, got no such field"),
         ({"run": int}, "run: expected a whole number, got text"),
         ({"instances": str}, "instances: expected text, got a whole number"),
-        ({"rate": reading.NUMBER, "none": dict}, "none: expected an object, got nothing"),
-        ({"missing": reading.PERHAPS}, "missing: expected a whole number or a number or nothing, got no such field"),
+        ({"rate": verified.NUMBER, "none": dict}, "none: expected an object, got nothing"),
+        ({"missing": verified.PERHAPS}, "missing: expected a whole number or a number or nothing, got no such field"),
     ],
 )
 def test_fields(folder, fields, words):
     with pytest.raises(Damaged, match=rf"plan\.json: {words}"):
-        reading.values(folder, "plan.json", fields)
-    assert reading.values(folder, "plan.json", {"run": str, "rate": reading.NUMBER, "none": reading.PERHAPS})
+        verified.values(folder, "plan.json", fields)
+    assert verified.values(folder, "plan.json", {"run": str, "rate": verified.NUMBER, "none": verified.PERHAPS})
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,17 @@ def test_fields(folder, fields, words):
     ],
 )
 def test_what_is_no_json_or_another(folder, text, words):
-    for name, reader in (("plan.json", reading.values), ("rows.json", reading.rows)):
+    for name, reader in (("plan.json", verified.values), ("rows.json", verified.rows)):
         (folder / name).write_bytes(text.encode("latin-1"))
         with pytest.raises(Damaged, match=rf"{name}: .*{words}"):
             reader(folder, name)
 
 
 def test_rows_are_objects(folder):
-    assert [row["agent"] for row in reading.rows(folder, "rows.json", {"agent": str})] == ["a", "b"]
+    assert [row["agent"] for row in verified.rows(folder, "rows.json", {"agent": str})] == ["a", "b"]
     (folder / "rows.json").write_text('[{"agent": "a"}, 3]')
     with pytest.raises(Damaged, match=r"rows\.json: 1: expected an object, got a whole number"):
-        reading.rows(folder, "rows.json")
+        verified.rows(folder, "rows.json")
 
 
 @pytest.mark.parametrize(
@@ -125,14 +125,14 @@ def test_rows_are_objects(folder):
 )
 def test_lines_up_to_one_that_is_being_written(folder, text, steps):
     (folder / "lines.jsonl").write_text(text)
-    assert [line["step"] for line in reading.lines(folder, "lines.jsonl")] == steps
+    assert [line["step"] for line in verified.lines(folder, "lines.jsonl")] == steps
 
 
 @pytest.mark.parametrize("text", ['{"step": 1\n{"step": 2}\n', '{"step": 1}\n[]\n', "x\n"])
 def test_lines_that_are_none(folder, text):
     (folder / "lines.jsonl").write_text(text)
     with pytest.raises(Damaged, match=r"lines\.jsonl"):
-        reading.lines(folder, "lines.jsonl")
+        verified.lines(folder, "lines.jsonl")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no pipes in folders there")
@@ -151,12 +151,12 @@ def test_lines_that_are_none(folder, text):
 def test_what_is_no_file(folder, put, words, listing):
     if listing:
         listed(folder)
-    for name in ("plan.json", *([digests.NAME] if listing else [])):
+    for name in ("plan.json", *([verified.DIGESTS] if listing else [])):
         (folder / name).unlink()
         put(folder / name)
         if name == "plan.json" or os.path.lexists(folder / name):
             with pytest.raises(Damaged, match=rf"{name}: .*({words}|No such file)"):
-                reading.values(folder, "plan.json")
+                verified.values(folder, "plan.json")
         (folder / name).rmdir() if (folder / name).is_dir() else (folder / name).unlink(missing_ok=True)
         (folder / name).write_text(json.dumps({}))
 

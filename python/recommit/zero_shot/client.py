@@ -1,29 +1,32 @@
-"""Asking one question: retries with growing, jittered pauses, lessons from refusals, caps, and one answer in the
-end."""
+"""Asking one question: retries with growing, jittered pauses, parameters that a server refuses, caps, and one answer in
+the end, which runs may share in a cache."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recommit import rng
 from recommit.storage import files
-from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
-from recommit.zero_shot.http import bodies, verdicts, wire
-from recommit.zero_shot.http.cache import Cache
-from recommit.zero_shot.http.parameters import REFUSED
-from recommit.zero_shot.http.secret import clean
-from recommit.zero_shot.http.verdicts import Failure, Verdict
+from recommit.storage.safe_open import content
+from recommit.storage.verified import typed
+from recommit.zero_shot import messages, transport
+from recommit.zero_shot.endpoints import REFUSED, find
+from recommit.zero_shot.ledger import GaveUp, StopRequested, Unusable
+from recommit.zero_shot.messages import Completion, Failure, Verdict
+from recommit.zero_shot.secret import Key, clean
+from recommit.zero_shot.transport import Address
 
 if TYPE_CHECKING:
-    from recommit.zero_shot.http.bodies import Completion, Question
-    from recommit.zero_shot.http.endpoints import Endpoint
-    from recommit.zero_shot.http.parameters import Parameters
-    from recommit.zero_shot.http.secret import Key
-    from recommit.zero_shot.http.wire import Address
+    from pathlib import Path
+
+    from recommit.zero_shot.endpoints import Endpoint, SamplingParameters
     from recommit.zero_shot.ledger import Ledger, Ticket
+    from recommit.zero_shot.messages import Question
+    from recommit.zero_shot.options import ZeroShotOptions
 
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
@@ -47,20 +50,26 @@ class StoppableClock:
 
 
 @dataclass(frozen=True)
-class Service:
-    """Who is asked, and how patiently."""
+class Server:
+    """Who is asked: an endpoint's dialect, at an address, with a key."""
 
     endpoint: Endpoint
     address: Address
-    model: str
     key: Key
-    #: Seconds that one request may take in all, and its retries.
-    timeout: float = 120.0
-    retries: int = 5
-    #: Believe the server whatever model it says it ran.
-    any_model: bool = False
-    #: Fields of the body beyond those that this program knows.
-    extra: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: ZeroShotOptions) -> Server:
+        """Find it, and the key in the environment; a key is not sent in the clear to another machine."""
+        endpoint, own = find(options.model, options.endpoint), options.base_url
+        if not (own or endpoint.base):
+            raise ValueError(f"base_url: expected an address for the endpoint {endpoint.name}, got none")
+        address = Address.parse(own or endpoint.base)
+        key = Key.from_environment(options.key_variable or endpoint.key_variable)
+        if endpoint.key_needed and not key and own is None:
+            raise ValueError(f"key_variable: expected a key in {key.variable}, got an empty variable")
+        if key and address.scheme == "http" and not address.local:
+            raise ValueError(f"base_url: expected https, since {key.variable} holds a key, got http")
+        return cls(endpoint, address, key)
 
 
 @dataclass(frozen=True)
@@ -86,21 +95,50 @@ class Answer:
     address: str
 
 
+class Cache:
+    """Answers by what was asked, shared between runs: one file per answer in a folder, or nothing without a folder.
+
+    The first decisions of a larger budget are those of a smaller one. Safe from any thread and process.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder, self._files = folder, files.Files()
+
+    def get(self, name: str) -> Completion | None:
+        """The answer kept under a name; a file that holds none counts as no answer."""
+        if self.folder is None:
+            return None
+        try:
+            return typed(Completion, json.loads(content(self._path(self.folder, name))))
+        except (OSError, ValueError, TypeError, RecursionError):
+            return None
+
+    def put(self, name: str, completion: Completion) -> None:
+        """Keep an answer."""
+        if self.folder is None:
+            return
+        path = self._path(self.folder, name)
+        files.make_folders(self._files, path.parent)
+        files.replace(self._files, path, json.dumps(asdict(completion)).encode("ascii"))
+
+    @staticmethod
+    def _path(folder: Path, name: str) -> Path:
+        return folder / name[:2] / f"{name}.json"
+
+
 class Client:
     """Asks one model. Used by all workers at once."""
 
     def __init__(
         self,
-        service: Service,
-        parameters: Parameters,
+        options: ZeroShotOptions,
+        server: Server,
+        parameters: SamplingParameters,
         ledger: Ledger,
-        *,
-        cache: Cache | None = None,
-        clock: StoppableClock | None = None,
-        seed: int = 0,
+        clock: StoppableClock,
     ) -> None:
-        self.service, self.parameters, self.ledger, self.seed = service, parameters, ledger, seed
-        self.cache, self.clock = cache or Cache(None), clock or StoppableClock()
+        self.options, self.server, self.parameters = options, server, parameters
+        self.ledger, self.clock, self.cache = ledger, clock, Cache(options.cache)
         #: Nobody asks before this moment: the server said that it is overloaded.
         self._open_at = 0.0
         self._lock = threading.Lock()
@@ -110,7 +148,8 @@ class Client:
         failures, attempts = 0, 0
         while True:
             sent = self.parameters.current()
-            body = bodies.write(self.service.endpoint, self.service.model, question, {**self.service.extra, **sent})
+            fields = {**self.options.fields, **sent}
+            body = messages.write(self.server.endpoint, self.options.model, question, fields)
             name = self._name(body, place)
             if (cached := self.cache.get(name)) is not None:
                 return Answer(cached, name, None, (0, 0), sent, attempts, 0.0, "")
@@ -120,7 +159,7 @@ class Client:
             if isinstance(result, Answer):
                 self.cache.put(name, result.completion)
                 return result
-            if self._learned(result, sent):
+            if self._adapted(result, sent):
                 continue
             failures += 1
             self._go_on(result, failures)
@@ -131,59 +170,58 @@ class Client:
     ) -> Answer | Failure:
         where = {"instance": place.instance, "decision": place.decision, "attempt": attempt, "request": name}
         ticket, begin = self.ledger.begin(where, len(body)), self.clock.now()
-        result = _without(self._posted(body), self.service.key)
+        result = _without(self._posted(body), self.server.key)
         seconds = round(self.clock.now() - begin, 3)
         if isinstance(result, Failure):
             self._note(ticket, result, seconds)
             return result
         size = len(result.text.encode("utf-8", "surrogatepass"))
         charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out, size)
-        return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.service.address))
+        return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.server.address))
 
     def _posted(self, body: bytes) -> Completion | Failure:
         """One request and what it came to, in the server's own words."""
-        service, endpoint = self.service, self.service.endpoint
-        headers: list[tuple[str, Any]] = list(endpoint.headers)
-        if service.key:
-            headers.append((endpoint.key_header, (endpoint.key_prefix, service.key)))
+        server, endpoint, options = self.server, self.server.endpoint, self.options
         try:
-            reply = wire.post(service.address, endpoint.path, headers, body, seconds=service.timeout)
-        except wire.Broken as broken:
-            return verdicts.of_broken(broken)
+            reply = transport.post(server.address, endpoint, server.key, body, seconds=options.timeout)
+        except transport.Broken as broken:
+            return messages.of_broken(broken)
         if reply.status != 200:
-            return verdicts.of_reply(reply)
+            return messages.of_reply(reply)
         if "json" not in reply.headers.get("content-type", "").lower():
             return Failure(Verdict.AGAIN, "wrong_content_type", charged=True)
         try:
-            completion = bodies.read(endpoint, reply.body)
-        except bodies.Malformed as error:
-            return Failure(Verdict.AGAIN, "malformed", f"{error}: {bodies.complaint(reply.body).message}", charged=True)
-        if not service.any_model and not bodies.same_model(service.model, completion.model):
+            completion = messages.read(endpoint, reply.body)
+        except messages.Malformed as error:
+            return Failure(
+                Verdict.AGAIN, "malformed", f"{error}: {messages.complaint(reply.body).message}", charged=True
+            )
+        if not options.any_model and not messages.same_model(options.model, completion.model):
             return Failure(Verdict.AGAIN, "wrong_model", f"answered by {completion.model}", charged=True)
         return completion
 
     def _note(self, ticket: Ticket, failure: Failure, seconds: float) -> None:
-        record = {"kind": failure.kind, "said": clean(failure.message, self.service.key), "seconds": seconds}
+        record = {"kind": failure.kind, "said": clean(failure.message, self.server.key), "seconds": seconds}
         self.ledger.failed(ticket, failure.charged, record)
 
-    def _learned(self, failure: Failure, sent: dict[str, Any]) -> bool:
-        if failure.verdict is not Verdict.LEARN:
+    def _adapted(self, failure: Failure, sent: dict[str, Any]) -> bool:
+        if failure.verdict is not Verdict.ADAPT:
             return False
-        again, lesson = self.parameters.learn(sent, failure.message, failure.parameter)
-        if lesson is not None:
-            words = clean(lesson.message, self.service.key)
-            self.ledger.log.add({"event": REFUSED, **lesson.fields(), "said": words})
+        again, refused = self.parameters.adapt(sent, failure.message, failure.parameter)
+        if refused is not None:
+            said = clean(refused.message, self.server.key)
+            self.ledger.log.add({"event": REFUSED, **refused.fields(), "said": said})
         return again
 
     def _go_on(self, failure: Failure, failures: int) -> None:
         """Raise unless another attempt makes sense."""
-        words = clean(failure.message, self.service.key)
+        words = clean(failure.message, self.server.key)
         what = f"{failure.kind}: {words}" if words else failure.kind
         if failure.verdict is Verdict.END:
-            raise Unusable(f"{self.service.address} answers nobody like this: {what}")
+            raise Unusable(f"{self.server.address} answers nobody like this: {what}")
         if failure.verdict is not Verdict.AGAIN:
             raise GaveUp(what)
-        if failures > self.service.retries:
+        if failures > self.options.retries:
             raise GaveUp(f"{what}, {failures} times")
 
     def _pause(self, failure: Failure, failures: int, place: DecisionPlace) -> None:
@@ -197,7 +235,7 @@ class Client:
     def _backoff(self, failures: int, place: DecisionPlace) -> float:
         """Between half and all of a pause that doubles; workers that failed together come back apart."""
         number = (place.index << 24) + (place.decision << 8) + failures
-        share = float(rng.uniform(rng.streams(self.seed, rng.Purpose.JITTER, number), 0)[0])
+        share = float(rng.uniform(rng.streams(self.options.seed, rng.Purpose.JITTER, number), 0)[0])
         return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE) * (0.5 + 0.5 * share)
 
     def _wait_for_turn(self) -> None:
@@ -211,7 +249,7 @@ class Client:
 
     def _name(self, body: bytes, place: DecisionPlace) -> str:
         """Names the answer: everything that is sent but the key, and for which decision."""
-        where = f"{self.service.address}{self.service.endpoint.path}\n{place.instance}\n{place.decision}\n"
+        where = f"{self.server.address}{self.server.endpoint.path}\n{place.instance}\n{place.decision}\n"
         return files.sha256(where.encode() + body)
 
 

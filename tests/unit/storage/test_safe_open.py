@@ -12,7 +12,7 @@ from recommit.data.shards import ShardJournal
 from recommit.puzzles.levels import write_levels
 from recommit.puzzles.sliding import Sliding
 from recommit.storage import files as data_files
-from recommit.storage import opening
+from recommit.storage import safe_open
 from recommit.storage.errors import WrongFolder
 from recommit.storage.lock import Lock
 
@@ -48,7 +48,7 @@ def path(request, tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("opener", [opening.append, opening.edit, opening.create])
+@pytest.mark.parametrize("opener", [safe_open.append, safe_open.edit, safe_open.create])
 def test_nothing_is_opened_for_writing_but_a_file(path, opener):
     with pytest.raises(OSError, match=r"expected a file, got a (link|pipe|folder|socket)|File exists"):
         opener(path)
@@ -57,10 +57,10 @@ def test_nothing_is_opened_for_writing_but_a_file(path, opener):
 def test_nothing_is_read_but_a_file(path):
     if path.is_symlink():
         if path.exists():
-            assert opening.content(path) == b"mine\n"  # what is read may lie elsewhere
+            assert safe_open.content(path) == b"mine\n"  # what is read may lie elsewhere
         return
     with pytest.raises(OSError, match=r"got a (pipe|folder|socket)"):
-        opening.content(path)
+        safe_open.content(path)
 
 
 def test_files_are_replaced_and_links_not_followed(path):

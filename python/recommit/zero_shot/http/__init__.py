@@ -1,1 +1,0 @@
-"""Requests to a served model: their bodies, answers, retries, and the key that no file may hold."""
