@@ -87,7 +87,7 @@ def score(
     from recommit.graph.optimal import split as parting
     from recommit.graph.optimal import to_goal
     from recommit.graph.share import over_prices
-    from recommit.report.commitments import graph_page
+    from recommit.report import graph_page
     from recommit.storage.ownership import refuse_foreign
 
     if out is not None:

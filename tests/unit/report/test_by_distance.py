@@ -1,9 +1,10 @@
-"""Where regret falls: sums against plain Python, and what the viewer's data say of each commitment."""
+"""Depths and regrets by distance against plain Python, and what the viewer's data say of each commitment."""
 
 from __future__ import annotations
 
 import shutil
 from collections import defaultdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +12,7 @@ from tests.unit.report.conftest import with_regrets
 
 from recommit.data.table import pa, pq
 from recommit.graph.attribution import CAUSES
-from recommit.report import episodes, page
-from recommit.report.commitments import regret
+from recommit.report import by_distance, episodes, figures, page
 from recommit.report.reading import Folder
 
 
@@ -29,7 +29,7 @@ def rows_of(folder, name="adaptive"):
 
 
 def test_sums_equal_plain_python(folder):
-    lost = regret.of_agents(folder)
+    lost = by_distance.agent_regrets(folder)
     assert [one.label for one in lost] == [
         *("adaptive depth", "the same plans, always 8", "adaptive's depths, shuffled")
     ]
@@ -48,31 +48,50 @@ def test_a_cause_that_is_left_out_is_noticed(folder):
     """The planted defect: rounds are not counted."""
     rows = rows_of(folder)
     distance, cause, value = (np.array(column) for column in zip(*rows, strict=True))
-    whole = regret.table("a", "a", distance, cause, value, 24)
-    torn = regret.table("a", "a", distance, np.where(cause == CAUSES.index("round"), -1, cause), value, 24)
+    whole = by_distance.regret_by_distance("a", distance, cause, value, 24)
+    torn = by_distance.regret_by_distance("a", distance, np.where(cause == CAUSES.index("round"), -1, cause), value, 24)
     assert whole.lost.sum() > torn.lost.sum()
     assert not torn.lost[:, CAUSES.index("round")].any()
 
 
-def test_columns_are_as_high_as_what_was_lost(folder):
-    every = regret.of_agents(folder)
-    own, figure = every[0], regret.figures(every)[0]
-    assert figure.svg.count("<rect") == int((own.lost > 0).sum())
-    assert sum(sum(row[2:]) for row in figure.rows) == pytest.approx(100 * own.lost.sum() / 24)
-    text = str(regret.in_words(own))
-    assert f"gives away {100 * (own.lost.sum() + own.elsewhere) / 24:.1f} of 100 episodes" in text
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_shares_and_means_count_decisions(evaluations, task):
+    folder = Folder(evaluations[task])
+    found = by_distance.depth_counts(folder)
+    assert [one.agent.base for one in found] == ["adaptive", "shuffled", "oracle-dp"]
+    own = found[0]
+    (rows,) = folder.decisions(folder.first)
+    assert own.counts.sum() + own.dead == len(rows.depth)
+    for r in range(len(own.counts)):
+        here = rows.depth[(rows.before > 0) & ((rows.before - 1) // own.width == r)]
+        assert own.total[r] == len(here)
+        if len(here) > 1:
+            mean, half = own.mean(r)
+            assert mean == pytest.approx(here.mean())
+            assert half == pytest.approx(1.96 * here.std(ddof=1) / np.sqrt(len(here)))
+
+
+def test_answers_without_a_depth_are_not_counted(folder, monkeypatch):
+    """A zero-shot model's answer that could not be read has depth 0."""
+    rows = SimpleNamespace(before=np.array([1, 3, 5, 40]), depth=np.array([0, 2, 0, 8], np.int8))
+    monkeypatch.setattr(type(folder), "decisions", lambda *_: [rows])
+    for one in by_distance.depth_counts(folder):
+        assert one.counts.sum() == 2
+        assert one.counts[:, 1].sum() == one.counts[:, 7].sum() == 1
 
 
 def test_lost_states_have_no_column():
-    lost = regret.table("a", "a", np.array([3, -1, 0]), np.array([3, 0, -1]), np.array([0.5, 0.25, 0.0]), 2)
+    lost = by_distance.regret_by_distance(
+        "a", np.array([3, -1, 0]), np.array([3, 0, -1]), np.array([0.5, 0.25, 0.0]), 2
+    )
     assert (lost.lost.sum(), lost.elsewhere) == (0.5, 0.25)
-    assert "in states that nobody can solve 33%" in regret.in_words(lost)
+    assert "in states that cannot be solved 33%" in str(lost)
 
 
 def test_nothing_lost_is_said():
-    nothing = regret.table("solver", "s", np.array([3]), np.array([-1], np.int8), np.array([0.0]), 2)
-    assert "gives nothing away" in regret.in_words(nothing)
-    assert "<svg" in regret.figures([nothing])[0].svg
+    nothing = by_distance.regret_by_distance("solver", np.array([3]), np.array([-1], np.int8), np.array([0.0]), 2)
+    assert "has no regret" in str(nothing)
+    assert figures.regret([nothing]).svg
 
 
 def test_the_viewer_has_every_commitment(folder):
@@ -90,7 +109,7 @@ def test_the_viewer_has_every_commitment(folder):
 
 def test_what_is_missing_is_said(evaluations, folder):
     without = page.make(Folder(evaluations["sliding"]), 3).html
-    assert "This evaluation kept no regrets of single commitments." in without
+    assert "This evaluation kept no regrets" in without
     assert '<section id="regret">' not in without
     html = page.make(folder, 3).html
     assert "kept no regrets" not in html

@@ -9,8 +9,8 @@ import json
 
 import pytest
 
-from recommit.report import embed
-from recommit.report.embed import Html, tag
+from recommit.report import html
+from recommit.report.html import Html, tag
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\x1b[31m\u2028\u202e"
 
@@ -24,35 +24,30 @@ def test_children_and_attributes_are_escaped_once():
     assert "hidden" not in made
     assert "\x1b" not in made
     assert "\u202e" not in made
-    assert embed.escaped(Html("<i>")) == "<i>"
+    assert html.escaped(Html("<i>")) == "<i>"
 
 
 def test_values_in_a_script_cannot_leave_it():
-    made = embed.json_script("x", {HOSTILE: [HOSTILE, 1.5, None]})
+    made = html.json_script("x", {HOSTILE: [HOSTILE, 1.5, None]})
     inner = made.removeprefix('<script type="application/json" id="x">').removesuffix("</script>")
     assert not set("<>&\u2028\u2029") & set(inner)
     assert json.loads(inner) == {HOSTILE: [HOSTILE, 1.5, None]}
     with pytest.raises(ValueError, match="JSON"):
-        embed.json_script("x", float("nan"))
+        html.json_script("x", float("nan"))
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
 def test_a_spreadsheet_does_not_compute_text(text):
-    made = embed.csv_text(["agent", "n"], [[text, -1.5], ['a,"b"\n', -2], ["", None]])
+    made = html.csv_text(["agent", "n"], [[text, -1.5], ['a,"b"\n', -2], ["", None]])
     rows = list(csv.reader(io.StringIO(made, newline="")))
     assert rows[1][0].startswith("'")
     assert rows[1:] == [["'" + text, "-1.5"], ['a,"b"\n', "-2"], ["", ""]]
 
 
 def test_a_spreadsheet_sees_no_second_line_where_there_is_none():
-    assert embed.csv_text(["a"], [["b\r=1+1\x1b"]]) == "a\nb\ufffd=1+1\ufffd\n"
+    assert html.csv_text(["a"], [["b\r=1+1\x1b"]]) == "a\nb\ufffd=1+1\ufffd\n"
 
 
 def test_links_hold_the_file():
-    link = embed.data_link("text/csv", "a,\u00e9\n")
+    link = html.data_link("text/csv", "a,\u00e9\n".encode())
     assert base64.b64decode(link.removeprefix("data:text/csv;base64,")).decode() == "a,\u00e9\n"
-
-
-@pytest.mark.parametrize(("value", "text"), [(1.25, "1.2"), (2.0, "2"), (-0.01, "0"), (100.0, "100")])
-def test_coordinates_are_short(value, text):
-    assert embed.short(value) == text

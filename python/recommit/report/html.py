@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: A spreadsheet takes cells that begin so for formulas.
 _FORMULA = ("=", "+", "-", "@", "\t")
+#: Of numbers below zero, and where there is no number.
+MINUS, NONE = "\u2212", "\u2013"
 
 
 class Html(str):
@@ -33,7 +35,7 @@ def escaped(value: object) -> Html:
 
 
 def joined(*parts: object) -> Html:
-    """One after the other."""
+    """Escape and concatenate."""
     return Html("".join(escaped(part) for part in parts))
 
 
@@ -47,6 +49,55 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
         word = key.rstrip("_").replace("_", "-")
         written.append(f" {word}" if value is True else f' {word}="{escaped(value)}"')
     return Html(f"<{name}{''.join(written)}>{joined(*children)}</{name}>")
+
+
+def table(
+    head: Sequence[object],
+    rows: Sequence[tuple[str, Sequence[object]]],
+    label: str,
+    *,
+    columns: Sequence[str] = (),
+) -> Html:
+    """A table that scrolls by itself where it is wider than the screen; a row is its class and its cells, ``columns``
+    are classes of columns."""
+    kinds = [kind or None for kind in columns] or [None] * len(head)
+    top = tag("tr", *(tag("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True)))
+    body = [
+        tag(
+            "tr",
+            tag("th", cells[0], scope="row"),
+            *(tag("td", cell, class_=kind) for cell, kind in zip(cells[1:], kinds[1:], strict=False)),
+            class_=class_ or None,
+        )
+        for class_, cells in rows
+    ]
+    element = tag("table", tag("caption", label), tag("thead", top), tag("tbody", *body))
+    return tag("div", element, class_="wide", tabindex=0, role="region", aria_label=label)
+
+
+def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
+    """A number with a typographic minus; a dash for None."""
+    if value is None:
+        return NONE
+    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    return text.replace("-", MINUS)
+
+
+def percent(value: float | None) -> str:
+    """A share as per cent."""
+    return NONE if value is None else number(100 * value)
+
+
+def interval(low: float | None, high: float | None, digits: int = 1, *, sign: bool = False) -> str:
+    """Both ends of an interval; empty where there is none."""
+    return (
+        "" if low is None or high is None else f"{number(low, digits, sign=sign)} .. {number(high, digits, sign=sign)}"
+    )
+
+
+def with_code(line: str) -> Html:
+    """Text in which what stands between backticks is code."""
+    return joined(*(tag("code", part) if i % 2 else tag("span", part) for i, part in enumerate(line.split("`"))))
 
 
 def json_script(identity: str, value: Any) -> Html:
@@ -75,13 +126,6 @@ def _cell(value: object) -> object:
     return "'" + text if text.startswith(_FORMULA) else text
 
 
-def data_link(kind: str, text: str) -> str:
-    """A link that is the file."""
-    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
-
-
-def short(value: float, digits: int = 1) -> str:
-    """For coordinates: no digits that nobody sees."""
-    text = f"{value:.{digits}f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text == "-0" else text
+def data_link(kind: str, content: bytes) -> str:
+    """A data URL that holds a file."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

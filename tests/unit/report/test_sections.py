@@ -8,9 +8,8 @@ import shutil
 import pytest
 from tests.unit.report.conftest import with_gains
 
-from recommit.report import page
+from recommit.report import page, sections
 from recommit.report.reading import Folder
-from recommit.report.screen import gain, verdict
 
 
 def judged(evaluation, folder, solved, actions):
@@ -21,36 +20,40 @@ def judged(evaluation, folder, solved, actions):
         for name, (mean, low, high) in (("solve_difference", solved), ("actions_difference", actions)):
             one[name] = {"mean": mean, "low": low, "high": high}
     (copy / "comparisons.json").write_text(json.dumps(compared))
-    return verdict.sentence(Folder(copy), "loose")
+    return sections.verdict(Folder(copy), "loose")
 
 
 @pytest.mark.parametrize(
     ("solved", "actions", "words"),
     [
-        ((0.05, 0.01, 0.09), (-3, -4, -2), ("solves 5.0 points more than", "with 3.0 actions fewer")),
-        ((-0.05, -0.09, -0.01), (3, 2, 4), ("solves 5.0 points fewer than", "with 3.0 actions more")),
-        ((0.05, -0.01, 0.09), (-3, -7, 1), ("solves as much as", "with as many actions, within chance")),
+        ((0.05, 0.01, 0.09), (-3, -4, -2), ("solves 5.0 points more than", "with 3.0 fewer actions")),
+        ((-0.05, -0.09, -0.01), (3, 2, 4), ("solves 5.0 points fewer than", "with 3.0 more actions")),
+        ((0.05, -0.01, 0.09), (-3, -7, 1), ("solves about as much as", "with no significant difference in actions")),
     ],
 )
-def test_the_sentence_says_what_is_beyond_chance(evaluations, tmp_path, solved, actions, words):
+def test_the_sentence_says_what_is_significant(evaluations, tmp_path, solved, actions, words):
     sentence = judged(evaluations["sliding"], tmp_path, solved, actions)
     assert all(word in sentence for word in words)
     assert "the best fixed depth" in sentence
+    folder = Folder(evaluations["sliding"])
+    own, other = (folder.row(a, "loose") for a in (folder.first, folder.best_fixed("loose")[0]))
+    assert f"({100 * own['solve_rate']:.1f} and {100 * other['solve_rate']:.1f}\u00a0%)" in sentence
+    assert f"({own['actions_per_episode']:.1f} and {other['actions_per_episode']:.1f})" in sentence
 
 
 def test_without_comparisons_there_is_no_judgement(evaluations, tmp_path):
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     (copy / "comparisons.json").unlink()
-    sentence = verdict.sentence(Folder(copy), "loose")
-    assert "probs" not in sentence
+    sentence = sections.verdict(Folder(copy), "loose")
+    assert "significant" not in sentence
     assert "the best fixed depth" in sentence
 
 
 def test_the_headline_figure_has_its_interval(evaluations, tmp_path):
-    assert gain.worth(Folder(evaluations["sliding"]), "loose") is None
+    assert sections.gain_share(Folder(evaluations["sliding"]), "loose") is None
     html = page.make(Folder(with_gains(evaluations["sliding"], tmp_path)), 2).html
-    assert '<strong>0.75</strong> <span class="bounds">0.50 .. 0.88, beyond chance (95 %)</span>' in html
-    assert "from always 2 (" in html
+    assert '<strong>0.75</strong> <span class="bounds">0.50 .. 0.88, significant</span>' in html
+    assert "from fixed depth 2 (" in html
 
 
 def test_no_hash_is_a_headline(evaluations):

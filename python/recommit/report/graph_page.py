@@ -1,4 +1,4 @@
-"""The page about a commitment graph: what rules are worth in it, where regret falls, and the worst commitments.
+"""The page about a commitment graph: the value of rules, regret by distance and cause, and the worst commitments.
 
 A commitment is watched in the viewer of evaluations: on the left what the rule did from there on, on the right the best
 depths.
@@ -12,11 +12,10 @@ import numpy as np
 
 from recommit.graph import page as text
 from recommit.graph.attribution import CAUSES
-from recommit.report import axes, page
-from recommit.report.commitments import regret
-from recommit.report.embed import Html, tag
+from recommit.report import page
+from recommit.report.by_distance import regret_by_distance
+from recommit.report.html import Html, interval, number, table, tag
 from recommit.report.page import Section
-from recommit.report.sections import number, table
 from recommit.storage import files
 
 if TYPE_CHECKING:
@@ -28,29 +27,25 @@ if TYPE_CHECKING:
     from recommit.graph.judge import Judge, Setting
     from recommit.graph.rules import NamedRule
     from recommit.graph.score import RuleScore
-    from recommit.report.axes import Figure
+    from recommit.report.figures import ReportFigure
 
 #: In the order of the page.
 SECTIONS = {
     "graph": Section("The graph", "A node is a state, and holds one plan of the policy; a rule says how much of it."),
     "rules": Section(
         "Rules",
-        "Gain share is the part of the way from the best constant depth to the ceiling that a rule goes; exact values, "
-        "intervals over starts.",
+        "Gain share is the part of the way from the best fixed depth to the best depths that a rule goes; exact "
+        "values, intervals over starts.",
     ),
-    "regret": Section(
-        "Where regret falls",
-        "Every commitment gives away what the best depth there would have been worth more; columns add it up by how "
-        "far the goal was, colours say why.",
-    ),
+    "regret": Section("Regret", page.SECTIONS["regret"].how),
     "worst": Section(
         "The worst commitments",
-        "Each is the first block on the left; on the right the best depths from the same state, with as many looks.",
+        "Each is the first block on the left; on the right the best depths from the same state and remaining budget.",
     ),
 }
 #: Rules with a figure, and commitments to watch, at most.
 FIGURES, WATCHED = 4, 24
-NOTHING = "Depths that are drawn have no one episode to watch: ask for a rule that draws nothing beside them."
+NOTHING = "Sampled depths have no one episode to watch: add a rule that samples nothing."
 
 
 def write(
@@ -63,7 +58,8 @@ def write(
 
 def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, title: str) -> str:
     """All of it; regret is that of the last setting, which has prices if any has."""
-    setting, drawn = judge.settings[-1], list[axes.Figure]()
+    drawn: list[ReportFigure] = []
+    setting = judge.settings[-1]
     best = sorted((row for row in rows if row.under(setting) and not row.shared), key=lambda row: -row.value)
     by_name = {entry.name: entry for entry in entries}
     played = {row.rule: judge.played(row.entry(by_name[row.rule]), setting) for row in best[:FIGURES]}
@@ -87,7 +83,7 @@ def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], 
 
 def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
     own = sorted((row for row in rows if row.under(setting)), key=lambda row: -row.value)
-    head = ("rule", "threshold", "solved, %", "actions", "looks", "value", "gain share", "95 %")
+    head = ("rule", "threshold", "solved, %", "actions", "observations", "value", "gain share", "95 %")
     cells = [
         (
             "",
@@ -99,7 +95,7 @@ def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
                 number(row.looks, 2),
                 number(100 * row.value),
                 number(row.gain, 2),
-                "" if row.gain is None else f"{number(row.gain_low, 2)} .. {number(row.gain_high, 2)}",
+                interval(row.gain_low, row.gain_high, 2),
             ],
         )
         for row in own
@@ -108,24 +104,22 @@ def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
 
 
 def _regret(
-    judge: Judge, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[Figure]
+    judge: Judge, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[ReportFigure]
 ) -> list[Html]:
     distance = judge.graph.distance
     furthest = max(int(distance[rows.node].max(initial=1)) for rows in played.values())
     lost = [
-        regret.table(
-            name, name.replace("+", "-"), distance[rows.node], rows.cause, rows.regret, len(rows.starts), furthest
-        )
+        regret_by_distance(name, distance[rows.node], rows.cause, rows.regret, len(rows.starts), furthest)
         for name, rows in played.items()
     ]
-    note = tag("p", f"Exact, {setting.label()}, all eight depths.", class_="quiet")
-    return [note, regret.legend(), regret.paragraphs(lost), page.grid(regret.figures(lost), drawn)]
+    note = tag("p", f"Exact, {setting.label()}, all eight depths. {page.CAUSES}", class_="quiet")
+    return [note, *page.regret_parts(lost, drawn)]
 
 
 def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
     if not places:
-        return [tag("p", f"{name} gives nothing away: every depth is one of the best.", class_="missing")]
-    head = ("commitment", "distance", "looks left", "depth", "best depth", "lost", "cause")
+        return [tag("p", f"{name} has no regret: every depth is one of the best.", class_="missing")]
+    head = ("commitment", "distance", "remaining budget", "depth", "best depth", "regret", "cause")
     cells = [
         (
             "",
@@ -138,8 +132,8 @@ def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places:
         )
         for i, each in enumerate(text.described(judge.graph, rows, places))
     ]
-    label = f"What {name} gives away most by, {setting.label()}"
-    return [table(head, cells, label), Html(axes.asset("viewer.html"))]
+    label = f"Commitments of {name} with the most regret, {setting.label()}"
+    return [table(head, cells, label), Html(page.asset("viewer.html"))]
 
 
 def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
@@ -155,7 +149,7 @@ def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: S
         "depths": list(graph.depths),
         "causes": list(CAUSES),
         "kinds": list(CAUSES),
-        "rival": 1,
+        "other": 1,
         "open": 0,
         "agents": [{"label": label, "seeds": 1, "drawn": True} for label in (name, "the best depths")],
         "instances": [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.report.agents import groups, tables
-from recommit.report.agents.agent import agents_of
+from recommit.report import agents, sections
+from recommit.report.agents import agents_of
 from recommit.report.reading import Folder
 
 FAMILY = [
@@ -31,17 +31,14 @@ def test_figures_have_a_few_letters():
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_everybody_is_in_one_group(evaluations, task):
     folder = Folder(evaluations[task])
-    grouped = groups.groups(folder, "loose")
-    assert sorted(agent.name for agents in grouped.values() for agent in agents) == sorted(
-        a.name for a in folder.agents
-    )
-    assert next(iter(grouped)) == groups.COMPARED
-    assert grouped[groups.COMPARED][0] is folder.first
+    grouped = agents.groups(folder, "loose")
+    assert sorted(agent.name for group in grouped.values() for agent in group) == sorted(a.name for a in folder.agents)
+    assert next(iter(grouped)) == agents.COMPARED
+    assert grouped[agents.COMPARED][0] is folder.first
 
 
 def test_the_comparison_is_open_and_the_others_are_folded(evaluations):
-    html = tables.tables(Folder(evaluations["sliding"]))
+    html = sections.results(Folder(evaluations["sliding"]))
     assert html.count('<details class="group" open>') == 2
     assert html.count('<details class="group">') >= 2
     assert "@" not in html.replace("title=", "").partition("<tbody>")[0], "names are words"
-    assert "surely" not in html

@@ -16,7 +16,7 @@ from recommit.graph import page as text
 from recommit.graph import regret, rules, score
 from recommit.graph.commitments import Prices
 from recommit.graph.own_rule import DepthTable
-from recommit.report.commitments import graph_page
+from recommit.report import graph_page
 
 SETTING = judging.Setting(4, Prices(0.01, 0.02))
 
@@ -65,7 +65,7 @@ def test_what_is_watched_is_what_was_judged(judge, rows):
         assert own["r"][0] == round(1000 * rows.regret[at])
         assert packed["causes"][int(own["c"][0]) - 1] == packed["kinds"][instance["kind"]]
         worth = ideal["solved"] - 0.01 * sum(map(int, ideal["x"])) - 0.02 * len(ideal["h"])
-        assert worth == pytest.approx(best.value[rows.left[at], rows.node[at]])
+        assert worth == pytest.approx(best.value[rows.remaining[at], rows.node[at]])
         assert set(ideal["c"]) == {"0"}
 
 
@@ -75,7 +75,7 @@ def test_the_page_holds_rules_figures_and_commitments(judge):
     parts = re.findall(r'<section id="(\w+)"><h2>[^<]+</h2><p class="how">[^<]+</p>', html)
     assert parts == ["graph", "rules", "regret", "worst"]
     assert "about &lt;it&gt;" in html
-    assert html.count("Where regret falls: ") >= 3
+    assert "Regret by distance and cause" in html
     packed = json.loads(re.search(r'id="packed">(.*?)</script>', html)[1])
     assert html.count('href="#i=') == len(packed["instances"]) > 3
     assert html == graph_page.make(judge, score.score(judge, entries), entries, "about <it>", "A graph")
@@ -89,9 +89,9 @@ def test_a_rule_that_loses_nothing_has_nothing_to_watch(judge):
     depths[best.graph.rows] = 1 + best.value[0][columns].argmax(axis=1)
     entry = rules.NamedRule("best", DepthTable(tuple(depths.tolist())))
     html = graph_page.make(one, score.score(one, [entry]), [entry], "", "A graph")
-    assert "best gives nothing away: every depth is one of the best." in html
+    assert "best has no regret: every depth is one of the best." in html
 
 
 def test_no_torch_is_needed():
-    code = "import sys, recommit.report.commitments.graph_page, recommit.graph.score; sys.exit('torch' in sys.modules)"
+    code = "import sys, recommit.report.graph_page, recommit.graph.score; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
