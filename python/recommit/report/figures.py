@@ -114,7 +114,7 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
         for role in reversed(MARKS):
             _role(axes, role, [p for p in points if p.agent.role == role])
         for mark, (name, cell) in zip("x+1", published.items(), strict=False):
-            axes.plot([cell.actions], [cell.solved], mark, ms=7, color=INK, label=f"paper: {name}")
+            axes.plot([cell.actions or 0.0], [cell.solved or 0.0], mark, ms=7, color=INK, label=f"paper: {name}")
         lowest = min([p.solved_low for p in points] + [cell.solved or 0.0 for cell in published.values()])
         axes.set(xlabel="actions per episode", ylabel="solved, %", ylim=(max(0, 10 * ((lowest - 5) // 10)), 102))
         axes.set_xlim(left=0)
@@ -144,7 +144,14 @@ def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
     xs, ys = [p.actions for p in family], [p.solved for p in family]
     _bars(axes, family, "fixed")
     inside = COLOURS["fixed"] if own else "white"
-    look = {"ls": DASHES[min(number, 3)], "lw": 1.2, "marker": "s", "ms": 8, "mfc": inside, "mec": COLOURS["fixed"]}
+    look: dict[str, Any] = {
+        "ls": DASHES[min(number, 3)],
+        "lw": 1.2,
+        "marker": "s",
+        "ms": 8,
+        "mfc": inside,
+        "mec": COLOURS["fixed"],
+    }
     axes.plot(xs, ys, color=COLOURS["fixed"], label=plain(words), **look)
     for point in family:
         colour = "white" if own else COLOURS["fixed"]
@@ -181,7 +188,7 @@ def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
 
 def _bars(axes: Axes, points: Sequence[AgentPoint], role: str) -> None:
     """95 % intervals of both."""
-    look = {"color": COLOURS[role], "lw": 1.2, "alpha": 0.55}
+    look: dict[str, Any] = {"color": COLOURS[role], "lw": 1.2, "alpha": 0.55}
     xs, ys = [p.actions for p in points], [p.solved for p in points]
     axes.vlines(xs, [p.solved_low for p in points], [p.solved_high for p in points], **look)
     lows = [p.actions if p.actions_low is None else p.actions_low for p in points]
@@ -242,7 +249,7 @@ def depth_means(every: Sequence[DepthCounts]) -> ReportFigure:
         axes = figure.subplots()
         for number, (agent, xs, values) in enumerate(series):
             means, halves = np.array(values or np.zeros((0, 2))).reshape(-1, 2).T
-            look = {"color": COLOURS[agent.role], "lw": 2.4 if agent.role == "first" else 1.6}
+            look: dict[str, Any] = {"color": COLOURS[agent.role], "lw": 2.4 if agent.role == "first" else 1.6}
             axes.plot(xs, means, ls=DASHES[number % 4], label=plain(agent.brief), **look)
             low, high = np.maximum(means - halves, 1), np.minimum(means + halves, 8)
             axes.fill_between(xs, low, high, color=COLOURS[agent.role], alpha=0.16, lw=0)

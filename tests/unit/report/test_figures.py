@@ -107,7 +107,7 @@ def test_bars_of_regret_are_as_high_as_the_regret():
     assert axes.get_title() == "a $b$", "no name is taken for a formula"
 
 
-def test_training_is_smoothed_where_it_is_long_and_absent_where_it_is_one_step(evaluations, tmp_path):
+def test_training_shows_what_was_written_and_no_more(evaluations, tmp_path):
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     run = tmp_path / "run"
     run.mkdir()
