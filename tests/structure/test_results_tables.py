@@ -1,4 +1,4 @@
-"""The page of heads that know: its tables are those of the figures beside it."""
+"""The results pages: their tables are those of the figures beside them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ import pytest
 pytest.importorskip("torch")
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from bench.pages import charged, compute, heads, ladder, leads
+from bench.pages import gather, tables
+
+from recommit.report import plotting
 
 
-def test_the_page_equals_its_figures():
-    page, figures = heads.PAGE.read_text(encoding="utf-8"), heads.stored()
-    blocks = {(match["task"], match["table"]) for match in heads.BLOCK.finditer(page)}
-    assert {task for task, _ in blocks} == set(figures)
-    assert heads.filled(page, figures) == page
+@pytest.mark.parametrize("name", tables.PAGES)
+def test_a_page_equals_its_figures(name):
+    prefix, functions = tables.PAGES[name]
+    page, figures = (tables.DOCS / name).read_text(encoding="utf-8"), tables.stored(prefix)
+    assert {match["task"] for match in tables.BLOCK.finditer(page)} == set(figures)
+    assert tables.filled(page, figures, functions) == page
     for task in figures:  # a planted defect: another figure in any of the files
         planted = copy.deepcopy(figures)
         row = planted[task]["rows"][0]
         key = next(name for name in ("solve_rate", "solved", "cosine", "value") if name in row)
         own = row[key]
         row[key] = own | {"mean": own["mean"] / 2 + 0.01} if isinstance(own, dict) else own / 2 + 0.01
-        assert heads.filled(page, planted) != page
+        assert tables.filled(page, planted, functions) != page
 
 
 def summary(agent, budget="loose", **more):
@@ -61,29 +64,29 @@ def evaluations(tmp_path):
 
 
 def test_figures_are_gathered_seed_by_seed(evaluations):
-    figures = heads.gathered(evaluations, "fresh")
-    table = heads.means(figures)
+    figures = gather.of_heads(evaluations, "fresh")
+    table = tables.means(figures)
     assert "warm start, eight views" in table
     assert "0.50" in table
     assert "3.0" in table
-    assert "own head" in table
-    assert "s1 +10.0 (+5.0 .. +15.0)" in heads.ahead(figures)
-    assert "50.0 (40.0 .. 60.0)" in heads.seeds(figures)
+    assert " adaptive |" in table
+    assert "s1 +10.0 (+5.0 .. +15.0)" in tables.ahead(figures)
+    assert "50.0 (40.0 .. 60.0)" in tables.seeds(figures)
 
 
 def test_two_test_sets_are_not_one_table(evaluations):
     (evaluations[1] / "plan.json").write_text(json.dumps({"test_set": "other", "instances": 1024}))
     with pytest.raises(ValueError, match="too many values"):
-        heads.gathered(evaluations, "fresh")
+        gather.of_heads(evaluations, "fresh")
 
 
 def test_folders_of_a_preset_say_whose_plans_they_are():
     plans = {"plans": "adaptive, after reinforcement"}
-    assert heads._words("adaptive@out/family/stakes-s1", "sliding") == plans | {"chooses": "foresight and stakes"}
-    assert heads._words("fixed-4", "sliding") == plans | {"chooses": "best constant"}
+    assert gather._words("adaptive@out/family/stakes-s1", "sliding") == plans | {"chooses": "foresight and stakes"}
+    assert gather._words("fixed-4", "sliding") == plans | {"chooses": "best constant"}
     warm = {"plans": "warm start, eight views", "chooses": "perfect depths"}
-    assert heads._words("oracle-dp@out/family/foresight-s1", "sokoban") == warm
-    assert heads._words("shuffled", "sliding") is heads._words("fixed-4@adaptive-s0/init", "sliding") is None
+    assert gather._words("oracle-dp@out/family/foresight-s1", "sokoban") == warm
+    assert gather._words("shuffled", "sliding") is gather._words("fixed-4@adaptive-s0/init", "sliding") is None
 
 
 def test_where_looks_cost_something_seeds_are_those_of_runs(tmp_path):
@@ -109,12 +112,12 @@ def test_where_looks_cost_something_seeds_are_those_of_runs(tmp_path):
         for name, values in {"plan": plan, "summary": rows, "comparisons": pairs[1:]}.items():
             (folder / f"{name}.json").write_text(json.dumps(values))
         folders.append(folder)
-    figures = charged.gathered(folders)
-    assert {row["chooses"] for row in figures["rows"]} == {*charged.HEADS.values(), "best constant"}
-    table = charged.value(figures).splitlines()
+    figures = gather.at_prices(folders)
+    assert {row["chooses"] for row in figures["rows"]} == {*gather.HEADS.values(), "best constant"}
+    table = tables.value(figures).splitlines()
     assert [cell.strip() for cell in table[2].split("|")[1:5]] == ["6", "0.01", "0.125", "0.600"]
-    assert "s2 +0.100 (+0.050 .. +0.150)" in charged.ahead(figures)
-    assert "perfect" not in charged.ahead(figures)
+    assert "s2 +0.100 (+0.050 .. +0.150)" in tables.price_leads(figures)
+    assert "oracle" not in tables.price_leads(figures)
 
 
 def test_the_ladder_has_a_row_per_change_in_its_order(tmp_path):
@@ -128,10 +131,10 @@ def test_the_ladder_has_a_row_per_change_in_its_order(tmp_path):
     rows = [summary("adaptive", solve_rate=0.1), summary("fixed-4"), *others]
     (evaluation / "summary.json").write_text(json.dumps(rows))
     (evaluation / "plan.json").write_text(json.dumps({"run": str(runs[0]), "test_set": "abc", "instances": 8}))
-    figures = ladder.gathered(tmp_path)
+    figures = gather.of_ablation(tmp_path)
     assert [row["rung"] for row in figures["rows"]] == ["paper", "ladder-exact", "adaptive"]
     assert [row["cpu_s"] for row in figures["rows"]] == [13, 12, 11]
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in ladder.rungs(figures).splitlines()[2:]]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in tables.rungs(figures).splitlines()[2:]]
     assert [(line[0], line[2], line[-1]) for line in lines] == [
         ("paper", "30.0 (40.0 .. 60.0)", "13"),
         ("ladder-exact", "20.0 (40.0 .. 60.0)", "12"),
@@ -141,18 +144,18 @@ def test_the_ladder_has_a_row_per_change_in_its_order(tmp_path):
 
 def played(folder, task, agents, constants, rooms=None):
     """An evaluation of four instances; of some agents there is a constant that was chosen for their plans."""
-    columns = {name: [] for name in ("agent", "budget", *leads.FIGURES)}
+    columns = {name: [] for name in ("agent", "budget", *gather.FIGURES)}
     for agent, (each, taken, looked) in agents.items():
         columns["agent"] += [agent] * 4
         columns["budget"] += ["loose"] * 4
-        for name, values in zip(leads.FIGURES, (each, taken, looked), strict=True):
+        for name, values in zip(gather.FIGURES, (each, taken, looked), strict=True):
             columns[name] += values
     pq.write_table(pa.table(columns), folder / "episodes.parquet")
     pq.write_table(pa.table({"index": range(4)} | ({"room": rooms} if rooms else {})), folder / "instances.parquet")
     rows = [summary(agent, task=task, gain_constant=constants.get(agent)) for agent in agents]
     (folder / "summary.json").write_text(json.dumps(rows))
     (folder / "plan.json").write_text(json.dumps({"run": "f/adaptive-s1", "test_set": "abc", "instances": 4}))
-    return leads.gathered([folder])
+    return gather.of_episodes([folder])
 
 
 SOLVED, ACTIONS, LOOKS = [True, True, False, True], [10, 20, 30, 10], [2, 4, 6, 2]
@@ -172,13 +175,17 @@ def test_leads_are_of_the_same_episodes(tmp_path):
     figures = played(tmp_path, "sliding", agents, {"adaptive": "fixed-2"})
     own, same, constant = figures["rows"]
     assert figures["task"] == "leads"
-    assert [row["against"] for row in figures["rows"]] == ["own head", leads.OTHERS["fixed-8@fixed-8"], "best constant"]
+    assert [row["against"] for row in figures["rows"]] == [
+        "own head",
+        gather.OTHERS["fixed-8@fixed-8"],
+        "best constant",
+    ]
     assert own["solved"]["mean"] == 0.75
     assert own["0.02"]["mean"] == pytest.approx(0.75 + 0.01 * (40 - 17.5) + 0.02 * (8 - 3.5))
     assert same["0.02"]["mean"] == 0.0
     assert constant["actions"]["mean"] == 0.0
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in leads.leads(figures).splitlines()[2:]]
-    assert lines[0][:4] == ["6", "own head", "+75.0 (+1 -0)", "-22.5 (+0 -1)"]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in tables.leads(figures).splitlines()[2:]]
+    assert lines[0][:4] == ["6", "adaptive", "+75.0 (+1 -0)", "-22.5 (+0 -1)"]
     assert lines[1][2] == "+0.0 (+0 -0)"
 
 
@@ -203,13 +210,46 @@ def test_leads_where_instances_share_rooms(tmp_path):
     assert same["mean"] == 0.0
 
 
-def test_the_picture_is_of_the_figures_beside_it(tmp_path):
-    """Every agent has a colour, and who gathers other figures draws again."""
-    pytest.importorskip("matplotlib")
-    figures = heads.stored()
-    compute.draw(figures, tmp_path / "again.svg")
-    assert (tmp_path / "again.svg").read_bytes() == compute.OUT.read_bytes()
-    for row in figures["stakes"]["rows"]:
-        row["solve_rate"] *= 0.9
-    compute.draw(figures, tmp_path / "other.svg")
-    assert (tmp_path / "other.svg").read_bytes() != compute.OUT.read_bytes()
+@pytest.mark.parametrize("name", tables.DRAWN)
+def test_a_picture_is_of_the_figures_beside_it(name):
+    prefix, draw = tables.DRAWN[name]
+    figures = tables.stored(prefix)
+    with plotting.style():
+        assert plotting.content(draw(figures), "svg") == (tables.ASSETS / name).read_bytes()
+        for row in figures["stakes" if prefix == "heads" else "sliding"]["rows"]:  # planted: other figures
+            row |= {key: 0.9 * row[key] for key in ("solve_rate", "gain") if row.get(key) is not None}
+        assert plotting.content(draw(figures), "svg") != (tables.ASSETS / name).read_bytes()
+
+
+@pytest.fixture
+def baselines():
+    def row(rule, seed, value, low):
+        played = {"solved": value, "actions": 20.0, "looks": 5.0, "value": value, "gain": value / 2}
+        ahead = {"mean": low + 0.1, "low": low, "high": low + 0.2}
+        about = {"seed": seed, "K": 6, "ratio": 2.0, "rule": rule, "ends": [4, 0.1, 0.9]}
+        return {**about, **played, "ahead": ahead}
+
+    names = ("foresight", *tables.EVERYWHERE, "fixed-4", "reversal")
+    each = [row(name, seed, 0.9 - 0.1 * at, 0.1 * (at - 1)) for at, name in enumerate(names) for seed in (0, 1)]
+    tries = [{"changes": {"lr": 0.001}, "value": 0.5}, {"changes": {"lr": 0.003}, "value": 0.6}]
+    return {"rows": each, "fits": {"ppo-2-s0": {"tries": tries, "updates": 1234, "value": 0.61}}}
+
+
+def test_rows_are_means_of_seeds_in_the_order_of_their_values(baselines):
+    lines = tables.scores(baselines).splitlines()[2:]
+    assert [line.split("|")[1].strip() for line in lines][:2] == ["world model", "exact"]
+    assert "0.45 (0.45 .. 0.45)" in lines[0]
+    assert "+10.0 (+0.0 .. +20.0); +10.0" in lines[1]
+
+
+def test_a_price_says_on_how_many_seeds_the_head_is_significant(baselines):
+    (line,) = tables.prices(baselines).splitlines()[2:]
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    assert cells == ["6", "2", "0.45", "0.40 (0 of 2)", "0.35 (2 of 2)", "0.30 (2 of 2)", "0.25 (2 of 2)", *cells[7:]]
+    assert tables.best_plain(baselines) == "fixed-4"
+
+
+def test_ends_and_fits(baselines):
+    assert "| 6 |" in tables.ends(baselines)
+    assert "lr 0.001: 50.0; lr 0.003: 60.0" in tables.fits(baselines)
+    assert "1,234" in tables.fits(baselines)
