@@ -10,8 +10,11 @@ import pytest
 pytest.importorskip("torch")
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from bench.pages import gather, tables
+from bench.pages import gather, rules, tables
+from tests.unit.graph import cases
 
+from recommit.graph.commitments import Prices
+from recommit.graph.judge import Judge, Setting
 from recommit.report import plotting
 
 
@@ -253,3 +256,30 @@ def test_ends_and_fits(baselines):
     assert "| 6 |" in tables.ends(baselines)
     assert "lr 0.001: 50.0; lr 0.003: 60.0" in tables.fits(baselines)
     assert "1,234" in tables.fits(baselines)
+
+
+@pytest.mark.parametrize("puzzle", ["sliding", "sokoban", "ice"])
+def test_the_published_comparison_of_rules_is_that_of_the_figures(puzzle):
+    figures = rules.read((tables.ASSETS / f"rules-compared-{puzzle}.json").read_text())
+    page = tables.DOCS / ("rules-compared-caves.md" if puzzle == "ice" else "rules-compared.md")
+    ours = [line.split("|")[3].strip() for line in rules.bests(figures).splitlines()[2:]]
+    assert len(ours) == 20
+    assert all(f"| {cell} |" in page.read_text(encoding="utf-8") for cell in ours)
+
+
+def test_rules_are_compared_start_by_start_with_parameters_of_validation():
+    settings = (Setting(4, Prices()), Setting(4, Prices(0.01, 0.02)))
+    validation, test = (Judge(cases.some("sliding", count, wrong=3), settings) for count in (12, 20))
+    played = rules.play(validation, test)
+    better = {key: rules.Played(one.parameter, one.validation, one.outcome * 1.0) for key, one in played.items()}
+    better["fixed", settings[0]].outcome[0] = 1.0  # planted: a rule that always solves
+    rows = rules.rows({("adaptive", 0): (test, played), ("random", 0): (test, better)})
+    by_name = {(row["source"], row["rule"], row["price_action"]): row for row in rows}
+    for setting in settings:
+        depth = validation.constant(setting)
+        fixed = by_name["adaptive", "fixed", setting.prices.action]
+        assert fixed["parameters"] == [depth]
+        assert fixed["value"] == pytest.approx(test.of_constant(setting, depth).mean())
+        assert by_name["adaptive", "head", setting.prices.action]["ahead"] == [0.0, 0.0, 0.0]
+    assert by_name["random", "fixed", 0.0]["solved"] == 1.0 > by_name["adaptive", "fixed", 0.0]["solved"]
+    assert rules.read(rules.text_of({"rows": {"test": rows}}))["rows"]["test"] == rows
