@@ -20,6 +20,7 @@ from sft_7b import write
 
 from recommit.cli.verbs.reproduce import verbs
 from recommit.reproduce import preset, stages
+from recommit.reproduce.options import ReproduceOptions
 
 #: What the preset takes by plan, and how much of the given time is promised to it.
 WHOLE, PROMISED = 1800.0, 0.6
@@ -75,14 +76,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "plan.yaml").write_text(yaml.safe_dump(plan))
         began = time.monotonic()
-        stages.reproduce(str(Path(place) / "plan.yaml"), Path(place) / "out", jobs=1, verbs=verbs())
+        options = ReproduceOptions(Path(place) / "out", str(Path(place) / "plan.yaml"), jobs=1)
+        stages.reproduce(options, verbs())
         folder = Path(place) / "out" / "sliding"
         figures = {
             "share": share,
             "took_s": time.monotonic() - began,
             "warm_start_states_per_s": rate(folder / "sft"),
             "reinforcement_states_per_s": rate(next(folder.glob("family/adaptive*"))),
-            "solve_rates": stages.figures(folder),
+            "solve_rates": stages.solve_rates(folder),
         }
     print(json.dumps(figures))
     write(figures, options.out, "reproduce", "cpu" if options.dry_run else "cuda")

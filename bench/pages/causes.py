@@ -1,7 +1,7 @@
 """Where the regret of heads that see ahead falls, on the graph of their plans -> docs/assets/heads-remaining.json.
 
 recommit graph build FAMILY/adaptive-s0 --split validation --starts 512 --length 8 20 --out validation
-python bench/pages/causes.py validation FAMILY/foresight-s0 FAMILY/stakes-s0   # then python bench/pages/heads.py
+python bench/pages/causes.py validation FAMILY/foresight-s0 FAMILY/stakes-s0   # then python -m bench.pages.tables
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Heads of every method on the frozen plans of a reproduction's seeds, scored beside the heads that see ahead.
 
-python -m bench.pages.fit_rivals laptop/sliding --out rivals   # -> docs/assets/rivals-TASK.json; then rivals.py
+python -m bench.pages.fit_rivals laptop/sliding --out rivals   # -> docs/assets/rivals-TASK.json; then tables.py
 
 Graphs and heads that lie in the output folder already are not made again; ``--only exact-2-s0`` makes these heads alone
 and scores nothing, so that several processes may share the work. Every fit has the same CPU seconds, and its best of

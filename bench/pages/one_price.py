@@ -2,7 +2,7 @@
 
 recommit graph build FAMILY/adaptive-s0 --split validation --starts 512 --length 8 20 --features --out validation-s0
 recommit graph build FAMILY/adaptive-s0 --split train --starts 4096 --length 8 20 --features --out train-s0
-python -m bench.pages.one_price laptop/sliding --graphs rivals --out heads   # then python bench/pages/heads.py
+python -m bench.pages.one_price laptop/sliding --graphs rivals --out heads   # then python -m bench.pages.tables
 
 The folder is one puzzle of a reproduction with foresight and stakes. Graphs are ``validation-sSEED`` and
 ``train-sSEED``. A head for one price reads what the head for all reads. One that is there already is not taught again.

@@ -230,13 +230,17 @@ def rules(policy: Cloned, learned: Learned, count: int):
 
 
 def draw(results: dict[str, Result]) -> None:
-    """Where each rule looks how deep; and arrivals against ticks."""
-    import matplotlib as mpl
+    """The depth of each rule by the place of the observation; and arrivals against observations."""
+    from recommit.report import plotting
 
-    mpl.use("svg")
-    import matplotlib.pyplot as plt
+    with plotting.style(**{"text.parse_math": True}):
+        figure = plotting.figure(9, 3.7)
+        panels(figure, results)
+        plotting.save(figure, Path(__file__).resolve().parents[1] / "assets" / "chunks.svg")
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.7))
+
+def panels(figure, results: dict[str, Result]) -> None:
+    left, right = figure.subplots(1, 2)
     left.axvspan(*BRIDGE, color="#e7f5ff")
     bins = np.linspace(0.05, 0.95, 19)
     for name in ("fixed 4", "disagreement", "agreement", "learned"):
@@ -244,7 +248,7 @@ def draw(results: dict[str, Result]) -> None:
         place = np.digitize(looks[:, 2], bins)
         means = [looks[place == i, 4].mean() if (place == i).any() else np.nan for i in range(1, len(bins))]
         left.plot((bins[1:] + bins[:-1]) / 2, means, ".-", label=name)
-    left.set(xlabel="where it looks (the bridge is blue)", ylabel="mean depth", yscale="log", yticks=DEPTHS)
+    left.set(xlabel="place of the observation (the bridge is blue)", ylabel="mean depth", yscale="log", yticks=DEPTHS)
     left.set_yticklabels(DEPTHS)
     left.legend(fontsize=8)
     for name, result in results.items():
@@ -253,9 +257,7 @@ def draw(results: dict[str, Result]) -> None:
             looks, arrived, "s" if name.startswith("fixed") else "o", color="#868e96" if "fixed" in name else "#d9480f"
         )
         right.annotate(name, (looks, arrived), (4, 3), textcoords="offset points", fontsize=7)
-    right.set(xlabel="looks per episode", ylabel="arrived in time, %")
-    figure.tight_layout(w_pad=2.5)
-    figure.savefig(Path(__file__).resolve().parents[1] / "assets" / "chunks.svg", metadata={"Date": None})
+    right.set(xlabel="observations per episode", ylabel="arrived in time, %")
 
 
 def main() -> None:

@@ -6,14 +6,15 @@ Boards come from the project's own renderer; the level, its plan and every dista
 from __future__ import annotations
 
 import base64
+import io
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from PIL import Image
 
 import recommit
-from recommit.puzzles.frames import encode_png
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,9 @@ def distance(state: States) -> int:
 def board(state: States, x: float, y: float, cell: int = CELL) -> str:
     """A drawn state."""
     frame = TASK.render(state, cell=cell)[0]
-    link = base64.b64encode(encode_png(frame)).decode()
+    file = io.BytesIO()
+    Image.fromarray(frame).save(file, format="PNG", optimize=True)
+    link = base64.b64encode(file.getvalue()).decode()
     height, width, _ = frame.shape
     return f'<image x="{x}" y="{y}" width="{width}" height="{height}" href="data:image/png;base64,{link}"/>'
 
@@ -80,18 +83,18 @@ def picture(name: str, says: str, width: float, height: float, parts: list[str])
 
 
 def clocks() -> tuple[str, str]:
-    """The same eight actions, looked at eight times or three."""
+    """The same eight actions, with eight observations or three."""
     side, top = 7 * CELL, 34.0
     states = path()
     pitch, left = side + GAP, 24.0
-    width = left * 2 + pitch * len(states) - GAP
+    width = left * 2 + pitch * len(states) - GAP + 24
     parts = [text(left + side / 2 + i * pitch, 22, f"t = {i}", SOFT) for i in range(len(states))]
     parts += [board(state, left + i * pitch, top) for i, state in enumerate(states)]
     middle = [left + side / 2 + i * pitch for i in range(len(states))]
     parts += [
         text((middle[i] + middle[i + 1]) / 2, top + side / 2 + 5, ARROWS[a], SOFT, 16) for i, a in enumerate(PLAN)
     ]
-    for row, (caption, depths) in enumerate((("8 looks", [1] * 8), ("3 looks", [2, 4, 2]))):
+    for row, (caption, depths) in enumerate((("8 observations", [1] * 8), ("3 observations", [2, 4, 2]))):
         y, t = top + side + 28 + 58 * row, 0
         parts.append(text(middle[-1] - 16, y + 17, caption, LOOK, anchor="start", bold=True))
         for k, depth in enumerate(depths):
@@ -138,7 +141,7 @@ def prefixes() -> tuple[str, str]:
     """One plan of eight actions holds four commitments."""
     states, step, left = path(), 60.0, 180.0
     side = 7 * CELL
-    parts = [board(LEVEL, 24, 40), text(24 + side / 2, 28, "one look", LOOK, bold=True)]
+    parts = [board(LEVEL, 24, 40), text(24 + side / 2, 28, "observation", LOOK, bold=True)]
     parts += [text(left + (i + 0.5) * step, 34, ARROWS[a], INK, 20) for i, a in enumerate(PLAN)]
     parts.append(text(left - 10, 33, "plan", SOFT, anchor="end"))
     for row, depth in enumerate((1, 2, 4, 8)):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 import recommit
+from recommit.report import animation
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 CELL, FOOT = 40, 34
@@ -60,12 +61,8 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     for name in LEVELS:
         drawn = pictures(name)
-        ends = Image.fromarray(np.vstack([np.asarray(drawn[0]), np.asarray(drawn[-1])]))  # all colours are in them
-        colours = ends.quantize(64, dither=Image.Dither.NONE)
-        reduced = [each.quantize(palette=colours, dither=Image.Dither.NONE) for each in drawn]
-        times = [START, *[ACTION] * (len(drawn) - 2), END]
         out = ASSETS / f"environment-{name}.gif"
-        reduced[0].save(out, save_all=True, append_images=reduced[1:], duration=times, loop=0, optimize=True)
+        animation.save_pictures(out, drawn, [START, *[ACTION] * (len(drawn) - 2), END])
         print(f"{out.name}: {len(drawn)} pictures, {out.stat().st_size / 1000:.0f} kB")
 
 

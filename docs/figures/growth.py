@@ -13,10 +13,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("svg")
-import matplotlib.pyplot as plt
+from recommit.report import plotting
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 
@@ -37,17 +34,10 @@ def draw(axes, lines, title: str, x: str, y: str, legend: str, log_x: bool = Fal
     axes.set(title=title, xlabel=x, ylabel=y, yscale="log")
     if log_x:
         axes.set_xscale("log")
-    axes.grid(visible=True, which="major", alpha=0.3)
-    axes.legend(fontsize=8, frameon=False)
+    axes.legend()
 
 
-def save(figure, name: str) -> None:
-    figure.tight_layout()
-    figure.savefig(ASSETS / name, metadata={"Date": None})
-    plt.close(figure)
-
-
-RATES = {"look": "looks alone", "build": "building a graph"}
+RATES = {"look": "observations alone", "build": "building a graph"}
 #: Columns of growth-graphs.csv, and what a legend calls them.
 COSTS = {"read": "reading", "best": "best values", "prices16": "best values, 16 prices", "rule": "one rule"}
 
@@ -56,7 +46,8 @@ def graphs() -> None:
     """Costs over the states of every board, and over the size of Sokoban's rooms."""
     with (ASSETS / "growth-graphs.csv").open() as file:
         rows = list(csv.DictReader(file))
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.6))
+    figure = plotting.figure(12, 3.6)
+    left, middle, right = figure.subplots(1, 3)
     boards, rooms = ([row for row in rows if row["puzzle"] == name] for name in ("sliding", "sokoban"))
     across = [float(row["states"]) for row in boards]
     costs = {name: (across, [1000 * float(row[key]) for row in boards]) for key, name in COSTS.items()}
@@ -68,25 +59,30 @@ def graphs() -> None:
     draw(right, rates, "Sokoban, states per CPU second", "side of the room", "states per CPU second", "")
     for axes in (middle, right):
         axes.set_xticks(sides, [str(int(side)) for side in sides])
-    save(figure, "growth-graphs.svg")
+    plotting.save(figure, ASSETS / "growth-graphs.svg")
 
 
-def main() -> int:
-    mpl.rcParams.update(
-        {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
-    )
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
+def solvers() -> None:
+    """Time and size of the solvers' tables."""
+    figure = plotting.figure(9, 3.6)
+    left, right = figure.subplots(1, 2)
     name = "growth-sliding.csv"
     draw(left, curves(name, "shape", "length", "us_median"), "Time of one call", "length", "median us", "")
     draw(right, curves(name, "shape", "length", "nodes_mean"), "Search", "length", "mean nodes", "")
-    save(figure, "growth-sliding.svg")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
+    plotting.save(figure, ASSETS / "growth-sliding.svg")
+    figure = plotting.figure(9, 3.6)
+    left, right = figure.subplots(1, 2)
     name, cells = "growth-sokoban.csv", "free cells of an open hall"
     draw(left, curves(name, "boxes", "free_cells", "ms"), "Making a table", cells, "ms", " boxes", log_x=True)
     sizes = curves(name, "boxes", "free_cells", "bytes", 2**-20)
     draw(right, sizes, "Size of a table", cells, "MiB", " boxes", log_x=True)
-    save(figure, "growth-sokoban.svg")
-    graphs()
+    plotting.save(figure, ASSETS / "growth-sokoban.svg")
+
+
+def main() -> int:
+    with plotting.style(**{"text.parse_math": True}):
+        solvers()
+        graphs()
     return 0
 
 

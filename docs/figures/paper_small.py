@@ -11,15 +11,12 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-
-mpl.use("svg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 from recommit.evaluate import metrics
 from recommit.evaluate.family import DEPTHS, EVERY, STAGES, FamilyResults, Members, best, depth_of
 from recommit.evaluate.tables.training import steps_of
+from recommit.report import plotting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +40,8 @@ def sweep(axes: Axes, results: FamilyResults) -> None:
             axes.annotate(str(depth_of(row)), at, (3, -9), textcoords="offset points", fontsize=7, color=color)
     for agent, color, mark, label in (
         ("adaptive", BLUE, "o", "adaptive"),
-        ("sampled", BLUE, "x", "adaptive, drawn"),
-        ("oracle-dp", GREEN, "D", "exact ceiling"),
+        ("sampled", BLUE, "x", "adaptive, sampled"),
+        ("oracle-dp", GREEN, "D", "oracle depth"),
     ):
         if row := results.row(agent, "loose"):
             axes.plot(row["actions_per_episode"], solved(row), mark, color=color, label=label, markersize=8)
@@ -114,7 +111,9 @@ def budgets(axes: Axes, results: FamilyResults) -> None:
     ticks = [str(budget) for budget in results.members.budgets]
     axes.plot(ticks, ours, "o-", color=BLUE, label="adaptive")
     axes.plot(ticks, fixed, "s-", color=RED, label="best fixed depth")
-    axes.set(title="looks while training", xlabel="looks per episode", ylabel="solved, %", ylim=(0, 105))
+    axes.set(
+        title="observation budget while training", xlabel="observations per episode", ylabel="solved, %", ylim=(0, 105)
+    )
     axes.legend(fontsize=7, frameon=False)
 
 
@@ -124,13 +123,13 @@ def read(folder: Path) -> FamilyResults:
 
 
 def plot(results: FamilyResults, out: Path) -> None:
-    figure, panels = plt.subplots(2, 3, figsize=(12, 7))
-    for axes, draw in zip(panels.flat, (sweep, distance, progress, emergence, entropy, budgets), strict=True):
+    figure = plotting.figure(12, 7)
+    for axes, draw in zip(
+        figure.subplots(2, 3).flat, (sweep, distance, progress, emergence, entropy, budgets), strict=True
+    ):
         draw(axes, results)
-    figure.tight_layout()
     out.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out / f"paper-small-{results.task}.svg", metadata={"Date": None})
-    plt.close(figure)
+    plotting.save(figure, out / f"paper-small-{results.task}.svg")
 
 
 def main() -> None:
@@ -138,11 +137,9 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, help="of one puzzle each, with family and eval-s42")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    mpl.rcParams.update(
-        {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
-    )
     for folder in arguments.folders:
-        plot(read(folder), arguments.out)
+        with plotting.style():
+            plot(read(folder), arguments.out)
 
 
 if __name__ == "__main__":

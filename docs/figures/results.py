@@ -11,26 +11,23 @@ import json
 import re
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("svg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 from recommit.evaluate import seeds
+from recommit.report import plotting
 
 #: Legend, pattern of agents, colour, marker, size, joined?
 SERIES = (
-    ("the warm start's plans, always one depth", r"fixed-[1-8]@init", "#b8b4ac", "s", 4, True),
-    ("adaptive's plans, always one depth", r"fixed-[1248]", "#d98a3d", "s", 5, True),
-    ("plans trained for one depth", r"fixed-[1-8]@fixed-[1-8]", "#a33d00", "s", 6, True),
+    ("warm start, fixed depth", r"fixed-[1-8]@init", "#b8b4ac", "s", 4, True),
+    ("adaptive's plans, fixed depth", r"fixed-[1248]", "#d98a3d", "s", 5, True),
+    ("trained for one fixed depth", r"fixed-[1-8]@fixed-[1-8]", "#a33d00", "s", 6, True),
     ("adaptive's depths, shuffled", r"shuffled", "#a8407f", "^", 6, False),
     ("best mixture that ignores the state", r"mixture", "#a8407f", "v", 6, False),
     ("the paper's recipe", r"adaptive@paper", "#23232b", "x", 6, False),
     ("other prices of an action", r"adaptive@price-[0-9.]+", "#7ba4dd", "o", 5, True),
-    ("adaptive depth", r"adaptive", "#1c5fb8", "o", 9, False),
+    ("adaptive", r"adaptive", "#1c5fb8", "o", 9, False),
     ("with a memory of where it has been", r"adaptive-memory", "#9cc3ff", "*", 7, False),
-    ("exact ceiling of its plans", r"oracle-dp", "#0b7a55", "D", 6, False),
+    ("oracle depth for its plans", r"oracle-dp", "#0b7a55", "D", 6, False),
 )
 
 
@@ -56,7 +53,6 @@ def draw(axes, averages: dict[str, tuple[float, float]], title: str) -> None:
                 axes.annotate(depth[1], averages[name], (4, -9), textcoords="offset points", fontsize=7, color=color)
     axes.set(title=title, xlabel="actions per episode", ylabel="solved, %", ylim=(0, 105))
     axes.set_xlim(left=0)
-    axes.grid(visible=True, alpha=0.3)
 
 
 def plot(folder: Path, out: Path) -> None:
@@ -64,17 +60,16 @@ def plot(folder: Path, out: Path) -> None:
     rows = json.loads((folders[0] / "summary.json").read_text(encoding="utf-8"))
     budgets = {row["budget"]: row["decisions"] for row in rows}
     averages, name = points(folders), f"results-{rows[0]['task']}"
-    figure, (*panels, key) = plt.subplots(
-        1, len(budgets) + 1, figsize=(11, 4), width_ratios=[*[1] * len(budgets), 0.62]
-    )
+    figure = plotting.figure(11, 4)
+    *panels, key = figure.subplots(1, len(budgets) + 1, width_ratios=[*[1] * len(budgets), 0.62])
     for axes, (budget, decisions) in zip(panels, budgets.items(), strict=True):
-        draw(axes, {agent: at for (agent, b), at in averages.items() if b == budget}, f"at most {decisions} decisions")
+        draw(
+            axes, {agent: at for (agent, b), at in averages.items() if b == budget}, f"at most {decisions} observations"
+        )
     key.axis("off")
     key.legend(*panels[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="center left", labelspacing=0.9)
-    figure.tight_layout()
     out.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out / f"{name}.svg", metadata={"Date": None})
-    plt.close(figure)
+    plotting.save(figure, out / f"{name}.svg")
     with (out / f"{name}.csv").open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["agent", "budget", "actions", "solved"])
@@ -88,11 +83,9 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    mpl.rcParams.update(
-        {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
-    )
     for folder in options.folders:
-        plot(folder, options.out)
+        with plotting.style():
+            plot(folder, options.out)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("svg")
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Patch
 
 from recommit import theory
+from recommit.report import plotting
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 ORANGE, BLUE, GREY = "#d9480f", "#1864ab", "#868e96"
@@ -23,14 +20,9 @@ ORANGE, BLUE, GREY = "#d9480f", "#1864ab", "#868e96"
 SHADES = dict(zip(theory.DEPTHS, ("#a5d8ff", "#4dabf7", "#1c7ed6", "#0b3d66"), strict=True))
 
 
-def save(figure, name: str) -> None:
-    figure.tight_layout(w_pad=2.5)
-    figure.savefig(ASSETS / name, metadata={"Date": None})
-    plt.close(figure)
-
-
 def draw_lemma() -> None:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.7))
+    figure = plotting.figure(9, 3.7)
+    left, right = figure.subplots(1, 2)
     c = np.linspace(1e-6, 1 - 1e-6, 200)
     left.fill_between(c, theory.F(c), color="#d0ebff")
     left.fill_between(c, theory.F(c), 1, color="#ffe8cc")
@@ -70,9 +62,8 @@ def draw_lemma() -> None:
     right.set_xticks([1, 2, 4, 8, 16, 32], [1, 2, 4, 8, 16, 32])
     right.minorticks_off()
     right.axhline(1, color="black", linewidth=0.6)
-    right.grid(visible=True, alpha=0.3)
-    right.legend(fontsize=8, frameon=False, loc=(0.42, 0.68))
-    save(figure, "theory-lemma.svg")
+    right.legend(loc=(0.42, 0.68))
+    plotting.save(figure, ASSETS / "theory-lemma.svg")
 
 
 def instances(many: int):
@@ -89,7 +80,8 @@ def instances(many: int):
 
 
 def draw_dominance() -> None:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.7), width_ratios=(1, 1.5))
+    figure = plotting.figure(9, 3.7)
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.5))
     c, alpha = [0.3] + 3 * [0.01], [0.5] + 3 * [0.1]
     names = {"greedy": "h* at every\ndecision", "fixed": "best fixed\ndepth (1)", "adaptive": "best\nadaptive"}
     heights = [np.exp(theory.dp_value(c, alpha, policy)) for policy in names]
@@ -112,9 +104,8 @@ def draw_dominance() -> None:
     )
     right.set_yticks([0.25, 0.5, 1, 2, 4, 8], ["0.25", "0.5", "1", "2", "4", "8"])
     right.minorticks_off()
-    right.grid(visible=True, alpha=0.3)
-    right.legend(fontsize=8, frameon=False, loc="upper left")
-    save(figure, "theory-dominance.svg")
+    right.legend(loc="upper left")
+    plotting.save(figure, ASSETS / "theory-dominance.svg")
     print(f"adaptive = best fixed: {np.mean(sample[:, 0] < 1e-11):.3f}")
     print(f"h* everywhere below adaptive: {np.mean(sample[:, 1] < sample[:, 0] - 1e-11):.3f}")
     print(f"h* everywhere below the best fixed: {np.mean(sample[:, 1] < -1e-11):.3f}")
@@ -132,7 +123,8 @@ def plan(c, alpha, budget: int, depths=theory.DEPTHS) -> list[int]:
 
 
 def draw_budget() -> None:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.7))
+    figure = plotting.figure(9, 3.7)
+    left, right = figure.subplots(1, 2)
     c, alpha = np.repeat([0.03, 0.02], (8, 16)), np.repeat([1.2, 0.3], (8, 16))
     budgets = np.arange(3, 25)
     for h, colour in SHADES.items():
@@ -156,8 +148,7 @@ def draw_budget() -> None:
         label="adaptive",
     )
     left.set(title="Progress of 24 within K decisions", xlabel="budget K", ylabel="success", ylim=(0.4, 0.8))
-    left.grid(visible=True, alpha=0.3)
-    left.legend(fontsize=8, frameon=False, ncols=3, loc="lower right")
+    left.legend(ncols=3, loc="lower right")
     rows = [3, 4, 5, 6, 8, 10, 12]
     for row, budget in enumerate(rows):
         at = 0
@@ -173,21 +164,17 @@ def draw_budget() -> None:
     right.legend(
         handles=[Patch(color=colour, label=f"{h}") for h, colour in SHADES.items()],
         title="depth",
-        fontsize=8,
-        frameon=False,
         loc="center left",
         bbox_to_anchor=(1, 0.5),
     )
-    save(figure, "theory-budget.svg")
+    plotting.save(figure, ASSETS / "theory-budget.svg")
 
 
 def main() -> int:
-    mpl.rcParams.update(
-        {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
-    )
-    draw_lemma()
-    draw_dominance()
-    draw_budget()
+    with plotting.style(**{"text.parse_math": True}):
+        draw_lemma()
+        draw_dominance()
+        draw_budget()
     return 0
 
 

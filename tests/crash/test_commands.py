@@ -47,7 +47,7 @@ tasks:
 #: Points at the beginning, at the end, and between.
 SOME = {"evaluate": 1, "family": 1, "reproduce": 1, "graph": 1, "head": 1}
 #: In the nightly tier alone.
-MORE = ("comparison", "foresight")
+MORE = ("foresight",)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -85,9 +85,6 @@ def words_of(kind, place):
         return [*words, "--variants", "adaptive", "fixed-4", "--set", *GRPO]
     if kind == "foresight":
         return ["train", "foresight", str(runs / "family" / "adaptive-s0"), "--steps", "2", "--starts", "4"]
-    if kind == "comparison":
-        words = ["graph", "compare", str(place / "whole"), "--preset", str(place / "small.yaml"), "--seeds", "0"]
-        return [*words, "--instances", "4", "--validation", "4", "--harder", "2", "--device", "cpu"]
     if kind in ("graph", "head"):
         words = [
             "graph",

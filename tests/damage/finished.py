@@ -23,11 +23,9 @@ from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.policy import CommitPolicy
 from recommit.report.reading import Folder
-from recommit.reproduce.compare import folder as compared
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
-from recommit.storage.files import Files
 from recommit.train import sft
 from recommit.train.baselines import fitted
 from recommit.train.config import SftConfig, parse, plain
@@ -43,8 +41,8 @@ NOTICED = (ValueError, RuntimeError)
 
 
 def make(place: Path, *, reinforced: bool = False) -> Path:
-    """A data set, a run (two with ``reinforced``), and of the last an evaluation, a graph with a head, and a
-    comparison, in folders of ``place``."""
+    """A data set, a run (two with ``reinforced``), and of the last an evaluation and a graph with a head, in
+    folders of ``place``."""
     build(
         DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=40, validation=6, test=6, ties="random"),
         place / "data",
@@ -62,38 +60,11 @@ def make(place: Path, *, reinforced: bool = False) -> Path:
 
 
 def _plans(place: Path, run: Path) -> None:
-    """The commitment graph of a run, a head that was fitted on it, and the folder of a comparison."""
+    """The commitment graph of a run, and a head that was fitted on it."""
     words = ["--every-state", "--features", "--device", "cpu", "--quiet"]
     assert main(["graph", "build", str(run), "--out", f"{place}/graph", *words]) == 0
     words = ["--updates", "2", "--budget", "2", "--quiet"]
     assert main(["graph", "fit", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
-    (place / "compared").mkdir()
-    compared.keep(Files(), place / "compared", "scores-sliding.json", compared.as_json(SCORES).encode())
-
-
-_ROW = {
-    "source": "adaptive",
-    "rule": "head",
-    "chosen": "",
-    "budget": 3,
-    "price_action": 0.0,
-    "price_observation": 0.0,
-    "seeds": [0],
-    "parameters": None,
-    **dict.fromkeys(("validation", "solved", "actions", "looks", "value", "ceiling"), 0.5),
-    **{name: [0.0, 0.0, 0.0] for name in ("by_seed", "ahead", "ahead_solved", "ahead_actions", "gain")},
-}
-#: The smallest that a comparison can write: one row.
-SCORES = {
-    "puzzle": "sliding",
-    "title": "sliding 2x3",
-    "missing": [],
-    "price_action": 0.01,
-    "instances": {name: {"label": "2x3", "starts": 6} for name in ("test", "validation")},
-    "settings": [{"budget": 3, "price_action": 0.0, "price_observation": 0.0}],
-    "rows": {"test": [_ROW]},
-    "split": [],
-}
 
 
 def warm() -> SftConfig:
@@ -181,7 +152,6 @@ def uses(place: Path) -> list[Use]:
     runs = [folder for folder in sorted(place.iterdir()) if (folder / "checkpoints").is_dir()]
     found = [Use("data", _data), Use("evaluation", _evaluation)]
     found += [Use("graph", _graph), Use("head", lambda here: vars(fitted.read(here / "head")))]
-    found += [Use("comparison", lambda here: compared.scores_in(here / "compared"))]
     for run in runs:
         name = run.name
         found.append(Use(name, lambda here, name=name: _run(here / name)))

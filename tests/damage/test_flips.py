@@ -111,8 +111,6 @@ def test_what_matters_is_read(flips):
         "head/head.json",
         "head/head.safetensors",
         "head/DIGESTS",
-        "compared/scores-sliding.json",
-        "compared/DIGESTS",
     ):
         assert name in read
     unread = {Path(name).name for name in flips.readers} - {Path(name).name for name in read}
@@ -134,7 +132,6 @@ PLANTED = {
     "eval/summary.json": '"solve_rate": ',
     "eval/plan.json": '"seed": ',
     "head/head.safetensors": -8,
-    "compared/scores-sliding.json": '"solved": 0.',
 }
 
 

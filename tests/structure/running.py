@@ -31,7 +31,6 @@ NOT_RUN = {
         "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks"
     ),
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
-    r"^recommit graph compare": "needs all runs of a preset; tests/unit/cli/test_comparing.py trains small ones",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^recommit serve (?!.*--package)": "serves until interrupted; row A12 plays 64 sessions",
     r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/boards/test_play.py presses keys",

@@ -285,7 +285,7 @@ ROWS = (
         Pytest(("tests/unit/zero_shot/test_real_model.py",), marks="nightly")),
     Row("F13",
         "names, titles and words that are HTML, formulas, Markdown and orders to a terminal, everywhere they are shown",
-        "quick", "text everywhere", Pytest(("tests/unit/report/test_injection.py", "tests/unit/report/test_embed.py"))),
+        "quick", "text everywhere", Pytest(("tests/unit/report/test_injection.py", "tests/unit/report/test_html.py"))),
     Row("F14", "loading, playing, evaluating and reporting where there is no network, every connection noted", "quick",
         "pass; no other address, no name server", Harness("network")),
     Row("F14", "the same with every unit, property and structure test", "nightly", "the same",

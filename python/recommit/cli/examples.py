@@ -23,7 +23,6 @@ EXAMPLES = {
     "estimate": "recommit estimate paper-sliding --gpus 8",
     "evaluate": "recommit evaluate rl --out eval",
     "graph build": "recommit graph build run --out graph",
-    "graph compare": "recommit graph compare laptop --out compared",
     "graph push": "recommit graph push graph --repo OWNER/NAME --hub hub",
     "graph score": "recommit graph score graph --budget 4",
     "graph show": "recommit graph show graph",

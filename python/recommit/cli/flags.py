@@ -6,6 +6,7 @@ A flag whose default is None takes its value from elsewhere, mostly a recipe. ``
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import inspect
 import types
@@ -115,6 +116,47 @@ def _docstrings(options: type) -> dict[str, str]:
 
 def _parameters(called: Callable[..., Any]) -> list[inspect.Parameter]:
     return list(inspect.signature(called).parameters.values())
+
+
+def taking(kind: type, **words: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a command of a function that takes an instance of the dataclass ``kind``: the fields are flags, and so are
+    the function's other parameters; the first field is positional where it has no default. Both docstrings list theirs
+    under ``Args``. What the dataclass refuses is a wrong call."""
+
+    def made(run: Callable[..., int]) -> Callable[..., int]:
+        own, fields = list(inspect.signature(run).parameters.values())[1:], dataclasses.fields(kind)
+        hints = {**get_type_hints(kind), **get_type_hints(run)}
+        default = {each.name: each.default for each in fields if each.default is not dataclasses.MISSING}
+        parameters = [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if number or each.name in default
+                else inspect.Parameter.POSITIONAL_ONLY,
+                default=default.get(each.name, inspect.Parameter.empty),
+                annotation=hints[each.name],
+            )
+            for number, each in enumerate(fields)
+        ]
+        signature = inspect.Signature([*parameters, *(each.replace(annotation=hints[each.name]) for each in own)])
+
+        def command(*arguments: Any, **flags: Any) -> int:
+            bound = signature.bind(*arguments, **flags)
+            bound.apply_defaults()
+            values = dict(bound.arguments)
+            try:
+                options = kind(**{each.name: values.pop(each.name) for each in fields})
+            except ValueError as error:
+                raise WrongCall(str(error)) from None
+            return run(options, **values)
+
+        more = inspect.cleandoc(run.__doc__ or "").partition("Args:\n")[2]
+        command.__name__, command.__doc__ = run.__name__, f"{inspect.cleandoc(kind.__doc__ or '')}\n{more}"
+        command.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+        vars(command).update(__signature__=signature, usual=words)
+        return command
+
+    return made
 
 
 def about(command: Callable[..., object]) -> str:

@@ -110,7 +110,7 @@ def _prices(spec: dict[str, Any]) -> Prices:
 
 def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     """By agent and budget: the kinds of the constant and of the ceiling of its plans, where the summary names them."""
-    if not verified.there(Path(folder), "summary.json"):
+    if not verified.exists(Path(folder), "summary.json"):
         return {}
     rows = [row for row in verified.rows(Path(folder), "summary.json") if row.get("gain_constant")]
     return {(row["agent"], row["budget"]): (kind(row["gain_constant"]), kind(_ceiling(row))) for row in rows}

@@ -129,7 +129,7 @@ def read(folder: str | Path) -> CommitmentGraph:
     place = Path(folder)
     if not place.exists() and (EXAMPLES / place).is_dir() and len(place.parts) == 1:
         place = EXAMPLES / place
-    if not verified.there(place, MANIFEST):
+    if not verified.exists(place, MANIFEST):
         raise errors.WrongFolder(
             f"graph: expected a folder that recommit graph build wrote, or sliding-2x3, got {folder}"
         )

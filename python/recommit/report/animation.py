@@ -1,17 +1,20 @@
-"""One episode, played and kept: ``recommit.episode(policy, state).save("episode.gif")``."""
+"""One episode, played and animated: ``recommit.episode(policy, state).save("episode.gif")``. Pillow writes the GIF."""
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from recommit.puzzles import checks
+from recommit.puzzles.frames import THEMES
 from recommit.puzzles.instances import Instance
 from recommit.puzzles.solver import puzzle_of
-from recommit.report import gif
-from recommit.report.gif import FilmFrame
+from recommit.storage import errors
+from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
     import os
@@ -24,6 +27,28 @@ if TYPE_CHECKING:
     State = NDArray[np.uint8]
     #: States [1, rows, columns] and the turn -> depths [1] and actions [1, 8].
     Choose = Callable[[State, int], tuple[NDArray[Any], NDArray[Any]]]
+
+
+#: Milliseconds that a picture stays: of an action, of an observation, of the end.
+ACTION, OBSERVATION, END = 220, 520, 2400
+MARGIN, HEAD, LEAST = 12, 48, 200
+#: Background, ink, pale ink and the colour of an observation, by theme.
+COLOURS = {
+    "light": ("#ffffff", "#1f2430", "#6b7384", "#2f6fde"),
+    "dark": ("#14171c", "#e7e9ee", "#8b93a3", "#6ea0ff"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One picture of an animation, and how many milliseconds it stays."""
+
+    board: NDArray[np.uint8]
+    title: str
+    note: str
+    time: int
+    #: Is there a frame around the board, and the note in its colour?
+    framed: bool = False
 
 
 class ActingPolicy(Protocol):
@@ -39,17 +64,17 @@ class PlayedEpisode:
 
     task: Puzzle
     states: State
-    #: How many actions each look committed to, and how many of them were executed.
+    #: How many actions each decision committed to, and how many of them were executed.
     depths: tuple[int, ...]
     executed: tuple[int, ...]
     actions: tuple[int, ...]
     solved: bool
-    #: Looks that there were.
+    #: Observations that the episode might have.
     budget: int
 
     @property
-    def looks(self) -> int:
-        """Decisions of the episode."""
+    def observations(self) -> int:
+        """How many there were, one per decision."""
         return len(self.depths)
 
     def __len__(self) -> int:
@@ -58,23 +83,25 @@ class PlayedEpisode:
 
     def __repr__(self) -> str:
         end = "solved" if self.solved else "not solved"
-        return f"<{self.task.task} episode: {end}, {len(self)} actions, {self.looks} of {self.budget} looks>"
+        return (
+            f"<{self.task.task} episode: {end}, {len(self)} actions, {self.observations} of {self.budget} observations>"
+        )
 
     def save(self, path: str | os.PathLike[str], *, cell: int = 48, theme: str = "light") -> Path:
-        """Write a GIF: a frame around the board marks every look, and the line above counts them. Needs Pillow."""
-        return gif.write(Path(path), list(self._frames(cell, theme)), theme)
+        """Write a GIF: a frame around the board marks every observation, and the line above counts them."""
+        return save(Path(path), list(self._frames(cell, theme)), theme)
 
-    def _frames(self, cell: int, theme: str) -> Iterator[FilmFrame]:
-        """A look, then the actions that it committed to, and so on; the end."""
+    def _frames(self, cell: int, theme: str) -> Iterator[Frame]:
+        """An observation, then the actions that it committed to, and so on; the end."""
         boards, at = self.task.render(self.states, cell=cell, theme=theme), 0
-        for look, (depth, count) in enumerate(zip(self.depths, self.executed, strict=True), 1):
-            title = f"look {look} of {self.budget}, action {{}}"
-            yield FilmFrame(boards[at], title.format(at), f"commits to {depth}", gif.LOOK, framed=True)
+        for number, (depth, count) in enumerate(zip(self.depths, self.executed, strict=True), 1):
+            title = f"observation {number} of {self.budget}, action {{}}"
+            yield Frame(boards[at], title.format(at), f"commits to {depth}", OBSERVATION, framed=True)
             for place in range(at + 1, at + count + 1):
-                yield FilmFrame(boards[place], title.format(place), "acts without looking", gif.ACTION)
+                yield Frame(boards[place], title.format(place), "open loop", ACTION)
             at += count
-        end = "solved" if self.solved else "out of looks"
-        yield FilmFrame(boards[at], f"{self.looks} of {self.budget} looks, {at} actions", end, gif.END)
+        end = "solved" if self.solved else "budget spent"
+        yield Frame(boards[at], f"{self.observations} of {self.budget} observations, {at} actions", end, END)
 
 
 def episode(
@@ -84,7 +111,7 @@ def episode(
     *,
     task: Puzzle | None = None,
 ) -> PlayedEpisode:
-    """Play from ``state`` until it is solved, or until ``budget`` looks are spent (the puzzle's loose budget).
+    """Play from ``state`` until it is solved, or until ``budget`` observations are spent (the puzzle's loose budget).
 
     ``agent`` is a policy, the folder of one or of a training run, ``"solver"``, which plays optimal plans, or a
     function of states [1, rows, columns] and turn that gives depths [1] and actions [1, 8]. The cells of the state tell
@@ -92,10 +119,10 @@ def episode(
     """
     start = _start(state)
     puzzle = task or puzzle_of(start)
-    looks = puzzle.usual.budgets["loose"] if budget is None else budget
-    if looks < 1:
+    observations = puzzle.usual.budgets["loose"] if budget is None else budget
+    if observations < 1:
         raise ValueError(f"budget: expected at least 1, got {budget}")
-    return _play(_choose(agent, puzzle), puzzle, start, looks)
+    return _play(_choose(agent, puzzle), puzzle, start, observations)
 
 
 def _start(state: Any) -> State:
@@ -157,3 +184,51 @@ def _optimal(task: Puzzle, states: State) -> tuple[NDArray[Any], NDArray[Any]]:
     if not len(plan):
         raise ValueError("state: expected one that can be solved, got one that cannot")
     return np.array([len(plan)]), plan[None]
+
+
+def save(path: Path, frames: Sequence[Frame], theme: str) -> Path:
+    """Draw every frame, and write the file whole."""
+    if path.suffix.lower() != ".gif":
+        raise ValueError(f"path: expected a name that ends in .gif, got {path}")
+    checks.choice("theme", theme, THEMES)
+    return save_pictures(path, [_draw(frame, theme) for frame in frames], [frame.time for frame in frames])
+
+
+def save_pictures(path: Path, pictures: Sequence[Any], times: Sequence[int]) -> Path:
+    """Write Pillow images as a GIF in 64 colours, each for so many milliseconds."""
+    palette = _together(pictures).quantize(64)
+    first, *rest = (each.quantize(palette=palette, dither=0) for each in pictures)
+    content = io.BytesIO()
+    first.save(content, "GIF", save_all=True, append_images=rest, duration=list(times), loop=0, optimize=True)
+    with replacing(path) as file:
+        file.write(content.getvalue())
+    return path
+
+
+def _together(pictures: Sequence[Any]) -> Any:
+    """The first, middle and last picture beside each other: a box has the colour of its goal at the end alone."""
+    from PIL import Image
+
+    chosen = [pictures[0], pictures[len(pictures) // 2], pictures[-1]]
+    width, height = pictures[0].size
+    page = Image.new("RGB", (len(chosen) * width, height))
+    for place, picture in enumerate(chosen):
+        page.paste(picture, (place * width, 0))
+    return page
+
+
+def _draw(frame: Frame, theme: str) -> Any:
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError:
+        raise errors.need("pillow", "cli") from None
+    back, ink, pale, blue = COLOURS[theme]
+    height, width = frame.board.shape[:2]
+    picture = Image.new("RGB", (max(width, LEAST) + 2 * MARGIN, height + HEAD + MARGIN), back)
+    pen = ImageDraw.Draw(picture)
+    pen.text((MARGIN, 6), frame.title, ink, ImageFont.load_default(15))
+    pen.text((MARGIN, 26), frame.note, blue if frame.framed else pale, ImageFont.load_default(13))
+    picture.paste(Image.fromarray(frame.board), (MARGIN, HEAD))
+    if frame.framed:
+        pen.rectangle((MARGIN - 4, HEAD - 4, MARGIN + width + 3, HEAD + height + 3), outline=blue, width=3)
+    return picture

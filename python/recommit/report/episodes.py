@@ -1,28 +1,64 @@
-"""Which instances can be watched, and their episodes packed small."""
+"""Which instances can be watched, which of them is shown first, and their episodes packed small."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.graph.regret import CAUSES
-from recommit.report.agents.agent import KNOWING
-from recommit.report.commitments import regret
-from recommit.report.screen import opening
+from recommit.report.agents import PRIVILEGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.report.commitments.regret import AgentRegrets
-    from recommit.report.reading import AgentDecisions, Folder
-    from recommit.report.screen.opening import Opening
+    from recommit.report.agents import Agent
+    from recommit.report.reading import AgentDecisions, AgentRegrets, Folder
 
 #: Letters of packed episodes that a page may hold.
 ROOM = 2_000_000
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The instance that is shown first, the agent beside the first one, and the rule of the choice in words."""
+
+    instance: int
+    other: Agent
+    rule: str
+
+
+def opening(folder: Folder) -> Opening | None:
+    """The instance on which adaptive depth is best seen: with the most different depths, then the fewest observations,
+    of those that the first agent solves and the other does not, if there are any. None where too little was kept."""
+    other, rows = shown_beside(folder), next(iter(folder.decisions(folder.first)), None)
+    if other is None or rows is None or folder.outcomes is None or not len(rows.instance):
+        return None
+    count = int(folder.spec["instances"])
+    taken = np.unique(np.stack([rows.instance, rows.depth.astype(np.int32)]), axis=1)[0]
+    depths, observations = np.bincount(taken, minlength=count), np.bincount(rows.instance, minlength=count)
+    solved, beaten = (folder.outcomes[a.name, folder.widest]["solved"] > 0.5 for a in (folder.first, other))
+    kinds = (
+        (solved & ~beaten, f"{folder.first.words} solves and “{other.words}” does not"),
+        (solved, f"{folder.first.words} solves"),
+        (np.ones(count, np.bool_), "were played"),
+    )
+    members, words = next((np.flatnonzero(kind), words) for kind, words in kinds if kind.any())
+    first = members[np.lexsort((members, observations[members], -depths[members]))[0]]
+    rule = f"Shown first: of those that {words}, the most different depths, then the fewest observations."
+    return Opening(int(first), other, rule)
+
+
+def shown_beside(folder: Folder) -> Agent | None:
+    """The best fixed depth of the same plans, else the best fixed depth, else the next agent."""
+    best = folder.best_fixed(folder.widest)
+    next_agents = [agent for agent in folder.agents[1:] if folder.decisions(agent)]
+    wanted = [folder.constant(folder.widest), best[0] if best else None, *next_agents[:1]]
+    return next((agent for agent in wanted if agent is not None and agent is not folder.first), None)
 
 
 def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
@@ -31,7 +67,7 @@ def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
     budget, first = folder.widest, folder.first
     solved = {a: folder.outcomes[a.name, budget]["solved"] for a in folder.agents}
     mine = solved[first] > 0.5
-    policies = [solved[a] for a in folder.agents if a.base not in KNOWING]
+    policies = [solved[a] for a in folder.agents if a.base not in PRIVILEGED]
     best = folder.best_fixed(budget)
     rival = solved[best[0]] > 0.5 if best else mine
     rules = [
@@ -77,7 +113,7 @@ def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | No
         return None
     names, kinds = strata(folder)
     length = np.array(folder.instances["length"], np.int64)
-    first = opening.choose(folder)
+    first = opening(folder)
     while True:
         chosen = with_opening(choose(kinds, length, count), first, kinds)
         packed = _packed(folder, played, names, kinds, chosen, first)
@@ -98,9 +134,9 @@ def _packed(
     assert folder.instances is not None
     assert folder.shape is not None
     columns = folder.instances
-    depths = depths_with_chance([rows for _, rows, _ in played])
-    rival = next(
-        (i for i, (agent, _, _) in enumerate(played) if first and agent is first.rival), min(1, len(played) - 1)
+    depths = possible_depths([rows for _, rows, _ in played])
+    other = next(
+        (i for i, (agent, _, _) in enumerate(played) if first and agent is first.other), min(1, len(played) - 1)
     )
     return {
         "task": folder.task,
@@ -112,7 +148,7 @@ def _packed(
         "depths": depths,
         "causes": list(CAUSES),
         "kinds": names,
-        "rival": rival,
+        "other": other,
         "open": chosen.index(first.instance) if first else 0,
         "rule": first.rule if first else "",
         "agents": [
@@ -124,14 +160,14 @@ def _packed(
             for i in chosen
         ],
         "played": [
-            episodes(rows, chosen, columns["length"], depths, regret.read(folder, agent, rows), head=not agent.depth)
+            episodes(rows, chosen, columns["length"], depths, folder.regrets(agent, rows), head=not agent.depth)
             for agent, rows, _ in played
         ],
     }
 
 
-def depths_with_chance(every: Sequence[AgentDecisions]) -> list[int]:
-    """Depths to which some depth head gave a chance."""
+def possible_depths(every: Sequence[AgentDecisions]) -> list[int]:
+    """Depths to which some depth head gave any probability."""
     seen = np.uint64(0)
     for rows in every:
         if rows.chances is not None and len(rows.chances):
@@ -148,9 +184,9 @@ def episodes(
     *,
     head: bool = True,
 ) -> list[dict[str, Any]]:
-    """By instance: depths, actions executed, distances, the actions, and the depth head's chances in 255ths; what each
-    commitment cost in thousandths of a solved episode, the best depth, and the cause, 0 where nothing was lost. Without
-    ``head`` the depth head was not asked."""
+    """By instance: depths, actions executed, distances, the actions, and the depth head's probabilities in 255ths; the
+    regret of each commitment in thousandths of a solved episode, the best depth, and the cause, 0 where there is none.
+    Without ``head`` the depth head was not asked."""
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
     end = np.searchsorted(rows.instance[order], chosen, "right")

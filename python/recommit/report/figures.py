@@ -1,202 +1,433 @@
-"""Solved against actions, and lines over budgets, distances or steps."""
+"""The figures of a report, one function each: a matplotlib figure with the numbers that it shows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import reported as paper
-from recommit.report import axes
-from recommit.report.agents import groups, marks
-from recommit.report.agents.plotted import PlottedAgent, points
-from recommit.report.axes import Figure, words
-from recommit.report.embed import Html, short, tag
+import numpy as np
+
+from recommit.evaluate import metrics, reported
+from recommit.graph.regret import CAUSES
+from recommit.report import agents, by_distance, plotting
+from recommit.report.agents import PRIVILEGED
+from recommit.report.by_distance import FEW
+from recommit.report.html import csv_text
+from recommit.report.plotting import COLOURS, DEPTHS, INK, SOFT
+from recommit.storage import files
+from recommit.storage.terminal_text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from recommit.report.agents import Agent, AgentPoint
+    from recommit.report.by_distance import DepthCounts, RegretByDistance
     from recommit.report.reading import Folder
 
-
-def pareto(folder: Folder, budget: str) -> list[Figure]:
-    """Solved against actions for one budget, up is better, left is better: all of it, and what is near the first
-    agent."""
-    plotted = points(folder, budget)
-    printed = paper.MAIN.get((folder.task, budget), {})
-    most = max([p.actions_high or p.actions for p in plotted] + [cell.actions or 0 for cell in printed.values()])
-    title = f"Solved against actions, {budget} budget (K = {folder.budgets[budget]})"
-    whole = _plane(f"pareto-{budget}", title, budget, plotted, axes.frame(0, most * 1.06, 0, 104), printed)
-    near = neighbours(plotted)
-    if len(near) < 2 or len(near) == len(plotted):
-        return [whole]
-    x = [v for p in near for v in (p.actions, p.actions_low, p.actions_high) if v is not None]
-    y = [v for p in near for v in (p.solved_low, p.solved_high)]
-    room = 0.06 * (max(x) - min(x)), 0.06 * (max(y) - min(y))
-    frame = axes.frame(min(x) - room[0], max(x) + room[0], min(y) - room[1], max(y) + room[1])
-    return [whole, _plane(f"pareto-{budget}-near", f"The same, near {near[0].agent.words}", budget, near, frame, {})]
-
-
-def front(folder: Folder, budget: str) -> Figure:
-    """The same of the policy's own depths and of those that it is compared with alone."""
-    compared = groups.compared(folder, budget)
-    plotted = [
-        p for p in points(folder, budget) if p.agent in compared or not (p.agent.run or p.agent.role == "knowing")
-    ]
-    plotted = [p for p in plotted if p.agent in compared or not p.agent.drawn]
-    most = max(p.actions_high or p.actions for p in plotted)
-    title = f"Solved against actions, at most {folder.budgets[budget]} looks"
-    return _plane(f"pareto-{budget}-front", title, budget, plotted, axes.frame(0, most * 1.06, 0, 104), {})
-
-
-def neighbours(plotted: list[PlottedAgent]) -> list[PlottedAgent]:
-    """Those with which the first agent has to be compared closely, itself the first of them."""
-    own = plotted[0]
-    return [
-        p for p in plotted if abs(p.solved - own.solved) <= 12 and abs(p.actions - own.actions) <= 0.3 * own.actions
-    ]
-
-
-def _plane(
-    name: str,
-    title: str,
-    budget: str,
-    plotted: list[PlottedAgent],
-    frame: axes.Frame,
-    printed: Mapping[str, paper.Printed],
-) -> Figure:
-    parts = frame.lines("actions per episode", "solved, %")
-    parts += marks.front(plotted, frame) + marks.families(plotted, frame) + marks.thresholds(plotted, frame)
-    places = [(frame.x(p.actions), frame.y(p.solved)) for p in plotted]
-    labels = marks.labels(plotted, places, frame)
-    for i in sorted(range(len(plotted)), key=lambda i: -marks.ORDER.index(plotted[i].agent.role)):
-        point, (x, y) = plotted[i], places[i]
-        drawn = [tag("title", point.says()), *marks.bars(point, frame), marks.mark(x, y, point.agent.role)]
-        says = {"tabindex": 0, "role": "img", "aria_label": point.says()}
-        parts.append(tag("g", *drawn, class_=f"point {point.agent.role}", **says))
-    parts += labels  # above all marks
-    parts += [_printed(word, cell, frame) for word, cell in printed.items()]
-    head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
-    rows = tuple(
-        (p.agent.label, budget, p.solved, p.solved_low, p.solved_high, p.actions, p.actions_low, p.actions_high)
-        for p in plotted
-    )
-    return Figure(name, title, axes.drawing(title, parts, role="group"), head, rows)
-
-
-def _printed(name: str, cell: paper.Printed, frame: axes.Frame) -> Html:
-    """A number of the paper, a cross; shown only if it is asked for."""
-    assert cell.solved is not None
-    assert cell.actions is not None
-    x, y = frame.x(cell.actions), frame.y(cell.solved)
-    says = f"printed in the paper, {name}: {cell.solved:.1f} % solved, {cell.actions:.0f} actions"
-    lines = [
-        tag("line", x1=short(x - 5), y1=short(y - 5), x2=short(x + 5), y2=short(y + 5)),
-        tag("line", x1=short(x - 5), y1=short(y + 5), x2=short(x + 5), y2=short(y - 5)),
-    ]
-    text = f"paper: {name}"
-    fits = x + 8 + axes.LETTER * len(text) <= axes.WIDTH
-    label = words(x + 8 if fits else x - 8, y + 4, text, "label", anchor=None if fits else "end")
-    return tag("g", tag("title", says), *lines, label, class_="point paper", tabindex=0, role="img", aria_label=says)
+#: A mark per role, its size, and the words of a legend; those of the first agent are its own.
+MARKS = {
+    "first": ("o", 9, ""),
+    "control": ("^", 7, "ignores the state"),
+    "oracle": ("D", 6.5, "oracle depth: the best for these plans"),
+    "privileged": ("d", 6.5, "reads the exact distance"),
+    "other": ("o", 5, "other depth rules"),
+}
+DASHES = ("-", "--", ":", "-.")
+#: With more agents than this, lines over budgets leave out those of other policies.
+MANY = 16
+#: Steps that a drawn line of training is the mean of; the paper's figures do the same.
+WINDOW = 5
 
 
 @dataclass(frozen=True)
-class Series:
-    """A line of a figure."""
+class ReportFigure:
+    """A figure, and the numbers that it shows."""
 
-    label: str
-    class_: str
-    xs: Sequence[float]
-    ys: Sequence[float]
-    #: Below and above, where there is an interval.
-    low: Sequence[float] = ()
-    high: Sequence[float] = ()
-    #: Marks without a line between them.
-    loose: bool = False
-    #: In the figure's numbers; empty where it is the label.
-    name: str = ""
+    name: str  #: of its files
+    title: str
+    svg: bytes
+    head: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    #: Draws it anew, for other forms.
+    draw: Callable[[], Figure] = field(compare=False, repr=False)
+
+    def csv(self) -> str:
+        """The numbers, for a spreadsheet."""
+        return csv_text(self.head, self.rows)
+
+    def content(self, form: str) -> bytes:
+        """The figure as pdf or png."""
+        with plotting.style():
+            return plotting.content(self.draw(), form)
 
 
-def lines(
-    name: str,
-    title: str,
-    x_name: str,
-    y_name: str,
-    series: Sequence[Series],
-    *,
-    y_range: tuple[float, float] | None = None,
-    upright: Sequence[tuple[float, str]] = (),
-    y_ticks: Sequence[float] | None = None,
-    whole: bool = False,
-) -> Figure:
-    """Lines with their names at their right ends; ``upright`` are values of x that are pointed out. ``whole`` values of
-    x have no ticks between them."""
-    series = [one for one in series if len(one.xs)]
-    all_x = [x for one in series for x in one.xs]
-    all_y = [y for one in series for values in (one.ys, one.low, one.high) for y in values]
-    low, high = y_range or (min([0.0, *all_y]), max(all_y, default=1.0) * 1.05)
-    longest = max((len(one.label) for one in series), default=0)
-    frame = axes.frame(min(all_x, default=0), max(all_x, default=1), low, high, right=12 + axes.LETTER * longest)
-    steps = [value for value in axes.ticks(frame.x.low, frame.x.high, 6) if value == int(value)] if whole else None
-    parts = frame.lines(x_name, y_name, steps, y_ticks)
-    for value, text in upright:
-        at = short(frame.x(value))
-        parts.append(tag("line", class_="upright", x1=at, x2=at, y1=short(frame.y.start), y2=short(frame.y.end)))
-        parts.append(words(frame.x(value) - 4, frame.y.start - 6, text, "tick halo", anchor="end"))
-    parts += [tag("g", tag("title", one.label or title), *_line(one, frame), class_=one.class_) for one in series]
-    named = [one for one in series if one.label]
-    ends = axes.spread([frame.y(one.ys[-1]) for one in named], 13, frame.y.end + 4, frame.y.start)
-    for one, end in zip(named, ends, strict=True):
-        parts.append(tag("g", words(frame.x(one.xs[-1]) + 7, end + 4, one.label, "label"), class_=one.class_))
-    head = ("series", x_name, y_name, "low", "high")
-    rows = tuple(
-        (one.name or one.label or title, x, y, one.low[i] if one.low else None, one.high[i] if one.high else None)
-        for one in series
-        for i, (x, y) in enumerate(zip(one.xs, one.ys, strict=True))
+def write_folder(every: Iterable[ReportFigure], folder: Path) -> None:
+    """Make a folder of figures, each as SVG, PDF, PNG and CSV."""
+    files.make_folders(files.Files(), folder.absolute())
+    for one in every:
+        name = re.sub(r"[/\\\0]", "_", one.name)  # a budget of somebody's evaluation is in it
+        forms = {"svg": one.svg, "pdf": one.content("pdf"), "png": one.content("png"), "csv": one.csv().encode()}
+        for ending, content in forms.items():
+            files.replace(files.Files(), folder / f"{name}.{ending}", content)
+
+
+def _made(
+    name: str, title: str, draw: Callable[[], Figure], head: Sequence[str], rows: Iterable[tuple[object, ...]]
+) -> ReportFigure:
+    with plotting.style():
+        svg = plotting.content(draw(), "svg")
+    return ReportFigure(name, title, svg, tuple(head), tuple(rows), draw)
+
+
+def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
+    """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
+    depths and depth rules alone, or of everybody with the paper's numbers."""
+    points, published = agents.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
+    if compared_only:
+        compared, published = agents.compared(folder, budget), {}
+        own = [p for p in points if not (p.agent.run or p.agent.role == "privileged" or p.agent.samples_actions)]
+        points = [p for p in points if p.agent in compared or p in own]
+    head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
+    rows = [
+        (p.agent.label, budget, p.solved, p.solved_low, p.solved_high, p.actions, p.actions_low, p.actions_high)
+        for p in points
+    ]
+    title = f"Success against actions, at most {folder.budgets[budget]} observations"
+
+    def draw() -> Figure:
+        figure = plotting.figure(5.6, 4.6)
+        axes = figure.subplots()
+        _front(axes, points)
+        families: dict[tuple[str, bool], list[AgentPoint]] = {}
+        for point in sorted(points, key=lambda p: (bool(p.agent.run), p.agent.samples_actions, p.agent.depth)):
+            if point.agent.depth:
+                families.setdefault(point.agent.family, []).append(point)
+        for number, family in enumerate(families.values()):
+            _family(axes, family, number)
+        for sweep, agent in {p.sweep: p.agent for p in reversed(points) if p.sweep}.items():
+            axes.plot(*zip(*sweep, strict=True), color=SOFT, lw=1, ls=":", label=plain(f"{agent.brief}: thresholds"))
+        for role in reversed(MARKS):
+            _role(axes, role, [p for p in points if p.agent.role == role])
+        for mark, (name, cell) in zip("x+1", published.items(), strict=False):
+            axes.plot([cell.actions or 0.0], [cell.solved or 0.0], mark, ms=7, color=INK, label=f"paper: {name}")
+        lowest = min([p.solved_low for p in points] + [cell.solved or 0.0 for cell in published.values()])
+        axes.set(xlabel="actions per episode", ylabel="solved, %", ylim=(max(0, 10 * ((lowest - 5) // 10)), 102))
+        axes.set_xlim(left=0)
+        figure.legend(loc="outside lower center", ncols=2)
+        return figure
+
+    return _made(f"pareto-{budget}" + ("-compared" if compared_only else ""), title, draw, head, rows)
+
+
+def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
+    """A step through the agents that none dominates, of all that are no oracles."""
+    could = [metrics.ParetoPoint(p.agent.name, p.solved, p.actions) for p in points if p.agent.base not in PRIVILEGED]
+    front = metrics.front(could)
+    if front:
+        xs, ys = [p.actions for p in front], [p.solve_rate for p in front]
+        right = 1.05 * max([p.actions_high or p.actions for p in points])
+        axes.step([*xs, right], [*ys, ys[-1]], where="post", color=SOFT, lw=1.1, alpha=0.7, label="Pareto front")
+
+
+def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
+    """Fixed depths of one policy, joined; a mark holds its depth."""
+    agent, own = family[-1].agent, number == 0
+    words = "fixed depth h, same plans" if not agent.run else f"{agent.brief.partition(',')[0]}, fixed depth h"
+    if len(family) > 1 and "fixed-h" in agent.family[0]:
+        words = "trained for one fixed depth h"
+    words += ", sampled actions" if agent.samples_actions else ""
+    xs, ys = [p.actions for p in family], [p.solved for p in family]
+    _bars(axes, family, "fixed")
+    inside = COLOURS["fixed"] if own else "white"
+    look: dict[str, Any] = {
+        "ls": DASHES[min(number, 3)],
+        "lw": 1.2,
+        "marker": "s",
+        "ms": 8,
+        "mfc": inside,
+        "mec": COLOURS["fixed"],
+    }
+    axes.plot(xs, ys, color=COLOURS["fixed"], label=plain(words), **look)
+    for point in family:
+        colour = "white" if own else COLOURS["fixed"]
+        axes.annotate(
+            str(point.agent.depth),
+            (point.actions, point.solved),
+            ha="center",
+            va="center_baseline",
+            fontsize=6.5,
+            color=colour,
+            clip_on=True,
+        )
+
+
+def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
+    """Agents of one role that is not that of fixed depths, under one entry of the legend."""
+    if not points:
+        return
+    mark, size, words = MARKS[role]
+    names = [p.agent.brief for p in points]
+    words = f"{words} ({', '.join(names)})" if role == "control" and len(names) < 4 else words
+    _bars(axes, points, role)
+    axes.plot(
+        [p.actions for p in points],
+        [p.solved for p in points],
+        mark,
+        ms=size,
+        color=COLOURS[role],
+        mfc="white" if role in ("privileged", "other") else COLOURS[role],
+        label=plain(words or points[0].agent.words),
+        zorder=5 if role == "first" else 3,
     )
-    return Figure(name, title, axes.drawing(title, parts), head, rows)
 
 
-def _line(one: Series, frame: axes.Frame) -> list[Html]:
-    spots = [(frame.x(x), frame.y(y)) for x, y in zip(one.xs, one.ys, strict=True)]
-    parts = []
-    if one.low:
-        edge = [(frame.x(x), frame.y(y)) for x, y in zip(one.xs, one.low, strict=True)]
-        edge += [(frame.x(x), frame.y(y)) for x, y in zip(reversed(one.xs), reversed(one.high), strict=True)]
-        corners = " ".join(f"{short(x)},{short(y)}" for x, y in edge)
-        parts.append(tag("polygon", class_="band", points=corners))
-    if one.loose:
-        return parts + [tag("circle", class_="mark", cx=short(x), cy=short(y), r=3) for x, y in spots]
-    return [*parts, axes.path(spots, "line")]
+def _bars(axes: Axes, points: Sequence[AgentPoint], role: str) -> None:
+    """95 % intervals of both."""
+    look: dict[str, Any] = {"color": COLOURS[role], "lw": 1.2, "alpha": 0.55}
+    xs, ys = [p.actions for p in points], [p.solved for p in points]
+    axes.vlines(xs, [p.solved_low for p in points], [p.solved_high for p in points], **look)
+    lows = [p.actions if p.actions_low is None else p.actions_low for p in points]
+    highs = [p.actions if p.actions_high is None else p.actions_high for p in points]
+    axes.hlines(ys, lows, highs, **look)
 
 
-def curves(folder: Folder) -> list[Figure]:
-    """What every agent has solved after 1, 2, ... decisions, and what it has spent."""
-    assert folder.curves is not None
+def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
+    """Shares of the depths by distance: a panel per agent, a bar per distance."""
+    head = ("agent", "distance", "decisions", *(f"h={d}" for d in range(1, 9)))
+    rows = [
+        (one.agent.label, by_distance.distances(r, one.width), int(one.total[r]), *map(int, one.counts[r]))
+        for one in every
+        for r in range(len(one.counts))
+    ]
+
+    def draw() -> Figure:
+        figure = plotting.figure(3.6 * len(every) + 0.4, 3.5)
+        panels = figure.subplots(1, len(every), sharey=True, squeeze=False)[0]
+        used = sum((one.counts.sum(axis=0) for one in every), np.zeros(8, np.int64)) > 0
+        for axes, one in zip(panels, every, strict=True):
+            total = np.maximum(one.total, 1)
+            pale = [1.0 if many >= FEW else 0.35 for many in one.total]
+            for depth in np.flatnonzero(used).tolist():
+                bottom = 100 * one.counts[:, :depth].sum(axis=1) / total
+                label = f"h = {depth + 1}" if axes is panels[0] else "_"
+                _columns(axes, one.width, 100 * one.counts[:, depth] / total, bottom, DEPTHS[depth], label, pale)
+            axes.set(title=plain(one.agent.words), xlabel="exact distance to the goal", ylim=(0, 100))
+            axes.grid(visible=False)
+        panels[0].set_ylabel("decisions, %")
+        figure.legend(loc="outside lower center", ncols=8)
+        return figure
+
+    return _made("depth-histogram", "Depths by distance to the goal", draw, head, rows)
+
+
+def _columns(
+    axes: Axes, width: int, heights: Any, bottom: Any, colour: str, label: str, alpha: Sequence[float] | None = None
+) -> None:
+    """Stacked bars, each over its ``width`` distances."""
+    left = width * np.arange(len(heights)) + 0.5
+    bars = axes.bar(left, heights, 0.92 * width, bottom, align="edge", color=colour, label=label)
+    for bar, opacity in zip(bars, alpha or (), strict=False):
+        bar.set_alpha(opacity)
+
+
+def depth_means(every: Sequence[DepthCounts]) -> ReportFigure:
+    """Mean depth by distance, with 95 % intervals; a control that ignores the state is flat."""
+    series = []
+    for one in every:
+        rows = [r for r in range(len(one.counts)) if one.total[r] >= FEW]
+        middle = [r * one.width + (one.width + 1) / 2 for r in rows]
+        values = [one.mean(r) for r in rows]
+        series.append((one.agent, middle, values))
+
+    def draw() -> Figure:
+        figure = plotting.figure(4.6, 3.5)
+        axes = figure.subplots()
+        for number, (agent, xs, values) in enumerate(series):
+            means, halves = np.array(values or np.zeros((0, 2))).reshape(-1, 2).T
+            look: dict[str, Any] = {"color": COLOURS[agent.role], "lw": 2.4 if agent.role == "first" else 1.6}
+            axes.plot(xs, means, ls=DASHES[number % 4], label=plain(agent.brief), **look)
+            low, high = np.maximum(means - halves, 1), np.minimum(means + halves, 8)
+            axes.fill_between(xs, low, high, color=COLOURS[agent.role], alpha=0.16, lw=0)
+        axes.set(xlabel="exact distance to the goal", ylabel="mean depth", ylim=(0.5, 8.5), yticks=range(1, 9))
+        figure.legend(loc="outside lower center", ncols=3)
+        return figure
+
+    head = ("agent", "distance", "mean depth", "95 %, half")
+    content = [(agent.label, x, *pair) for agent, xs, pairs in series for x, pair in zip(xs, pairs, strict=True)]
+    return _made("depth-means", "Mean depth by distance to the goal", draw, head, content)
+
+
+def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
+    """Regret by distance, coloured by its cause: a panel per agent, all to the same scale."""
+    head = ("agent", "distance", *CAUSES)
+    rows = [
+        (one.label, by_distance.distances(r, one.width), *map(float, each))
+        for one in every
+        for r, each in enumerate(one.per_hundred)
+    ]
+
+    def draw() -> Figure:
+        across = min(len(every), 3)
+        figure = plotting.figure(3.4 * across + 0.4, 2.8 * -(-len(every) // across) + 0.5)
+        panels = figure.subplots(-(-len(every) // across), across, sharex=True, sharey=True, squeeze=False)
+        for axes, one in zip(panels.flat, every, strict=False):
+            each = one.per_hundred
+            for cause, words in enumerate(CAUSES):
+                label = words if axes is panels.flat[0] else "_"
+                bottom = each[:, :cause].sum(axis=1)
+                _columns(axes, one.width, each[:, cause], bottom, plotting.CAUSES[cause], label)
+            axes.set_title(plain(one.label))
+        for axes in panels.flat[len(every) :]:
+            axes.set_axis_off()
+        for axes in panels[-1]:
+            axes.set_xlabel("exact distance to the goal")
+        for axes in panels[:, 0]:
+            axes.set_ylabel("regret, of 100 episodes")
+        figure.legend(loc="outside lower center", ncols=5)
+        return figure
+
+    return _made("regret", "Regret by distance and cause", draw, head, rows)
+
+
+def curves(folder: Folder) -> ReportFigure:
+    """What agents have solved after 1, 2, ... decisions, and the actions they have taken."""
+    every = folder.curves or {}
     candidates = [
         a
         for a in folder.agents
-        if a.name in folder.curves and (a.role not in ("other", "knowing") or len(folder.agents) <= 8)
+        if a.name in every and (a.role not in ("other", "privileged") or len(folder.agents) <= 8)
     ]
-    own = [a for a in candidates if not a.run and not a.drawn]
-    shown = own if len(candidates) > marks.MANY else candidates
-    upright = [(k, f"{name}, K = {k}") for name, k in folder.budgets.items()]
-    figures = []
-    for name, title, key, y_name, factor in (
-        ("curve-solved", "Solved within K decisions", "solve_rate", "solved, %", 100.0),
-        ("curve-actions", "Actions spent within K decisions", "actions", "actions per episode", 1.0),
+    own = [a for a in candidates if not a.run and not a.samples_actions]
+    shown = own if len(candidates) > MANY else candidates
+    columns = (("solved, %", "solve_rate", 100.0), ("actions per episode", "actions", 1.0))
+    head = ("agent", "budget", "solved, %", "actions per episode")
+    rows = [
+        (agent.label, p["budget"], *(factor * p[key] for _, key, factor in columns))
+        for agent in shown
+        for p in every[agent.name]
+    ]
+
+    def draw() -> Figure:
+        figure = plotting.figure(9.2, 3.8)
+        for axes, (words, key, factor) in zip(figure.subplots(1, 2), columns, strict=True):
+            for agent, look in _looks(shown):
+                line = every[agent.name]
+                xs, ys = [p["budget"] for p in line], [factor * p[key] for p in line]
+                axes.plot(xs, ys, label=plain(agent.brief) if factor > 1 else "_", **look)
+            for name, k in folder.budgets.items():
+                axes.axvline(k, color=SOFT, lw=0.8, ls=(0, (2, 3)))
+                at = (k, 1.0)
+                text = plain(f"{name}, K = {k}")
+                axes.annotate(
+                    text, at, (-2, 3), ("data", "axes fraction"), "offset points", ha="right", fontsize=7, color=SOFT
+                )
+            axes.set(xlabel="observation budget K", ylabel=words, ylim=(0, 104 if factor > 1 else None))
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        figure.legend(loc="outside lower center", ncols=5)
+        return figure
+
+    return _made("curves", "Success and actions over observation budgets", draw, head, rows)
+
+
+def _looks(shown: Sequence[Agent]) -> list[tuple[Agent, dict[str, Any]]]:
+    """How lines of agents look: a colour per role, of fixed depths one per depth, dashes for other policies."""
+    looks = []
+    for agent in reversed(shown):
+        colour = DEPTHS[agent.depth - 1] if agent.depth else COLOURS[agent.role]
+        width = 2.6 if agent.role == "first" else 1.4
+        looks.append((agent, {"color": colour, "lw": width, "ls": "--" if agent.run else "-"}))
+    return looks
+
+
+#: Of a run's metrics: title, name of the axis, factor, fields of a line, fields of its validation.
+_PANELS = (
+    ("Success", "solved, %", 100.0, ("solve_rate",), ("solved", "adaptive")),
+    ("Actions per episode", "actions", 1.0, ("actions",), ("actions", "adaptive")),
+    ("Reward", "reward", 1.0, ("reward",), ()),
+    ("Mutual information of depth and state", "nats", 1.0, ("information",), ()),
+)
+_Panel = tuple[str, str, list[tuple[str, str, list[int], list[float]]]]
+
+
+def training(folder: Folder) -> ReportFigure | None:
+    """Curves of the run that was evaluated and of its warm start, a panel for everything that they wrote down at more
+    than one step."""
+    panels = [panel for panel in _training_panels(folder) if any(len(xs) > 1 for _, _, xs, _ in panel[2])]
+    if not panels:
+        return None
+    rows = [
+        (title, label, x, y)
+        for title, _, series in panels
+        for label, _, xs, ys in series
+        for x, y in zip(xs, ys, strict=True)
+    ]
+
+    def draw() -> Figure:
+        across = min(len(panels), 3)
+        down = -(-len(panels) // across)
+        figure = plotting.figure(3.6 * across, 2.9 * down)
+        every = figure.subplots(down, across, squeeze=False)
+        for axes, (title, words, series) in zip(every.flat, panels, strict=False):
+            for label, colour, xs, ys in series:
+                if label == "validation":
+                    axes.plot(xs, ys, "o", ms=4, color=colour, label=label)
+                    continue
+                long = len(xs) >= 2 * WINDOW
+                axes.plot(xs, ys, color=colour, lw=0.8, alpha=0.35 if long else 1, label="_" if long else label)
+                if long:
+                    means = [float(np.mean(ys[max(0, i - WINDOW + 1) : i + 1])) for i in range(len(ys))]
+                    axes.plot(xs, means, color=colour, lw=1.8, label=label)
+            axes.set(title=title, xlabel="step", ylabel=words, ylim=(0, 104) if words.endswith("%") else None)
+            axes.legend(fontsize=7, ncols=2 if len(series) > 4 else 1)
+        for axes in every.flat[len(panels) :]:
+            axes.set_axis_off()
+        return figure
+
+    return _made("training", "Training curves", draw, ("panel", "series", "step", "value"), rows)
+
+
+def _training_panels(folder: Folder) -> list[_Panel]:
+    lines = folder.training
+    steps = [line for line in lines if "loss" in line]
+    seen = [line for line in lines if isinstance(line.get("validation"), dict)]
+    panels: list[_Panel] = []
+    for title, words, factor, own, checked in _PANELS:
+        series = [("training", COLOURS["first"], *_values(steps, own, factor))]
+        if checked:
+            series.append(("validation", COLOURS["oracle"], *_values(seen, ("validation", *checked), factor)))
+        panels.append((title, words, series))
+    heads = (("depth head", "first", "entropy_depth"), ("action head", "fixed", "entropy_actions"))
+    entropies = [(label, COLOURS[role], *_values(steps, (name,))) for label, role, name in heads]
+    panels.append(("Entropy", "nats", entropies))
+    taken = [line["depths"] for line in steps if isinstance(line.get("depths"), dict)]
+    depths = sorted({depth for each in taken for depth in each if depth in "12345678"})
+    shares = [(f"h = {d}", DEPTHS[int(d) - 1], *_values(steps, ("depths", d), 100.0)) for d in depths]
+    panels.append(("Depths", "decisions, %", shares))
+    for title, listed in (
+        ("Loss", [] if any("solve_rate" in s for s in steps) else lines),
+        ("Warm start: loss", folder.warm_start),
     ):
-        series = [
-            Series(
-                a.brief,
-                a.role,
-                [p["budget"] for p in folder.curves[a.name]],
-                [factor * p[key] for p in folder.curves[a.name]],
-                name=a.label,
-            )
-            for a in reversed(shown)
-        ]
-        fits = (0.0, 104.0) if factor > 1 else None
-        figures.append(
-            lines(name, title, "budget K, decisions", y_name, series, y_range=fits, upright=upright, whole=True)
+        loss = _values([line for line in listed if "loss" in line], ("loss",))
+        checks = _values([x for x in listed if isinstance(x.get("validation"), dict)], ("validation", "loss"))
+        panels.append(
+            (title, "loss", [("training", COLOURS["first"], *loss), ("validation", COLOURS["oracle"], *checks)])
         )
-    return figures
+    return panels
+
+
+def _values(lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float = 1.0) -> tuple[list[int], list[float]]:
+    """Steps at which a field was written, and what."""
+    xs, ys = [], []
+    for line in lines:
+        value: Any = line
+        for name in fields:
+            value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, (int, float)) and abs(value) < float("inf"):
+            xs.append(line["step"])
+            ys.append(factor * value)
+    return xs, ys

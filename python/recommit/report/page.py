@@ -1,15 +1,11 @@
-"""The page about an evaluation: its sections in order, as one file that needs nothing else.
+"""The report of an evaluation: its sections in order, as one HTML file that needs nothing else.
 
-    reading.Folder   what the evaluation left       ->  screen    the verdict, the front, the first episode
-                                                        agents    who was played: words, groups, tables, marks
-                                                        sections  further words
-                                                        figures, depths, training  drawings (axes: frames; pdf: for
-                                                        print)
-    tables.json      the paper's tables beside ours ->  published
-    decisions/       every commitment that was made ->  episodes  packed small, for the viewer in ``assets``
+    reading.Folder   the evaluation's files           ->  sections   verdict, results table, failures
+                                                          figures    matplotlib figures
+    tables.json      the paper's tables beside ours   ->  published
+    decisions/       every commitment that was made   ->  episodes   packed small, for the viewer in ``assets``
 
-Each section is a function that returns its parts, none where there is nothing to show; ``embed`` escapes all text. The
-same evaluation gives the same bytes.
+A section without content is left out; ``html`` escapes all text. The same evaluation gives the same bytes.
 """
 
 from __future__ import annotations
@@ -22,19 +18,17 @@ from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.evaluate import seeds as across
-from recommit.report import axes, depths, embed, episodes, failures, figures, published, sections, training
-from recommit.report.agents import marks, tables
-from recommit.report.commitments import regret
-from recommit.report.embed import Html, joined, tag
+from recommit.report import by_distance, episodes, figures, html, published, sections
+from recommit.report.html import Html, joined, tag
 from recommit.report.reading import Folder
-from recommit.report.screen import absent, first, verdict
-from recommit.storage import files
+from recommit.storage import errors, files, safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recommit.report.axes import Figure
+    from recommit.report.figures import ReportFigure
+    from recommit.report.options import ReportOptions
 
 
 @dataclass(frozen=True)
@@ -42,14 +36,14 @@ class ReportPage:
     """A page, and the figures that are in it."""
 
     html: str
-    figures: tuple[Figure, ...]
+    figures: tuple[ReportFigure, ...]
     #: Instances that can be watched, of how many.
     watched: int
     of: int
 
 
 class Section(NamedTuple):
-    """What a section is called, how it is read, and its word in the line of links."""
+    """The title of a section, how to read it, and its word in the line of links."""
 
     title: str
     how: str
@@ -60,9 +54,9 @@ class Section(NamedTuple):
 SECTIONS = {
     "table": Section(
         "All agents",
-        "Small figures are 95 % intervals. Differences are paired, puzzle by puzzle; those beyond chance (95 %) are "
-        "bold. An agent is dominated where the first one solves as much with as few actions, and is better in one of "
-        "the two.",
+        "Small figures are 95 % intervals. Differences are paired, puzzle by puzzle, and bold where they are "
+        "significant. The first agent dominates another if it solves as much with as few actions, and is better in "
+        "one of the two.",
         "Agents",
     ),
     "seeds": Section(
@@ -72,79 +66,99 @@ SECTIONS = {
         "Seeds",
     ),
     "pareto": Section(
-        "All agents: solved against actions",
-        "Up is better and left is better; bars are 95 % intervals; an agent above and to the left of another dominates "
-        "it.",
-        "Solved and actions",
+        "Success against actions",
+        "Up and left is better; bars are 95 % intervals; an agent above and to the left of another dominates it. "
+        "Crosses are the paper's numbers, of another model on other instances.",
+        "Pareto front",
     ),
     "depth": Section(
         "Depth and distance",
         "A policy that uses its depth well commits far where it is sure and little where it is not; the control takes "
-        "the same depths whatever the state, so it is flat.",
+        "the same depths whatever the state, so it is flat. Bars of fewer than ten decisions are pale.",
         "Depths",
     ),
     "regret": Section(
-        "Where regret falls",
-        "Every commitment gives away what the best depth there would have been worth more, under the same plans; "
-        "columns add it up by how far the goal was, colours say why.",
+        "Regret",
+        "The regret of a commitment is the value that the best depth there would have added, under the same plans.",
         "Regret",
     ),
     "curves": Section(
-        "Solved over budgets",
-        "Every line is read at a budget K: what the agent has solved, or spent, by then.",
+        "Observation budgets",
+        "Each line is read at a budget K: what the agent has solved, or spent, by then. Agents that know their budget "
+        "are those of the largest one, cut short.",
         "Budgets",
     ),
     "training": Section(
         "Training",
-        "Pale lines are single steps, bold ones the mean of the last five. A run of fewer than ten is drawn as it is. "
-        "Dots are validations.",
+        "Pale lines are single steps, bold ones the mean of the last five; a run of fewer than ten steps is drawn as "
+        "it is. Dots are validations.",
         "Training",
     ),
     "failures": Section(
-        "What failed",
-        "Instances are counted under the largest budget; of agents that draw, the mean of their seeds counts.",
+        "Failures",
+        "Instances are counted under the largest budget; for agents that sample, the mean of their seeds counts.",
         "Failures",
     ),
     "paper": Section(
         "Beside the paper",
-        "What the paper prints, what was measured here, and the difference. It is of another model on other levels.",
+        "The paper's numbers, ours, and the difference. The paper's are of another model on other levels.",
         "Paper",
     ),
     "made": Section(
-        "How it was made",
-        "The same commands on the same run give the same rows, and these the same page.",
-        "Made",
+        "How it was made", "The same commands on the same run give the same rows and the same page.", "Made"
     ),
 }
+#: What each cause of regret means.
+CAUSES = (
+    "Last look: nothing could be solved any more. Lost level: it made the level unsolvable. Round: it led back to "
+    "where the episode had been. Too deep: a shallower depth was best. Too shallow: a deeper depth was best."
+)
+
+
+def write(options: ReportOptions) -> ReportPage:
+    """Make the page, and the figures if they are asked for; each file is replaced whole or not at all."""
+    if options.out.exists() and b"<html" not in safe_open.content(options.out)[:1000].lower():
+        raise errors.WrongFolder(f"out: expected a new file or an HTML page, got {options.out}, which is neither")
+    forms, folder = (".svg", ".pdf", ".png", ".csv"), options.figures
+    others = folder is not None and folder.is_dir() and [e.name for e in folder.iterdir() if e.suffix not in forms]
+    if others:
+        raise errors.WrongFolder(f"figures: expected a new folder or one of figures, got {folder} with {min(others)}")
+    try:
+        report = make(Folder(options.eval), options.instances, options.seeds)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"eval: {options.eval} holds an evaluation that cannot be read: {error!r}") from None
+    files.make_folders(files.Files(), options.out.absolute().parent)
+    files.replace(files.Files(), options.out, report.html.encode())
+    if folder is not None:
+        figures.write_folder(report.figures, folder)
+    return report
 
 
 def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
-    """Everything, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
-    drawn: list[Figure] = []
+    """The page, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
+    drawn: list[ReportFigure] = []
     packed = episodes.pack(folder, instances) if instances else None
     watched = {one["n"] for one in packed["instances"]} if packed else set()
-    shown_first = first.screen(folder, _front(folder, drawn), viewer(packed))
+    front = shown(figures.pareto(folder, folder.widest, compared_only=True), drawn)
+    first = sections.first_screen(folder, front, viewer(packed))
     parts: dict[str, list[Html]] = {
-        "table": [tables.tables(folder)],
+        "table": [sections.results(folder)],
         "seeds": _seeds(folder, seeds),
-        "pareto": _pareto(folder, drawn),
+        "pareto": [grid([figures.pareto(folder, budget) for budget in folder.budgets], drawn)],
         "depth": _depths(folder, drawn),
         "regret": _regret(folder, drawn),
-        "curves": _curves(folder, drawn),
+        "curves": [shown(figures.curves(folder), drawn)] if folder.curves is not None else [],
         "training": _training(folder, drawn),
-        "failures": [failures.failures(folder, watched), sections.limits(folder)],
+        "failures": [sections.failures(folder, watched)],
         "paper": _published(folder),
-        "made": [
-            sections.test_set(folder),
-            sections.commands(folder, instances),
-            sections.versions(folder),
-            absent.folded(folder, packed, instances),
-        ],
+        "made": [sections.made(folder, instances)],
     }
-    content = [section(name, SECTIONS[name], *parts[name]) for name in SECTIONS if parts[name]]
-    links = [("result", "Result"), *((name, SECTIONS[name].word) for name in SECTIONS if parts[name])]
-    html = document("recommit report", verdict.title(folder), folder.task, [shown_first, *content], packed, links)
-    return ReportPage(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
+    parts["made"].append(sections.absent(folder, packed, instances, regrets=bool(parts["regret"])))
+    there = [name for name in SECTIONS if parts[name]]
+    content = [first, *(section(name, SECTIONS[name], *parts[name]) for name in there)]
+    links = [("result", "Result"), *((name, SECTIONS[name].word) for name in there)]
+    text = document("recommit report", sections.title(folder), folder.task, content, packed, links)
+    return ReportPage(text, tuple(drawn), len(watched), int(folder.spec["instances"]))
 
 
 def document(
@@ -157,32 +171,29 @@ def document(
 ) -> str:
     """The page around its sections, of the ``kind`` of a command; ``packed`` are episodes to watch, ``links`` the
     sections' identities and words."""
-    script = rules(task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
-    return Template(axes.asset("page.html")).substitute(
-        kind=embed.escaped(kind),
-        title=embed.escaped(title),
+    script = rules(task) + "".join(asset(f"{name}.js") for name in ("draw", "viewer", "report"))
+    return Template(asset("page.html")).substitute(
+        kind=html.escaped(kind),
+        title=html.escaped(title),
         first=links[0][0],
         sections=joined(*(tag("li", tag("a", word, href=f"#{name}")) for name, word in links)),
         contents=joined(*content),
-        styles="".join(axes.asset(f"{name}.css") for name in ("report", "screen", "viewer", "figure", "print")),
+        styles="".join(asset(f"{name}.css") for name in ("report", "viewer", "print")),
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        packed=embed.json_script("packed", packed),
+        packed=html.json_script("packed", packed),
     )
 
 
-def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
-    """Make the page as a file, which is replaced whole or not at all."""
-    report = make(Folder(evaluation), instances, seeds)
-    files.make_folders(files.Files(), out.absolute().parent)
-    files.replace(files.Files(), out, report.html.encode())
-    return report
+def asset(name: str) -> str:
+    """A file of the package."""
+    return (resources.files("recommit.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def rules(task: str) -> str:
     """How a page plays and draws the puzzle; of one that has no file in ``assets/puzzles`` no board is shown."""
     own = resources.files("recommit.report") / "assets" / "puzzles" / f"{task}.js"
-    return axes.asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
+    return asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
 
 
 def section(name: str, about: Section, *parts: object) -> Html:
@@ -190,39 +201,30 @@ def section(name: str, about: Section, *parts: object) -> Html:
     return tag("section", tag("h2", about.title), tag("p", about.how, class_="how"), *parts, id=name)
 
 
-def shown(figure: Figure, drawn: list[Figure]) -> Html:
-    """A figure with its two files beside it."""
+def shown(figure: ReportFigure, drawn: list[ReportFigure]) -> Html:
+    """A figure with its numbers beside it. As an image it can run nothing, whatever the names in it."""
     drawn.append(figure)
-    files = (
-        ("SVG", "svg", embed.data_link("image/svg+xml", figure.alone())),
-        ("CSV", "csv", embed.data_link("text/csv", figure.csv())),
-    )
-    links = [
-        tag("a", word, href=link, download=f"{figure.name}.{ending}", aria_label=f"{figure.title} as {word}")
-        for word, ending, link in files
-    ]
-    return tag("figure", tag("figcaption", figure.title, tag("span", *links, class_="files")), figure.svg)
+    table = html.data_link("text/csv", figure.csv().encode())
+    link = tag("a", "CSV", href=table, download=f"{figure.name}.csv", aria_label=f"{figure.title} as CSV")
+    image = Html(f'<img src="{html.data_link("image/svg+xml", figure.svg)}" alt="{html.escaped(figure.title)}">')
+    return tag("figure", tag("figcaption", figure.title, tag("span", link, class_="files")), image)
 
 
-def grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
+def grid(every: list[ReportFigure], drawn: list[ReportFigure]) -> Html:
     """Side by side."""
-    return tag("div", *(shown(figure, drawn) for figure in figures_), class_="grid")
+    return tag("div", *(shown(figure, drawn) for figure in every), class_="grid")
 
 
-def _front(folder: Folder, drawn: list[Figure]) -> Html:
-    figure = figures.front(folder, folder.widest)
-    roles = {agent.role for agent in folder.agents if f"point {agent.role}" in figure.svg}
-    return joined(shown(figure, drawn), first.legend(folder, roles))
-
-
-def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    planes = [figure for budget in folder.budgets for figure in figures.pareto(folder, budget)]
-    parts = [first.beside(first.legend(folder, {agent.role for agent in folder.agents}), grid(planes, drawn))]
-    if any("point paper" in figure.svg for figure in planes):
-        box = tag("label", Html('<input type="checkbox" id="show-paper">'), " show the numbers that the paper prints")
-        note = "The paper's are of another model on other instances; they stand here for orientation."
-        parts.insert(0, tag("p", box, ". ", note, class_="quiet"))
-    return parts
+def viewer(packed: dict[str, Any] | None) -> Html:
+    """The episode viewer; nothing to watch where there are no episodes."""
+    if packed is None:
+        return tag("p", "There are no episodes to watch.", class_="missing")
+    many = (
+        f"{len(packed['instances'])} of {packed['of']:,} puzzles, of every kind, with the {packed['budget']} budget. "
+        "Agents that sample their depths are shown with one seed."
+    )
+    rule = tag("p", packed["rule"], class_="quiet rule") if packed.get("rule") else Html()
+    return joined(rule, Html(asset("viewer.html")), tag("p", many, class_="quiet"))
 
 
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
@@ -241,50 +243,29 @@ def _published(folder: Folder) -> list[Html]:
     return [tag("details", tag("summary", "The paper's tables, with our figures"), papers, class_="paper")]
 
 
-def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    counts_of = depths.tables(folder)
-    if not counts_of:
+def _depths(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
+    counts = by_distance.depth_counts(folder)
+    if not counts:
         return []
-    pale = f"Under the {folder.widest} budget; columns of fewer than {depths.FEW} decisions are pale."
-    note = tag("p", pale + depths.dead_in_words(counts_of), class_="quiet")
-    drawings = grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)
-    return [note, first.beside(depths.legend(depths.used(counts_of)), drawings)]
+    dead = ", ".join(f"{one.agent.words} {one.dead}" for one in counts if one.dead)
+    text = f"Under the {folder.widest} budget." + (f" Left out, in unsolvable states: {dead}." if dead else "")
+    figures_ = shown(figures.depth_histogram(counts), drawn), shown(figures.depth_means(counts), drawn)
+    return [tag("p", text, class_="quiet"), tag("div", *figures_, class_="grid wide-first")]
 
 
-def _regret(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    every = regret.of_agents(folder)
+def _regret(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
+    every = by_distance.agent_regrets(folder)
     if not every:
         return []
-    paid = sections.prices(folder)
-    note = f"Exact, under the {folder.widest} budget{paid}; best are the best of the depths that the head has."
-    parts = [tag("p", note, class_="quiet"), regret.paragraphs(every)]
-    return [*parts, first.beside(regret.legend(), grid(regret.figures(every), drawn))]
+    note = f"Exact, under the {folder.widest} budget; {sections.prices(folder)}. {CAUSES}"
+    return [tag("p", note, class_="quiet"), *regret_parts(every, drawn)]
 
 
-def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    if folder.curves is None:
-        return []
-    note = "Agents that know their budget are those of the largest one, cut short."
-    if len(folder.agents) > marks.MANY:
-        note += " Only agents of the evaluation's own policy are drawn; the others are in the table."
-    return [tag("p", note, class_="quiet"), grid(figures.curves(folder), drawn)]
+def regret_parts(every: list[by_distance.RegretByDistance], drawn: list[ReportFigure]) -> list[Html]:
+    """The totals in words, and the figure."""
+    return [*(tag("p", str(one), class_="quiet") for one in every), shown(figures.regret(every), drawn)]
 
 
-def _training(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    panels = [*training.imitation(folder.warm_start), *training.panels(folder.training)]
-    singles = training.in_words(folder.training)
-    words = [tag("p", " ".join(["This run is too short for curves.", *singles]))] if singles else []
-    return [*words, *([grid(panels, drawn)] if panels else [])]
-
-
-def viewer(packed: dict[str, Any] | None) -> Html:
-    """Where episodes are watched; nothing where there are none."""
-    if packed is None:
-        return tag("p", "There are no episodes to watch.", class_="missing")
-    count = len(packed["instances"])
-    many = (
-        f"{count} of {packed['of']:,} puzzles, of every kind, with the {packed['budget']} budget. Agents that draw "
-        "their depths are shown with one seed."
-    )
-    rule = tag("p", packed["rule"], class_="quiet rule") if packed.get("rule") else Html()
-    return joined(rule, Html(axes.asset("viewer.html")), tag("p", many, class_="quiet"))
+def _training(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
+    figure = figures.training(folder)
+    return [] if figure is None else [shown(figure, drawn)]

@@ -1,4 +1,4 @@
-"""What an evaluation's folder holds, read for a report. What is not there is None; what is damaged is an error."""
+"""An evaluation's folder, read for a report. What is not there is None; what is damaged is an error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import parsed
-from recommit.evaluate.agent_names import AgentName, file_names
+from recommit.evaluate.agent_names import AgentName, file_name, file_names
 from recommit.evaluate.seeds import seed_of
-from recommit.report.agents.agent import Agent, agents_of
+from recommit.graph.regret import CAUSES
+from recommit.policy.config import MAX_ACTIONS
+from recommit.report.agents import Agent, agents_of
 from recommit.storage import safe_open, verified
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ COMPARISON: verified.Fields = {
 }
 THRESHOLD: verified.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), verified.NUMBER)
 POINT: verified.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), verified.NUMBER)
-#: What a spec of an evaluation says; older ones lack some of the last.
+#: What the spec of an evaluation says; of the second, what it says at all.
 PLAN: verified.Fields = {"agents": [str], "instances": int}
 OPTIONS: verified.Fields = {
     "run": str,
@@ -48,13 +50,15 @@ OPTIONS: verified.Fields = {
     "task": str,
     **dict.fromkeys(("price_action", "price_observation"), verified.NUMBER),
 }
+#: How the names of files of regrets end; see ``recommit.evaluate.ceiling.regrets``, which needs torch.
+REGRET = "-regret"
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
 
 
 @dataclass(frozen=True)
 class AgentDecisions:
-    """Rows of one agent under the largest budget, for one seed."""
+    """Decisions of one agent under one budget, for one seed."""
 
     instance: NDArray[np.int32]
     turn: NDArray[np.int16]
@@ -65,6 +69,20 @@ class AgentDecisions:
     solved: NDArray[np.bool_]
     actions: NDArray[np.uint16] | None  #: two bits each, the first action lowest
     chances: NDArray[np.uint64] | None  #: of depth h in byte h - 1, in 255ths; 0 where the head was not asked
+
+
+@dataclass(frozen=True)
+class AgentRegrets:
+    """What the decisions of ``AgentDecisions`` cost against the best depth, row by row."""
+
+    regret: NDArray[np.float64]  #: in solved episodes
+    best: NDArray[np.int8]  #: the nearest depth that was best
+    cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the depth was one of the best
+
+    def plausible(self) -> bool:
+        """Are all values in their ranges?"""
+        inside = (self.cause >= -1) & (self.cause < len(CAUSES)) & (self.best >= 1) & (self.best <= MAX_ACTIONS)
+        return bool((inside & np.isfinite(self.regret)).all())
 
 
 def _digests(policy: Path) -> bytes:
@@ -218,6 +236,21 @@ class Folder:
             return AgentDecisions(*(table[key].to_numpy() for key in plain), *optional)
         except KeyError as error:
             raise ValueError(f"eval: {name} cannot be read: {error}") from None
+
+    def regrets(self, agent: Agent, rows: AgentDecisions) -> AgentRegrets | None:
+        """Regrets of the decisions of an agent's first seed under the largest budget; None where none were kept."""
+        name = f"decisions/{file_name(AgentName.parse(agent.name), self.budgets[self.widest], 0)}{REGRET}.parquet"
+        columns = self.table(name)
+        if columns is None:
+            return None
+        try:
+            same = all(np.array_equal(columns[key].to_numpy(), getattr(rows, key)) for key in ("instance", "turn"))
+            regrets = AgentRegrets(*(columns[key].to_numpy() for key in ("regret", "best", "cause")))
+        except KeyError as error:
+            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+        if not same or not regrets.plausible():
+            raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
+        return regrets
 
     @property
     def run(self) -> Path:

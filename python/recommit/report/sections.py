@@ -1,4 +1,4 @@
-"""What the page says in words and tables; every number comes from the evaluation's files."""
+"""What a report says in words and tables; every number comes from the evaluation's files."""
 
 from __future__ import annotations
 
@@ -6,160 +6,343 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import metrics
+import numpy as np
+
 from recommit.evaluate.spec import split_words
-from recommit.report.agents.agent import CEILING
-from recommit.report.embed import Html, joined, tag
+from recommit.report import agents
+from recommit.report.agents import ORACLE, PRIVILEGED
+from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from recommit.report.agents.agent import Agent
+    from recommit.report.agents import Agent, AgentPoint
     from recommit.report.reading import Folder
 
-#: Of numbers below zero, and where there is no number.
-MINUS, NONE = "\u2212", "\u2013"
+#: What "significant" means, once.
+SIGNIFICANT = "Significant: the 95 % interval of the paired difference excludes zero."
+#: Columns of the results table that are there only where some agent has the figure: name, field, digits.
+EXTRA = {"gain share": ("gain", 2), "value": ("value", 3), "threshold": ("threshold", 3)}
+#: Columns that are hidden until all are asked for; on a narrow screen the others of ``_WIDE`` are, too.
+_ALL = ("SPL, %", "lost, %", "mean depth", "McNemar p")
+_WIDE = ("observations", "dominated", "value", "threshold")
+_ASK = Html('<label class="all"><input type="checkbox" class="show-all"> all columns</label>')
+#: Rows of the list of instances that nobody solves.
+LISTED = 12
 
 
-def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
-    """As a person writes it."""
-    if value is None:
-        return NONE
-    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
-    return text.replace("-", MINUS)
-
-
-def percent(value: float | None) -> str:
-    """Write a share as per cent."""
-    return NONE if value is None else number(100 * value)
+def title(folder: Folder) -> str:
+    """The agent and the puzzle."""
+    size = "{}x{} ".format(*folder.shape) if folder.shape else ""
+    return f"{_capital(folder.first.words)} on {size}{folder.task}"
 
 
 def compared(folder: Folder, agent: Agent, budget: str) -> dict[str, Any] | None:
-    """The first agent against another one."""
+    """The paired differences of the first agent from another one."""
     comparisons = folder.comparisons or []
     return next((c for c in comparisons if c["against"] == agent.name and c["budget"] == budget), None)
 
 
-def dominance(one: dict[str, Any]) -> str:
-    """Does the first agent solve as much with as few actions as the other, and how sure is that?"""
-    return "beyond chance (95 %)" if one["dominates_surely"] else "within chance" if one["dominates"] else "no"
+def significant(low: float, high: float) -> int:
+    """The sign of a significant difference, else 0."""
+    return (low > 0) - (high < 0)
 
 
-def interval(low: float | None, high: float | None, *, sign: bool = False) -> str:
-    """Both ends."""
-    return "" if low is None or high is None else f"{number(low, sign=sign)} .. {number(high, sign=sign)}"
-
-
-def table(
-    head: Sequence[object],
-    rows: Sequence[tuple[str, Sequence[object]]],
-    label: str,
-    *,
-    columns: Sequence[str] = (),
-) -> Html:
-    """A table that scrolls by itself where it is wider than the screen; a row is its class and its cells, ``columns``
-    are classes of columns."""
-    kinds = [kind or None for kind in columns] or [None] * len(head)
-    top = tag("tr", *(tag("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True)))
-    body = [
-        tag(
-            "tr",
-            tag("th", cells[0], scope="row"),
-            *(tag("td", cell, class_=kind) for cell, kind in zip(cells[1:], kinds[1:], strict=False)),
-            class_=class_ or None,
-        )
-        for class_, cells in rows
-    ]
-    element = tag("table", tag("caption", label), tag("thead", top), tag("tbody", *body))
-    return tag("div", element, class_="wide", tabindex=0, role="region", aria_label=label)
-
-
-def missing_columns(folder: Folder) -> list[str]:
-    """Which of the columns are not there, and what they need, in words."""
-    lines = []
-    if not any("gain" in row for row in folder.summary):
-        lines.append(
-            f"There are no gain shares. They need {CEILING} and fixed depths, and a summary of today, which the same "
-            "command of recommit evaluate writes; nothing is played again."
-        )
-    if not any("value" in row for row in folder.summary) and not prices(folder).startswith(", at"):
-        lines.append("Nothing has a price, so that the value of an episode is whether it is solved.")
-    return lines
-
-
-def limits(folder: Folder) -> Html:
-    """What arithmetic alone says."""
-    lines = []
-    for budget, k in folder.budgets.items():
-        spent = folder.row(folder.first, budget)["actions_per_episode"]
-        never = metrics.undominated(k, spent, tuple(range(1, 9)))
-        named = ", ".join(f"h = {d}" for d in never) or "none"
-        lines.append(tag("li", f"{budget} budget: {named}{_dominated(folder, budget, never)}"))
-    text = (
-        f"A fixed depth h never spends more than K h actions, so no agent that spends more can dominate it, whatever "
-        f"it solves. Fixed depths that {folder.first.words} is kept from dominating by this alone:"
+def verdict(folder: Folder, budget: str) -> str:
+    """The first agent against the best fixed depth in one sentence, no more than the intervals show."""
+    own, best = folder.row(folder.first, budget), folder.best_fixed(budget)
+    words, solved, actions = (
+        _capital(folder.first.words),
+        percent(own["solve_rate"]),
+        number(own["actions_per_episode"]),
     )
-    return joined(tag("p", text), tag("ul", *lines))
+    if best is None:
+        return f"{words} solves {solved}\u00a0% in {actions} actions."
+    other = folder.row(best[0], budget)
+    figures = percent(other["solve_rate"]), number(other["actions_per_episode"])
+    one = compared(folder, best[0], budget)
+    if one is None:
+        text = f"{words} solves {solved}\u00a0% in {actions} actions, the best fixed depth"
+        return f"{text} {figures[0]}\u00a0% in {figures[1]}."
+    less, spent = one["solve_difference"], one["actions_difference"]
+    sign, paid = (significant(each["low"], each["high"]) for each in (less, spent))
+    points = f"{number(100 * abs(less['mean']))} points {'more' if sign > 0 else 'fewer'} than the best fixed depth"
+    text = (
+        f"solves {points}" if sign else "solves about as much as the best fixed depth, with no significant difference"
+    )
+    count = f"{number(abs(spent['mean']))} {'more' if paid > 0 else 'fewer'} actions"
+    cost = f"with {count}" if paid else "with no significant difference in actions"
+    return f"{words} {text} ({solved} and {figures[0]}\u00a0%), {cost} ({actions} and {figures[1]})."
 
 
-def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
-    """How many of the fixed depths that could be dominated are, beyond chance, and the names of the rest."""
-    by_verdict: dict[str, list[str]] = {"beyond chance": [], "Within chance": [], "Not dominated": []}
-    for agent in folder.agents:
-        one = compared(folder, agent, budget)
-        if one is not None and agent.depth and agent.depth not in never:
-            kind = 0 if one["dominates_surely"] else 1 if one["dominates"] else 2
-            by_verdict[list(by_verdict)[kind]].append(agent.brief)
-    beyond, *rest = by_verdict.items()
-    count = sum(map(len, by_verdict.values()))
-    if not count:
-        return "."
-    parts = [f"{kind}: {'; '.join(names)}" for kind, names in rest if names]
-    return ". ".join([f". Of the {count} others, {len(beyond[1])} are dominated beyond chance (95 %)", *parts]) + "."
+def first_screen(folder: Folder, front: Html, viewer: Html) -> Html:
+    """The verdict, what the depth rule gains, the Pareto front, and an episode of two agents."""
+    budget = folder.widest
+    others = [
+        tag(
+            "p",
+            tag("b", f"At most {k} observations: "),
+            verdict(folder, name),
+            _gain_words(folder, name),
+            class_="also",
+        )
+        for name, k in folder.budgets.items()
+        if name != budget
+    ]
+    worth = gain_share(folder, budget)
+    return tag(
+        "section",
+        tag("h2", verdict(folder, budget)),
+        tag("p", where(folder, budget), class_="how"),
+        worth or "",
+        tag("div", front, *others, class_="front"),
+        tag("div", viewer, class_="watch", id="episodes"),
+        id="result",
+        class_="screen" if worth else "screen plain",
+    )
+
+
+def where(folder: Folder, budget: str) -> str:
+    """On how many instances of what, with which budget, and which fixed depth is the best one."""
+    text = f"{folder.spec['instances']:,} test puzzles{_lengths(folder)}; "
+    text += f"at most {folder.budgets[budget]} observations each."
+    if best := folder.best_fixed(budget):
+        chosen = "validation puzzles" if best[1] else "these puzzles themselves, which flatters it"
+        text += f" The best fixed depth is “{best[0].words}”, chosen on {chosen}. {SIGNIFICANT}"
+    return text
+
+
+def _lengths(folder: Folder) -> str:
+    lengths = folder.instances["length"] if folder.instances else None
+    return f", {min(lengths)} to {max(lengths)} actions from their goals" if lengths else ""
+
+
+def gain_share(folder: Folder, budget: str) -> Html | None:
+    """How far the depth rule goes from the best fixed depth of its plans to the oracle depth, with its interval; None
+    where the evaluation has none."""
+    row = folder.row(folder.first, budget)
+    if row.get("gain") is None:
+        return None
+    low, high = row["gain_low"], row["gain_high"]
+    judged = "significant" if significant(low, high) else "not significant"
+    constant, oracle = folder.constant(budget), folder.agent(ORACLE)
+    priced = prices(folder) != UNPRICED
+    figures = [
+        "" if agent is None or priced else f" ({percent(folder.row(agent, budget)['solve_rate'])} %)"
+        for agent in (constant, oracle)
+    ]
+    named = f"fixed depth {constant.depth}" if constant else "the best fixed depth"
+    what = "value" if priced else "puzzles solved"
+    words = (
+        f"The part of the way in {what} from {named}{figures[0]} to the oracle depth{figures[1]}, for the same plans."
+    )
+    figure = tag("strong", number(row["gain"], 2))
+    bounds = tag("span", f"{interval(low, high, 2)}, {judged}", class_="bounds")
+    parts = tag("h3", "Gain share of the depth rule"), tag("p", figure, " ", bounds, class_="figure")
+    return tag("div", *parts, tag("p", words, class_="quiet"), class_="worth")
+
+
+def _gain_words(folder: Folder, budget: str) -> str:
+    row = folder.row(folder.first, budget)
+    if row.get("gain") is None:
+        return ""
+    return f" Gain share {number(row['gain'], 2)} ({interval(row['gain_low'], row['gain_high'], 2)})."
+
+
+UNPRICED = "solved episodes alone count"
 
 
 def prices(folder: Folder) -> str:
-    """What actions and looks cost, in words; nothing if they cost nothing."""
+    """What actions and observations cost, in words."""
     paid = [
         f"{folder.spec[f'price_{what}']:g} per {what}"
-        for what in ("action", "look")
+        for what in ("action", "observation")
         if folder.spec.get(f"price_{what}")
     ]
-    return f", at {' and '.join(paid)}" if paid else ", of solved episodes alone"
+    return f"prices: {' and '.join(paid)}" if paid else UNPRICED
 
 
-def commands(folder: Folder, instances: int) -> Html:
+def results(folder: Folder) -> Html:
+    """Every agent under every budget, in groups that fold, beside the paired differences of the first one."""
+    return joined(*(_of_budget(folder, budget) for budget in folder.budgets))
+
+
+def _of_budget(folder: Folder, budget: str) -> Html:
+    points = {point.agent: point for point in agents.points(folder, budget)}
+    extra = [name for name, (field, _) in EXTRA.items() if any(row.get(field) is not None for row in folder.summary)]
+    head = _head(folder, extra)
+    often = (name in _WIDE or " minus " in name or name.startswith("...") for name in head)
+    classes = ["rare" if name in _ALL else "wide-only" if wide else "" for name, wide in zip(head, often, strict=True)]
+    why, parts = agents.compared(folder, budget), []
+    for name, members in agents.groups(folder, budget).items():
+        rows = [_row(folder, points[agent], budget, extra, why.get(agent, "")) for agent in members]
+        solved = [points[agent].solved for agent in members]
+        reach = f", {number(min(solved))} to {number(max(solved))} % solved" if len(members) > 1 else ""
+        about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
+        summary = tag("summary", tag("b", name), " ", tag("small", about))
+        grid = table(head, rows, f"{name}, {budget} budget", columns=classes)
+        parts.append(tag("details", summary, grid, class_="group", open=name == agents.COMPARED))
+    heading = tag("h3", f"{budget} budget: at most {folder.budgets[budget]} observations")
+    return tag("div", tag("div", heading, _ASK, class_="line"), *parts, class_="agents")
+
+
+def _head(folder: Folder, extra: list[str]) -> list[str]:
+    difference = f"{folder.first.words} minus this: solved, points"
+    gain, rest = [name for name in extra if name == "gain share"], [name for name in extra if name != "gain share"]
+    return [
+        "agent",
+        "solved, %",
+        "actions",
+        *gain,
+        difference,
+        "... actions",
+        "dominated",
+        "observations",
+        *rest,
+        *_ALL,
+    ]
+
+
+def _row(folder: Folder, point: AgentPoint, budget: str, extra: list[str], why: str) -> tuple[str, list[object]]:
+    agent, row = point.agent, folder.row(point.agent, budget)
+    swatch = tag("span", class_=f"swatch {agent.role}", aria_hidden="true")
+    p = (compared(folder, agent, budget) or {}).get("mcnemar_p")
+    more = {name: _extra(row, name) or NONE for name in extra}
+    gain = more.pop("gain share", None)
+    cells: list[object] = [
+        joined(swatch, tag("span", agent.words, title=agent.label), tag("small", why) if why else ""),
+        _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high)),
+        _with(number(point.actions), interval(point.actions_low, point.actions_high)),
+        *([] if gain is None else [gain]),
+        *_differences(folder, point, budget),
+        number(row["decisions_per_episode"]),
+        *more.values(),
+        percent(row["spl"]),
+        percent(row["lost"]),
+        number(row["mean_depth"]),
+        NONE if p is None else f"{p:.2g}".replace("-", MINUS),
+    ]
+    return ("first" if agent is folder.first else ""), cells
+
+
+def _differences(folder: Folder, point: AgentPoint, budget: str) -> list[object]:
+    """Paired differences of solved and of actions, and whether the first agent dominates this one."""
+    one = compared(folder, point.agent, budget)
+    if one is None:
+        return ["", "", ""]
+    cells: list[object] = []
+    for field, factor in (("solve_difference", 100.0), ("actions_difference", 1.0)):
+        mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
+        text = _with(number(mean, sign=True), interval(low, high, sign=True))
+        cells.append(tag("span", text, class_="significant" if significant(low, high) else None))
+    return [*cells, "yes, significantly" if one["dominates_surely"] else "yes" if one["dominates"] else "no"]
+
+
+def _extra(row: dict[str, Any], name: str) -> Html | str:
+    """A column that only some evaluations have; empty where this agent has no such figure."""
+    key, digits = EXTRA[name]
+    if row.get(key) is None:
+        return ""
+    if name == "threshold":
+        return f"{row['threshold']:.3g}"
+    return _with(number(row[key], digits), interval(row.get(f"{key}_low"), row.get(f"{key}_high"), digits))
+
+
+def _with(value: str, small: str) -> Html:
+    return joined(value, " ", tag("small", small)) if small else joined(value)
+
+
+def failures(folder: Folder, watched: set[int]) -> Html:
+    """What the first agent fails at and others solve, and what no policy solves."""
+    if folder.outcomes is None:
+        text = "episodes.parquet is not there, so nothing can be said about single instances."
+        return tag("p", text, class_="missing")
+    budget = folder.widest
+    outcomes = {a: folder.outcomes[a.name, budget] for a in folder.agents}
+    policies = [a for a in folder.agents if a.base not in PRIVILEGED]
+    none = np.all([outcomes[a]["solved"] == 0 for a in policies], axis=0)
+    failed = outcomes[folder.first]["solved"] < 0.5
+    text = (
+        f"Under the {budget} budget {folder.first.words} leaves {int(failed.sum())} of {len(failed)} instances "
+        f"unsolved; another policy solves {int((failed & ~none).sum())} of them. No policy solves {int(none.sum())}."
+    )
+    parts = [tag("p", text)]
+    if none.any():
+        places = np.flatnonzero(none)[:LISTED].tolist()
+        able = {
+            i: [a.words for a in folder.agents if a.base in PRIVILEGED and outcomes[a]["solved"][i] > 0] for i in places
+        }
+        rows = [("", [_link(i, folder, watched), _length(folder, i), "; ".join(able[i]) or "nobody"]) for i in places]
+        more = f" (the first {LISTED} of {int(none.sum())})" if none.sum() > LISTED else ""
+        head = ("instance", "length", "solved by privileged agents")
+        parts.append(table(head, rows, f"Instances that no policy solves{more}"))
+    shares = {a.words: float(outcomes[a]["lost"].mean()) for a in folder.agents if outcomes[a]["lost"].any()}
+    lost = "; ".join(f"{words} {percent(share)} %" for words, share in shares.items()) or "none"
+    parts.append(tag("p", f"Episodes that ended in a state that cannot be solved: {lost}."))
+    return joined(*parts)
+
+
+def _length(folder: Folder, i: int) -> str:
+    return NONE if folder.instances is None else str(folder.instances["length"][i])
+
+
+def _link(i: int, folder: Folder, watched: set[int]) -> Html:
+    """The number of an instance; a link where it can be watched."""
+    name = str(folder.instances["id"][i]) if folder.instances else None
+    return tag("a", str(i), href=f"#i={i}", title=name) if i in watched else tag("span", str(i), title=name)
+
+
+def absent(folder: Folder, packed: dict[str, Any] | None, instances: int, *, regrets: bool) -> Html:
+    """What the evaluation did not keep, in one folded list; nothing where all is there."""
+    said = {
+        "comparisons.json is not there, so there are no paired differences.": folder.comparisons is None,
+        "curves.json is not there, so only the budgets above can be shown.": folder.curves is None,
+        "The folder decisions/ is not there, so depths cannot be shown.": not folder.decisions(folder.first),
+        "The run's folder is not there, or holds no steps, so its training cannot be shown.": not folder.training,
+        f"There are no gain shares: they need {ORACLE} and fixed depths.": not any("gain" in r for r in folder.summary),
+        "This evaluation kept no regrets: recommit evaluate --regret adds them, while the run is there.": not regrets,
+    }
+    lines = [line for line, missing in said.items() if missing]
+    lines += [f"{name} was not played." for name in ("shuffled", ORACLE) if folder.agent(name) is None]
+    if packed is None:
+        why = "none were asked for" if not instances else "the rows of decisions, episodes or instances are not there"
+        lines.append(f"There are no episodes to watch: {why}.")
+    elif not any(agent["drawn"] for agent in packed["agents"]):
+        lines.append("This evaluation kept no actions, so that the boards stay at the start.")
+    if not lines:
+        return Html()
+    items = tag("ul", *(tag("li", line) for line in lines))
+    return tag("details", tag("summary", "What is not on this page"), items, class_="absent")
+
+
+def made(folder: Folder, instances: int) -> Html:
+    """The test set, the commands, and the versions that the run was trained with, without its machine."""
+    spec = folder.spec
+    digest = f" Their digest is {spec['test_set']}." if spec.get("test_set") else ""
+    budgets = " and ".join(f"{word} (K = {k})" for word, k in folder.budgets.items())
+    split = split_words(spec.get("split", "test"), spec.get("fresh", 0))
+    what = f"{spec['instances']:,} instances of {folder.task}{_lengths(folder)}, of {split}"
+    test_set = tag("p", f"{what}; {len(folder.agents)} agents; budgets {budgets}; {prices(folder)}.{digest}")
+    versions = folder.run_json("versions.json")
+    trained = tag("p", "The run's folder is not there, so its versions are not known.", class_="missing")
+    if versions is not None:
+        named = [f"{name} {value}" for name, value in versions.items() if value is not None and name != "platform"]
+        trained = tag("p", f"Trained with {', '.join(named)}.")
+    return joined(test_set, tag("pre", tag("code", _commands(folder, instances)), tabindex=0), trained)
+
+
+def _commands(folder: Folder, instances: int) -> str:
     """What to type for the same figures; folders by their last names."""
     spec = folder.spec
     run = PurePath(str(spec.get("run", "RUN"))).name
     words = ["recommit", "evaluate", run, "--out", "EVAL", "--agents", *(a.label for a in folder.agents)]
     words += ["--budgets", *map(str, spec.get("budgets", ()))]
-    words += [w for key in ("instances", "validation", "seed") if key in spec for w in (f"--{key}", str(spec[key]))]
-    prices = [name for name in ("price_action", "price_observation") if name in spec]
-    words += [w for name in prices for w in (f"--{name.replace('_', '-')}", str(spec[name]))]
+    single = ("instances", "validation", "seed", "price_action", "price_observation")
+    words += [w for key in single if key in spec for w in (f"--{key.replace('_', '-')}", str(spec[key]))]
     words += ["--regret"] if spec.get("regret") else []
     words += ["--length", *map(str, spec["length"])] if spec.get("length") else []
     words += ["--task", spec["task"]] if spec.get("task") else []
     report = ["recommit", "report", "EVAL", "--out", "report.html", "--instances", str(instances)]
-    return tag("pre", tag("code", "\n".join(shlex.join(line) for line in (words, report))), tabindex=0)
+    return "\n".join(shlex.join(line) for line in (words, report))
 
 
-def versions(folder: Folder) -> Html:
-    """List the versions that the run was trained with, without its machine."""
-    versions_of = folder.run_json("versions.json")
-    if versions_of is None:
-        return tag("p", "The run's folder is not there, so its versions are not known.", class_="missing")
-    named = [f"{name} {value}" for name, value in versions_of.items() if value is not None and name != "platform"]
-    return tag("p", f"Trained with {', '.join(named)}.")
-
-
-def test_set(folder: Folder) -> Html:
-    """Name what was played: a digest, by which two evaluations of the same instances know each other."""
-    lengths = folder.instances["length"] if folder.instances else None
-    reach = f", {min(lengths)} to {max(lengths)} actions from their goals" if lengths else ""
-    name = folder.spec.get("test_set")
-    called = f" Their digest is {name}." if name else ""
-    budgets = " and ".join(f"{word} (K = {k})" for word, k in folder.budgets.items())
-    split = split_words(folder.spec.get("split", "test"), folder.spec.get("fresh", 0))
-    what = f"{folder.spec['instances']:,} instances of {folder.task}{reach}, of {split}"
-    return tag("p", f"{what}; {len(folder.agents)} agents; budgets {budgets}.{called}")
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

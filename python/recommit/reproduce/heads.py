@@ -1,4 +1,4 @@
-"""Heads that are taught on what a preset has trained: foresight of every seed, and stakes on a graph of its plans.
+"""Heads that are trained on the plans of a preset's runs: foresight of every seed, and stakes on a graph of its plans.
 
 Every step is a command of its own, ``recommit train foresight``, ``graph build`` or ``train stakes``. What it was made
 of stands beside the recipes of the runs; a step that is there is skipped, and one made of something else is refused.
@@ -102,6 +102,6 @@ def _parts(seed: int) -> tuple[str, str, str]:
     return f"family/foresight-s{seed}", f"graph-s{seed}", f"family/stakes-s{seed}"
 
 
-def teach(every: Sequence[HeadStep], verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
+def train(every: Sequence[HeadStep], verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
     """All steps of a seed; the first status that is not 0."""
     return next((status for step in every if (status := step.run(verbs, quiet))), 0)

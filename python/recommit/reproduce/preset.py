@@ -6,13 +6,13 @@ puzzles.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import heads
-from recommit.reproduce.preset_check import CHANGES, HEAD_PLANS, KEYS, MAPPINGS, check
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief
 
@@ -25,6 +25,49 @@ if TYPE_CHECKING:
 
 #: The folder of presets in the package.
 _FOLDER = "recipes/reproduce"
+#: Whose plans the heads of a preset are trained on.
+HEAD_PLANS = ("warm-start", "adaptive")
+#: What an entry may say: a type, a list of one, some words, or fields again. ``stakes`` and ``foresight`` have the
+#: flags of the commands that train these heads, ``evaluate`` those of ``recommit evaluate``.
+_FIELDS: dict[str, Any] = {
+    "data": dict,
+    "recipe": str,
+    "sft": [str],
+    "grpo": [str],
+    "variants": [str],
+    "seeds": [int],
+    "warm_starts": ("one", "each"),
+    "ablations": [str],
+    "singles": [int],
+    "training_budgets": {"budgets": [int], "variants": [str]},
+    "heads": {
+        "plans": HEAD_PLANS,
+        "views": int,
+        "foresight": {"steps": int, "starts": int},
+        "stakes": {
+            **dict.fromkeys(("starts", "hidden", "updates"), int),
+            **dict.fromkeys(("price_action", "price_observation"), float),
+            **{key: [int] for key in ("length", "budget")},
+            "z": bool,
+        },
+    },
+    "evaluate": {
+        **dict.fromkeys(("instances", "validation", "fresh"), int),
+        **dict.fromkeys(("price_action", "price_observation"), float),
+        **dict.fromkeys(("stop_on_deadlock", "whole_commitments", "regret"), bool),
+        "length": [int],
+        "budgets": list,
+        "edges": list,
+        "task": str,
+    },
+    "zero_shot": [dict],
+}
+_JOINT = {"recipe": str, "sft": [str]}
+_WORDS = {dict: "mapping", str: "text", int: "number", float: "number", bool: "truth value", list: "list"}
+#: Lists of changes to the stages of the recipe.
+_CHANGES = ("sft", "grpo")
+#: Puzzles name folders.
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 
 
 def names() -> list[str]:
@@ -53,6 +96,51 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
     return whole
 
 
+def check(whole: dict[str, Any]) -> None:
+    """Refuse what a preset cannot say; every refusal names the entry and the value."""
+    for name, values in whole["tasks"].items():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"tasks: expected names of letters, digits, dots and dashes, got {brief(name)}")
+        _expect(f"tasks.{name}", values, _FIELDS, needed=("data", "recipe", "variants", "seeds"))
+        if not values["seeds"]:
+            raise ValueError(f"tasks.{name}.seeds: expected numbers, got none")
+        for asking in values.get("zero_shot", []):
+            _expect(f"tasks.{name}.zero_shot.model", asking.get("model"), str)
+        if values.get("zero_shot") and values.get("evaluate", {}).get("fresh"):
+            raise ValueError(
+                f"tasks.{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked"
+            )
+        for part, needed in (("training_budgets", ("budgets", "variants")), ("heads", ("foresight",))):
+            if values.get(part):
+                _expect(f"tasks.{name}.{part}", values[part], _FIELDS[part], needed)
+        if own := [key for key in ("sft", "warm_starts") if "joint" in whole and key in values]:
+            raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {brief(values[own[0]])}")
+    if "joint" in whole:
+        _expect("joint", whole["joint"], _JOINT, needed=("recipe",))
+
+
+def _expect(name: str, value: Any, wanted: Any, needed: Sequence[str] = ()) -> None:
+    """Refuse a value that is not as wanted: a type, a list of one, some words, or fields with these."""
+    if isinstance(wanted, tuple):
+        if value not in wanted:
+            raise ValueError(f"{name}: expected {' or '.join(wanted)}, got {brief(value)}")
+        return
+    kind = wanted if isinstance(wanted, type) else type(wanted)
+    fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
+    if not fits or (kind is str and not (0 < len(value) <= 1000 and "\0" not in value)):
+        raise ValueError(f"{name}: expected a {_WORDS[kind]}, got {brief(value)}")
+    if isinstance(wanted, list):
+        for each in value:
+            _expect(name, each, wanted[0])
+    if isinstance(wanted, dict):
+        if wrong := [key for key in value if key not in wanted]:
+            raise ValueError(f"{name}: expected keys of {', '.join(wanted)}, got {', '.join(wrong)[:200]}")
+        if missing := [key for key in needed if key not in value]:
+            raise ValueError(f"{name}: expected {missing[0]}, got {', '.join(value) or 'nothing'}")
+        for key, each in value.items():
+            _expect(f"{name}.{key}", each, wanted[key])
+
+
 def _change(whole: dict[str, Any], change: str) -> None:
     tasks: dict[str, Any] = whole["tasks"]
     path, equals, text = change.partition("=")
@@ -61,9 +149,10 @@ def _change(whole: dict[str, Any], change: str) -> None:
     if first == "sft" and "joint" in whole:
         meant = [whole["joint"]]
     first, *rest = rest if first in tasks and rest else [first, *rest]
-    if not equals or first not in KEYS or (rest and first not in (*CHANGES, *MAPPINGS)):
+    parts = first in _CHANGES or isinstance(_FIELDS.get(first), dict) or _FIELDS.get(first) is dict
+    if not equals or first not in _FIELDS or (rest and not parts):
         raise ValueError(
-            f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after "
+            f"set: expected NAME=VALUE with a name of {', '.join(_FIELDS)} (of all puzzles, or after "
             f"{'. or '.join(tasks)}. of one), got {brief(change)}"
         )
     try:
@@ -71,7 +160,7 @@ def _change(whole: dict[str, Any], change: str) -> None:
     except ValueError as error:
         raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
     for values in meant:
-        if rest and first in CHANGES:
+        if rest and first in _CHANGES:
             values[first] = [*values.get(first, []), f"{'.'.join(rest)}={text}"]
         elif rest:
             values[first] = {**values.get(first, {}), ".".join(rest): value}
@@ -154,7 +243,7 @@ class PresetEntry:
         return self.folder / f"{kind}-s{seed}"
 
     def head_steps(self, *seeds: int) -> list[HeadStep]:
-        """What teaches heads, seed by seed; of all seeds for none."""
+        """What trains heads, seed by seed; of all seeds for none."""
         wishes, every = self.values.get("heads", {}), list["HeadStep"]()
         task = self.data.task if self.joint else ""
         for seed in seeds or self.seeds:

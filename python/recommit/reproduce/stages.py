@@ -1,31 +1,35 @@
-"""From nothing to the figure: data, warm start, reinforcement, evaluation, report, each skipped when it is there.
+"""From nothing to the report: data, warm start, reinforcement, heads, evaluation, each skipped when it is there.
 
 Nothing here computes: every stage is the function behind its own command, so that any part can be repeated, changed or
-replaced by hand in the same folder. With a fleet every run, and every evaluation, is launched as processes of its own,
-and the main table of every puzzle comes before all that is trained besides.
+replaced by hand in the same folder. In this machine's processes nothing waits for anything but what it is made of. With
+a fleet every run, and every evaluation, is launched as processes of its own, and the main table of every puzzle comes
+before all that is trained besides.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce import evaluations, heads, training
+from recommit.reproduce import evaluations, heads
 from recommit.reproduce import preset as presets
-from recommit.reproduce.schedule import StageSchedule
 from recommit.runs import side_by_side
+from recommit.runs.side_by_side import Piece
 from recommit.storage import files, ownership
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
+    from recommit.reproduce.options import ReproduceOptions
     from recommit.reproduce.preset import PresetEntry
+    from recommit.runs.side_by_side import Ended
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
 
@@ -37,57 +41,24 @@ class StageFailed(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
 
 
-def reproduce(
-    preset: str,
-    out: str | Path,
-    *,
-    jobs: int = 2,
-    fleet: Fleet | None = None,
-    device: str | None = None,
-    verbs: Mapping[str, Callable[..., int]],
-    changes: Sequence[str] = (),
-    quiet: bool = False,
-) -> Path:
-    """Run what is missing of a preset in ``out``; the report of its first puzzle. ``verbs``: see ``Task``."""
-    folder = Path(out).absolute()
-    entries = presets.entries(presets.load(preset, changes), folder, device)
+def reproduce(options: ReproduceOptions, verbs: Mapping[str, Callable[..., int]], *, quiet: bool = False) -> Path:
+    """Run what is missing of a preset, and return the report of its first puzzle. ``verbs``: see ``Task``."""
+    if options.out is None:
+        raise ValueError("out: expected a folder, got none")
+    folder = options.out.absolute()
+    entries = presets.entries(presets.load(options.preset, options.set), folder, options.device)
     marks = (*(entry.name for entry in entries), GALLERY)
     ownership.refuse_foreign(folder, marks, "a reproduction of this preset")
+    fleet = options.fleet()
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away
-        tasks = [Task(entry, jobs, fleet, quiet, verbs) for entry in entries]
+        tasks = [Task(entry, options.jobs, fleet, quiet, verbs) for entry in entries]
         for task in tasks:
             task.prepare()
-        stages = sorted((stage for task in tasks for stage in task.stages()), key=lambda stage: stage.turn)
-        schedule = StageSchedule([stage.seconds for stage in stages])
-        for stage in stages:
-            stage.run(schedule, quiet)
+        stages = sorted(((turn, task, what) for task in tasks for turn, what in task.stages()), key=lambda one: one[0])
+        for number, (_, task, what) in enumerate(stages, 1):
+            task.run(what, f"{number} of {len(stages)}")
     return entries[0].folder / "report.html"
-
-
-@dataclass(frozen=True)
-class PuzzleStage:
-    """A part of the work on one puzzle."""
-
-    puzzle: str
-    what: str
-    work: Callable[[], None]
-    #: Those of all puzzles with a lower number come first.
-    turn: int
-    #: What it takes on two quiet cores, where the preset says so.
-    seconds: float | None = None
-
-    def run(self, schedule: StageSchedule, quiet: bool) -> None:
-        """Do it, and say how long it took."""
-        began, cpu = time.monotonic(), side_by_side.processor_seconds()
-        if not quiet:
-            say(f"== {self.puzzle}: {self.what} ({schedule.place()})")
-        self.work()
-        took = time.monotonic() - began
-        schedule.passed(took)
-        if not quiet:
-            spent = side_by_side.processor_seconds() - cpu
-            say(f"== {self.puzzle}: {self.what} took {took:.0f} s ({spent:.0f} s of processor time)")
 
 
 @dataclass(frozen=True)
@@ -101,25 +72,28 @@ class Task:
     #: ``zero-shot``, ``train foresight``, ``graph build`` and ``train stakes``, whose flags a preset has by name.
     verbs: Mapping[str, Callable[..., int]]
 
-    def stages(self) -> list[PuzzleStage]:
-        """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come
-        before what they can do without."""
-        first: dict[str, Callable[[], None]] = {"data": self.data}
-        main: dict[str, Callable[[], None]] = {}
-        rest: dict[str, Callable[[], None]] = {"training": self.training}
-        if self.fleet is not None:
-            main = {"warm start": self.warm_start, "main runs": self.main_runs, "main table": self.main_table}
-            rest = {"reinforcement": self.reinforcement}
-            if self.entry.head_steps():
-                rest |= {"heads": self.heads}
-        if self.entry.zero_shot():
-            rest |= {"zero-shot": self.zero_shot}
-        rest |= {"evaluation": self.evaluation, "report": self.report}
-        return [
-            PuzzleStage(self.entry.name, what, call, turn, self.entry.values.get("seconds", {}).get(what))
-            for turn, work in enumerate((first, main, rest))
-            for what, call in work.items()
-        ]
+    def stages(self) -> list[tuple[int, str]]:
+        """Names of methods, and their turns: those of all puzzles with a lower one come first. A joint warm start needs
+        the data of all puzzles; on a fleet the main tables come before what they can do without."""
+        names = [(0, "data")]
+        if self.fleet is None:
+            names += [(2, "training")]
+        else:
+            names += [(1, "warm_start"), (1, "main_runs"), (1, "main_table"), (2, "reinforcement")]
+            names += [(2, "heads")] if self.entry.head_steps() else []
+        names += [(2, "zero_shot")] if self.entry.zero_shot() else []
+        return [*names, (2, "evaluation"), (2, "report")]
+
+    def run(self, what: str, place: str) -> None:
+        """Do a stage, and say how long it took."""
+        began, cpu = time.monotonic(), side_by_side.processor_seconds()
+        words = f"== {self.entry.name}: {what.replace('_', ' ')}"
+        if not self.quiet:
+            say(f"{words} ({place})")
+        getattr(self, what)()
+        if not self.quiet:
+            took, spent = time.monotonic() - began, side_by_side.processor_seconds() - cpu
+            say(f"{words} took {took:.0f} s ({spent:.0f} s of processor time)")
 
     def prepare(self) -> None:
         """Refuse what cannot be done before anything is, and write down what every run is made of."""
@@ -135,21 +109,31 @@ class Task:
         processes.write_recipes(self.entry.runs, self.entry.launch)
 
     def data(self) -> None:
-        """Labelled states."""
+        """Build the labelled states."""
         import recommit.data
 
         recommit.data.build(self.entry.data, self.entry.folder / "data", workers=self.jobs)
 
     def training(self) -> None:
-        """Everything that learns, in processes of this machine; with several seeds, their evaluations too."""
-        _fine(training.train(self.entry, self.verbs, self.jobs, self.quiet))
+        """Train everything in processes of this machine; with several seeds, evaluate them too."""
+        there = _finished(self.entry)
+        work = [piece for piece in pieces(self.entry, self.verbs, self.quiet) if piece.name not in there]
+        work += evaluation_pieces(self.entry, self.quiet) if self.jobs > 1 else ()
+        count = itertools.count(1)
+
+        def say_how(ended: Ended) -> None:
+            what = ended.piece.name.removeprefix(f"{self.entry.folder}/")
+            spent = f"{ended.seconds:.0f} s ({ended.processor_seconds:.0f} s of processor time)"
+            say(f"== {self.entry.name}: {what} took {spent}, {next(count)} of {len(work)}")
+
+        _fine(side_by_side.in_order(work, self.jobs, (lambda _: None) if self.quiet else say_how))
 
     def warm_start(self) -> None:
-        """Imitation."""
+        """Imitate, on the fleet."""
         self._train(self.entry.warm_runs())
 
     def main_runs(self) -> None:
-        """Reinforcement of those that the main table compares."""
+        """Reinforce the runs that the main table compares, on the fleet."""
         self._train(self.entry.main_runs())
 
     def main_table(self) -> None:
@@ -160,45 +144,52 @@ class Task:
             self._evaluate({self.entry.seeds[0]: ("main",)})
 
     def reinforcement(self) -> None:
-        """All runs from the warm start, and those from warm starts at one depth alone."""
+        """All runs from the warm start, and those from warm starts at one depth alone, on the fleet."""
         imitated, reinforced = self.entry.single_runs()
         self._train([*self.entry.reinforced(), *imitated, *self.entry.budget_runs()])
         self._train(reinforced)
 
     def heads(self) -> None:
-        """Foresight and stakes, several seeds at a time, in this machine's processes."""
+        """Train heads of several seeds at a time, in this machine's processes."""
         work = [(self.entry.head_steps(seed), self.verbs, self.quiet) for seed in self.entry.seeds]
         if self.jobs == 1 or len(work) == 1:
             for each in work:
-                _fine(heads.teach(*each))
+                _fine(heads.train(*each))
         else:
-            _fine(side_by_side.run(heads.teach, work, self.jobs))
+            _fine(side_by_side.run(heads.train, work, self.jobs))
 
     def zero_shot(self) -> None:
-        """Models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
+        """Play models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
         for folder, flags in self.entry.zero_shot().items():
             with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
                 _fine(self.verbs["zero-shot"](out=folder, quiet=self.quiet, **flags))
+
+    def evaluation(self) -> None:
+        """Play everybody, several seeds at a time; then put all seeds in one table."""
+        from recommit.evaluate import seeds
+        from recommit.evaluate.tables import experiments
+
+        first, *others = self.entry.seeds
+        if self.fleet is not None or self.jobs == 1 or not evaluation_pieces(self.entry, self.quiet):
+            self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
+        table = seeds.together([self.entry.evaluation(seed) for seed in self.entry.seeds])
+        files.replace(files.Files(), self.entry.folder / "results.md", table.encode())
+        if not self.quiet:
+            say(table)
+
+    def report(self) -> None:
+        """Write the page about the first seed, with all seeds in one table."""
+        from recommit.report import page
+        from recommit.report.options import ReportOptions
+
+        first, *others = (self.entry.evaluation(seed) for seed in self.entry.seeds)
+        page.write(ReportOptions(first, self.entry.folder / "report.html", tuple(others)))
 
     def _train(self, every: list[Run]) -> None:
         from recommit.train.family import processes
 
         assert self.fleet is not None
         _fine(processes.train(self.fleet, every, self.entry.launch, quiet=self.quiet))
-
-    def evaluation(self) -> None:
-        """Everybody, several seeds at a time; then all seeds in one table."""
-        from recommit.evaluate import seeds
-        from recommit.evaluate.tables import experiments
-
-        first, *others = self.entry.seeds
-        if self.fleet is not None or self.jobs == 1 or not training.evaluation_pieces(self.entry, self.quiet):
-            self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
-        folders = [self.entry.evaluation(seed) for seed in self.entry.seeds]
-        table = seeds.together(folders)
-        files.replace(files.Files(), self.entry.folder / "results.md", table.encode())
-        if not self.quiet:
-            say(table)
 
     def _evaluate(self, tables: dict[int, tuple[str, ...]]) -> None:
         """The tables (none named: all) of each seed."""
@@ -214,20 +205,66 @@ class Task:
             calls = [(self.entry, seed, names, self.quiet, 1) for seed, names in tables.items()]
             _fine(side_by_side.run(evaluations.play, calls, self.jobs))
 
-    def report(self) -> None:
-        """A page to look at."""
-        from recommit.report import page
-
-        first, *others = (self.entry.evaluation(seed) for seed in self.entry.seeds)
-        page.write(first, self.entry.folder / "report.html", seeds=others)
-
 
 def _fine(status: int) -> None:
     if status:
         raise StageFailed(status)
 
 
-def figures(folder: str | Path) -> dict[str, Any]:
+def _finished(entry: PresetEntry) -> set[str]:
+    """Runs that are there, and so is all that they begin with. A foreign folder is refused before anything is done."""
+    there, missing = set[str](), set[str]()
+    for run in entry.runs:
+        files.own_folder(run.folder)
+        fine = missing.isdisjoint(map(str, run.sources)) and run.skipped()
+        (there if fine else missing).add(str(run.folder))
+    return there
+
+
+def pieces(entry: PresetEntry, verbs: Mapping[str, Callable[..., int]], quiet: bool) -> list[Piece]:
+    """Warm starts, heads and reinforcement, each after what it begins with."""
+    imitation, reinforcement = list[Piece](), list[Piece]()
+    for run in entry.runs:
+        piece = Piece(_apart, (_train, run, quiet), str(run.folder), frozenset(map(str, run.sources)))
+        (imitation if run.verb == "sft" else reinforcement).append(piece)
+    heads_of_seeds = list[Piece]()
+    for seed in entry.seeds if entry.head_steps() else ():
+        steps = entry.head_steps(seed)
+        name, needs = str(entry.folder / f"heads-s{seed}"), frozenset(map(str, steps[0].sources))
+        heads_of_seeds.append(Piece(_apart, (heads.train, steps, verbs, quiet), name, needs))
+    return [*imitation, *heads_of_seeds, *reinforcement]
+
+
+def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
+    """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later, nor
+    where models behind an endpoint play before."""
+    from recommit.evaluate import seeds
+    from recommit.evaluate.tables import experiments
+
+    first, *others = entry.seeds
+    if not others or entry.zero_shot():
+        return []
+    names = [piece.name for piece in pieces(entry, {}, quiet)]
+    needs = {seed: [name for name in names if seeds.seed_of(name) in ("", str(seed))] for seed in others}
+    needs[first] = names
+    tables = {first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)}
+    plays = {seed: (evaluations.play, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}
+    return [Piece(_apart, plays[seed], str(entry.evaluation(seed)), frozenset(needs[seed])) for seed in entry.seeds]
+
+
+def _apart(call: Callable[..., int], *arguments: Any) -> int:
+    """A piece in a process that does others before and after."""
+    from recommit.runs.process import unsettled
+
+    with unsettled():
+        return call(*arguments)
+
+
+def _train(run: Run, quiet: bool) -> int:
+    return 0 if run.skipped() else run.train(quiet)
+
+
+def solve_rates(folder: str | Path) -> dict[str, Any]:
     """The solve rates of a finished puzzle's first seed, by agent and budget."""
     from recommit.storage import verified
 

@@ -98,7 +98,7 @@ def with_gains(evaluation: Path, folder: Path) -> Path:
 def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8", columns: bool = True) -> Path:
     """An evaluation's folder, as ``recommit evaluate`` writes it."""
     from recommit.evaluate.agent_names import AgentName
-    from recommit.report.agents.agent import agents_of
+    from recommit.report.agents import agents_of
 
     task = puzzle(task_name)
     found = task.generate(COUNT, seed=3, length=(3, 12))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.report import gif
+from recommit.report import animation
 
 TASK = recommit.Sliding(3)
 START = TASK.generate(1, seed=3, length=12).states[0]
@@ -26,7 +26,7 @@ def test_a_state_may_be_lists():
 
 def test_the_states_follow_from_the_actions():
     played = recommit.episode(scripted, START, budget=3)
-    assert (played.depths, played.executed, len(played), played.looks) == ((1, 2, 4), (1, 2, 4), 7, 3)
+    assert (played.depths, played.executed, len(played), played.observations) == ((1, 2, 4), (1, 2, 4), 7, 3)
     assert not played.solved
     state = START
     for after, action in zip(played.states[1:], played.actions, strict=True):
@@ -36,7 +36,7 @@ def test_the_states_follow_from_the_actions():
 
 def test_the_solver_needs_a_look_for_every_eight_actions():
     played = recommit.episode("solver", START)
-    assert (played.solved, len(played), played.looks, played.budget) == (True, 12, 2, 15)
+    assert (played.solved, len(played), played.observations, played.budget) == (True, 12, 2, 15)
     assert TASK.is_solved(played.states[-1])
 
 
@@ -53,7 +53,7 @@ def test_a_policy_acts_and_the_puzzle_is_told_by_the_cells():
             return np.array([1]), np.zeros((1, 8), np.uint8)
 
     instance = recommit.Sokoban(7, 1).generate(1, seed=0)[0]
-    assert recommit.episode(Acting(), instance).looks == 6
+    assert recommit.episode(Acting(), instance).observations == 6
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -67,7 +67,7 @@ def test_a_film_has_a_picture_per_look_and_action_and_an_end(tmp_path, theme):
             film.seek(number)
             times.append(film.info["duration"])
     # Pillow draws equal neighbours once, for as long as both.
-    assert sum(times) == pytest.approx(3 * gif.LOOK + 7 * gif.ACTION + gif.END, abs=200)
+    assert sum(times) == pytest.approx(3 * animation.OBSERVATION + 7 * animation.ACTION + animation.END, abs=200)
     assert path.stat().st_size < 60_000
 
 
@@ -95,6 +95,6 @@ def test_the_end_has_its_own_colours(theme, tmp_path):
     with image.open(played.save(tmp_path / "a.gif", theme=theme)) as film:
         film.seek(film.n_frames - 1)
         whole = np.asarray(film.convert("RGB")).astype(int)
-    drawn = whole[gif.HEAD : -gif.MARGIN, gif.MARGIN : -gif.MARGIN]
+    drawn = whole[animation.HEAD : -animation.MARGIN, animation.MARGIN : -animation.MARGIN]
     apart = abs(drawn - played.task.render(played.states[-1], 48, theme=theme)).max(axis=2)
     assert (apart > 40).mean() < 0.001  # all but single pixels of a smooth edge

@@ -1,8 +1,9 @@
-"""Which instances are shown, and that what is packed is what was played."""
+"""Which instances are shown, which of them first, and that what is packed is what was played."""
 
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_packed_episodes_replay_to_the_same_distances(evaluations, task):
     assert len(packed["instances"]) == 10
     assert packed["of"] == 24
     assert packed["depths"] == [1, 2, 4, 8]
-    assert packed["agents"][packed["rival"]]["label"] == folder.best_fixed("loose")[0].label
+    assert packed["agents"][packed["other"]]["label"] == folder.best_fixed("loose")[0].label
     game = puzzle(task)
     shape = packed["rows"], packed["cols"]
     for agent, played in zip(packed["agents"], packed["played"], strict=True):
@@ -71,3 +72,39 @@ def test_a_page_holds_no_more_than_it_may(evaluations):
 def test_actions_are_packed_by_two_bits():
     assert episodes.unpack(0b11_10_01_00, 4) == "0123"
     assert episodes.unpack(0b11_10_01_00, 2) == "01"
+
+
+def by_hand(folder):
+    """The rule in plain values."""
+    other = episodes.shown_beside(folder)
+    (rows,) = folder.decisions(folder.first)
+    solved, beaten = (folder.outcomes[a.name, folder.widest]["solved"] for a in (folder.first, other))
+    each = []
+    for i in range(int(folder.spec["instances"])):
+        mine = np.flatnonzero(rows.instance == i)
+        kinds = [solved[i] > 0.5 and beaten[i] <= 0.5, solved[i] > 0.5, True]
+        each.append((kinds.index(True), -len({int(rows.depth[k]) for k in mine}), len(mine), i))
+    return min(each)[-1]
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_the_rule_picks_what_plain_python_picks(evaluations, task):
+    folder = Folder(evaluations[task])
+    first = episodes.opening(folder)
+    assert first.instance == by_hand(folder)
+    assert first.rule.startswith("Shown first: ")
+
+
+@pytest.mark.parametrize("count", [1, 3, 24])
+def test_it_can_be_watched_however_few_are(evaluations, count):
+    folder = Folder(evaluations["sliding"])
+    packed = episodes.pack(folder, count)
+    assert len(packed["instances"]) == count
+    assert packed["instances"][packed["open"]]["n"] == episodes.opening(folder).instance
+    assert packed["agents"][packed["other"]]["label"] == episodes.shown_beside(folder).label
+
+
+def test_without_decisions_nothing_is_chosen(evaluations, tmp_path):
+    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    shutil.rmtree(copy / "decisions")
+    assert episodes.opening(Folder(copy)) is None

@@ -1,23 +1,26 @@
-"""Figures show the numbers where they are."""
+"""Figures show the numbers where they are, are the same bytes every time, and leave the process as it was."""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
+import json
+import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recommit import stats
-from recommit.report import axes, depths, figures, training
-from recommit.report.axes import Box
+from recommit.evaluate import reported
+from recommit.report import agents, by_distance, figures, plotting
 from recommit.report.reading import Folder
 
-SVG = "{http://www.w3.org/2000/svg}"
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -25,171 +28,140 @@ def folder(request, evaluations):
     return Folder(evaluations[request.param])
 
 
-def parsed(figure):
-    return ET.fromstring(figure.svg)
+def marks(figure, label):
+    """What is drawn under an entry of the legend, as pairs."""
+    with plotting.style():
+        axes = figure.draw().axes
+    return [
+        pair for each in axes for line in each.lines if line.get_label() == label for pair in line.get_xydata().tolist()
+    ]
 
 
 def test_points_have_their_intervals(folder):
-    for point in figures.points(folder, "tight"):
+    for point in agents.points(folder, "tight"):
         row = folder.row(point.agent, "tight")
         assert (point.solved, point.solved_low, point.solved_high) == pytest.approx(
             tuple(100 * row[k] for k in ("solve_rate", "solve_low", "solve_high"))
         )
         again = stats.bootstrap(folder.outcomes[point.agent.name, "tight"]["actions"])
         assert (point.actions_low, point.actions_high) == (again.low, again.high)
-        assert point.actions_low <= point.actions <= point.actions_high
 
 
-def test_marks_stand_at_their_numbers_and_say_them(folder):
-    figure = figures.pareto(folder, "loose")[0]
-    points = figures.points(folder, "loose")
-    groups = {g.get("aria-label"): g for g in parsed(figure).iter(f"{SVG}g") if "point" in g.get("class", "")}
-    most = max(
-        [p.actions_high for p in points] + [c.actions for c in figures.paper.MAIN[folder.task, "loose"].values()]
-    )
-    frame = axes.frame(0, most * 1.06, 0, 104)
-    for point in points:
-        group = groups[point.says()]
-        assert group.get("tabindex") == "0"
-        across, up = group.findall(f"{SVG}line")[1], group.findall(f"{SVG}line")[0]
-        assert float(across.get("y1")) == pytest.approx(frame.y(point.solved), abs=0.06)
-        assert float(up.get("x1")) == pytest.approx(frame.x(point.actions), abs=0.06)
-        assert float(up.get("y2")) == pytest.approx(frame.y(point.solved_high), abs=0.06)
-    assert len(groups) == len(points) + 3  # the paper's
+def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_joined(folder):
+    points = {
+        point.agent.base: [point.actions, point.solved]
+        for point in agents.points(folder, "loose")
+        if not point.agent.run
+    }
+    figure = figures.pareto(folder, "loose")
+    assert marks(figure, "adaptive depth") == [points["adaptive"]]
+    assert marks(figure, "fixed depth h, same plans") == [points["fixed-2"], points["fixed-8"]]
+    cell = reported.MAIN[folder.task, "loose"]["adaptive"]
+    assert marks(figure, "paper: adaptive") == [[cell.actions, cell.solved]]
     rows = list(csv.reader(io.StringIO(figure.csv())))
-    assert [row[0] for row in rows[1:]] == [p.agent.label for p in points]
+    assert [row[0] for row in rows[1:]] == [agent.label for agent in folder.agents]
+    assert len(figures.pareto(folder, "loose", compared_only=True).rows) == len(folder.agents) - 1, "no other policy"
 
 
-def test_fixed_depths_of_one_policy_are_joined(folder):
-    families = [
-        p
-        for p in parsed(figures.pareto(folder, "loose")[0]).iter(f"{SVG}polyline")
-        if p.get("class").startswith("family")
-    ]
-    assert sorted(len(p.get("points").split()) for p in families) == [1, 2]
+def test_a_rule_with_a_threshold_is_a_line(folder, monkeypatch):
+    sweep = ((4.0, 20.0), (9.0, 90.0))
+    monkeypatch.setattr(
+        figures.agents, "points", lambda *_, of=agents.points: [replace(p, sweep=sweep) for p in of(*_)]
+    )
+    label = f"{folder.agents[0].brief}: thresholds"
+    assert marks(figures.pareto(folder, "loose"), label) == list(map(list, sweep))
 
 
 def test_curves_end_at_the_largest_budget(folder):
-    solved, spent = figures.curves(folder)
-    for figure, key, factor in ((solved, "solve_rate", 100), (spent, "actions", 1)):
-        last = {row[0]: row[2] for row in figure.rows if row[1] == 6}
-        for agent in folder.agents:
-            assert last[agent.label] == pytest.approx(factor * folder.curves[agent.name][-1][key])
-        parsed(figure)
+    last = {row[0]: row[2:] for row in figures.curves(folder).rows if row[1] == 6}
+    for agent in folder.agents:
+        end = folder.curves[agent.name][-1]
+        assert last[agent.label] == pytest.approx((100 * end["solve_rate"], end["actions"]))
 
 
-def test_shares_and_means_count_decisions(folder):
-    found = depths.tables(folder)
-    assert [t.agent.base for t in found] == ["adaptive", "shuffled", "oracle-dp"]
-    own = found[0]
-    (rows,) = folder.decisions(folder.first)
-    assert own.counts.sum() + own.dead == len(rows.depth)
-    for r in range(len(own.counts)):
-        here = rows.depth[(rows.before - 1) // own.width == r][rows.before[(rows.before - 1) // own.width == r] > 0]
-        assert own.total[r] == len(here)
-        if len(here) > 1:
-            mean, half = own.mean(r)
-            assert mean == pytest.approx(here.mean())
-            assert half == pytest.approx(1.96 * here.std(ddof=1) / np.sqrt(len(here)))
-    columns = [g for g in parsed(depths.shares(own)).iter(f"{SVG}g") if "column" in g.get("class", "")]
-    assert len(columns) == int((own.total > 0).sum())
-    for column in columns:
-        heights = sum(float(r.get("height")) for r in column.findall(f"{SVG}rect"))
-        assert heights == pytest.approx(axes.HEIGHT - axes.TOP - axes.BOTTOM, abs=0.5)
-    assert depths.used(found) == [2, 4, 8]
-    assert parsed(depths.means(found)) is not None
+def test_bars_are_the_shares_of_the_depths(folder):
+    counts = by_distance.depth_counts(folder)
+    with plotting.style():
+        panels = figures.depth_histogram(counts).draw().axes
+    for axes, one in zip(panels, counts, strict=True):
+        heights = np.zeros(len(one.counts))
+        for bars in axes.containers:
+            heights += [bar.get_height() for bar in bars]
+        assert heights == pytest.approx(100.0 * (one.total > 0))
+    assert figures.depth_means(counts).rows
 
 
-def test_answers_without_a_depth_are_not_counted(folder, monkeypatch):
-    """A zero-shot model's answer that could not be read has depth 0."""
-    rows = SimpleNamespace(before=np.array([1, 3, 5, 40]), depth=np.array([0, 2, 0, 8], np.int8))
-    monkeypatch.setattr(type(folder), "decisions", lambda *_: [rows])
-    for table in depths.tables(folder):
-        assert table.counts.sum() == 2
-        assert table.counts[:, 1].sum() == table.counts[:, 7].sum() == 1
+def test_bars_of_regret_are_as_high_as_the_regret():
+    distance, cause = np.array([3, 3, 5, -1]), np.array([3, 4, 0, 1])
+    one = by_distance.regret_by_distance("a $b$", distance, cause, np.array([0.5, 0.25, 0.25, 1.0]), 2)
+    figure = figures.regret([one, one])
+    with plotting.style():
+        axes = figure.draw().axes[0]
+    drawn = {
+        (bars.get_label(), i): bar.get_height()
+        for bars in axes.containers
+        for i, bar in enumerate(bars)
+        if bar.get_height()
+    }
+    assert drawn == {("too deep", 2): 25, ("too shallow", 2): 12.5, ("last look", 4): 12.5}
+    assert axes.get_title() == "a $b$", "no name is taken for a formula"
 
 
-def test_far_distances_share_columns(folder):
-    table = depths.DepthCounts(folder.first, 3, np.ones((4, 8), np.int64), 0)
-    assert [table.name(0), table.name(3)] == ["1..3", "10..12"]
-    assert table.middle(0) == 2
+def test_training_shows_what_was_written_and_no_more(evaluations, tmp_path):
+    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    run = tmp_path / "run"
+    run.mkdir()
+    plan = json.loads((copy / "plan.json").read_text()) | {"run": str(run)}
+    (copy / "plan.json").write_text(json.dumps(plan))
+
+    def with_steps(count):
+        lines = [{"step": s, "loss": 0.1, "solve_rate": s / 40, "depths": {"4": 1.0}} for s in range(1, count + 1)]
+        lines.append({"step": count, "validation": {"solved": {"adaptive": 0.5}, "actions": {"adaptive": 7}}})
+        (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return figures.training(Folder(copy))
+
+    assert with_steps(1) is None
+    short, long = with_steps(4), with_steps(20)
+    assert marks(short, "training") == [[s, 100 * s / 40] for s in range(1, 5)]
+    assert marks(long, "training")[-1] == [20, pytest.approx(100 * 18 / 40)], "the mean of the last five"
+    assert marks(long, "validation") == [[20, 50.0]]
+    assert {row[0] for row in long.rows} == {"Success", "Depths"}, "what was not written down has no panel"
 
 
-def test_training_shows_what_was_written_and_no_more():
-    lines = [{"step": s, "loss": 0.1, "solve_rate": s / 20, "depths": {"1": 0.5, "x": 1}} for s in range(1, 13)]
-    lines += [{"step": 8, "validation": {"solved": {"adaptive": 0.75}}}, {"step": 8, "loss": float("nan")}]
-    found = {figure.name: figure for figure in training.panels(lines)}
-    assert sorted(found) == ["training-shares", "training-solved"]
-    rows = found["training-solved"].rows
-    assert [row[2] for row in rows if row[0] == "validation"] == [75.0]
-    assert [row[2] for row in rows if row[0] == "training"][-1] == pytest.approx(50)  # the mean of 40 .. 60
-    imitation = training.panels([{"step": s, "loss": 1 / s} for s in range(1, 4)])
-    assert [figure.name for figure in imitation] == ["training-loss"]
-    assert training.panels([]) == []
+def test_a_figure_is_the_same_bytes_in_every_process_and_knows_no_date(folder):
+    code = (
+        "import sys; from recommit.report import figures; from recommit.report.reading import Folder\n"
+        "figure = figures.pareto(Folder(sys.argv[1]), 'loose')\n"
+        "sys.stdout.buffer.write(figure.svg + figure.content('pdf') + figure.content('png'))"
+    )
+    made = figures.pareto(folder, "loose")
+    every = made.svg + made.content("pdf") + made.content("png")
+    again = subprocess.run([sys.executable, "-c", code, str(folder.path)], check=True, capture_output=True).stdout
+    assert every == again
+    assert b"CreationDate" not in every
+    assert b"dc:date" not in every
+    assert ET.fromstring(made.svg).tag.endswith("svg")
 
 
-def test_a_short_run_is_drawn_as_it_is():
-    lines = [{"step": s, "loss": 0.1, "solve_rate": s / 10, "actions": 9.0} for s in (8, 9)]
-    (solved, _) = training.panels(lines)
-    assert [row[2] for row in solved.rows] == pytest.approx([80, 90]), "nothing is smoothed"
-    names = [
-        t.text
-        for t in parsed(solved).iter(f"{SVG}text")
-        if t.get("class") == "tick" and t.get("text-anchor") == "middle"
+def test_the_users_matplotlib_stays_as_it_is(folder):
+    """No backend is chosen, pyplot is not imported, and settings are those from before; the user's change nothing."""
+    code = (
+        "import sys, matplotlib; matplotlib.rcParams['font.size'] = 31\n"
+        "before = repr(dict.items(matplotlib.rcParams))\n"
+        "from recommit.report import figures; from recommit.report.reading import Folder\n"
+        "svg = figures.pareto(Folder(sys.argv[1]), 'loose').svg\n"
+        "assert 'matplotlib.pyplot' not in sys.modules; assert before == repr(dict.items(matplotlib.rcParams))\n"
+        "sys.stdout.buffer.write(svg)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(folder.path)], check=True, capture_output=True)
+    assert done.stdout == figures.pareto(folder, "loose").svg
+
+
+def test_a_name_leads_nowhere_else(folder, tmp_path):
+    """A budget of somebody's evaluation is part of a figure's name."""
+    (tmp_path / "figures" / "pareto-").mkdir(parents=True)
+    figures.write_folder([replace(figures.pareto(folder, "loose"), name="pareto-/../../mine")], tmp_path / "figures")
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [
+        f"pareto-_.._.._mine.{ending}" for ending in ("csv", "pdf", "png", "svg")
     ]
-    assert names == ["8", "9"], "there is no half step"
-    one = [lines[0], {"step": 8, "validation": {"solved": {"adaptive": 0.5}, "actions": {"adaptive": 7}}}]
-    assert training.panels(one) == []
-    assert training.in_words(one) == [
-        "In training, at step 8: 80.0 % solved with 9.0 actions.",
-        "In validation, at step 8: 50.0 % solved with 7.0 actions.",
-    ]
-    assert training.in_words(lines) == []
-
-
-def test_a_warm_start_of_one_validation_draws_its_loss():
-    lines = [{"step": s, "loss": 1 / s} for s in (1, 2, 3)]
-    (loss,) = training.imitation([*lines, {"step": 3, "validation": {"loss": 0.4, "solved": {"1": 0.5}}}])
-    assert [(row[0], row[2]) for row in loss.rows if row[1] == 3] == [
-        ("training", pytest.approx(1 / 3)),
-        ("validation", 0.4),
-    ]
-    assert training.imitation([]) == []
-
-
-def test_no_label_is_struck_through_by_a_bar(folder):
-    for figure in (figures.front(folder, "loose"), *figures.pareto(folder, "tight")):
-        assert struck(figure) == []
-
-
-def test_a_struck_label_is_noticed(folder):
-    """Planted: a label upon the first bar."""
-    figure = figures.front(folder, "loose")
-    bar = next(line for line in parsed(figure).iter(f"{SVG}line") if line.get("class") == "bar")
-    label = axes.words(float(bar.get("x1")) - 5, float(bar.get("y1")), "adaptive", "label")
-    assert struck(replace(figure, svg=axes.Html(figure.svg.replace("</svg>", f"{label}</svg>")))) == ["adaptive"]
-
-
-def struck(figure):
-    """Labels with a bar of an interval through them."""
-    tree = parsed(figure)
-    bars = [
-        [float(line.get(key)) for key in ("x1", "x2", "y1", "y2")]
-        for line in tree.iter(f"{SVG}line")
-        if line.get("class") == "bar"
-    ]
-    lines = [Box(min(x, u), min(y, v), max(x, u) + 0.1, max(y, v) + 0.1) for x, u, y, v in bars]
-    labels = [t for t in tree.iter(f"{SVG}text") if t.get("class") == "label" and not t.text.startswith("paper")]
-    return [t.text for t in labels if any(line.meets(taken_by(t)) for line in lines)]
-
-
-def taken_by(label):
-    width, x, y = axes.LETTER * len(label.text), float(label.get("x")), float(label.get("y"))
-    left = x - {"start": 0.0, "middle": width / 2, "end": width}[label.get("text-anchor") or "start"]
-    return Box(left, y - 9, left + width, y + 2)
-
-
-def test_an_empty_figure_is_still_one():
-    figure = figures.lines("n", "t", "x", "y", [])
-    assert "NaN" not in figure.svg
-    assert not re.search(r"\bnan\b|\binf\b", figure.svg)
+    assert [p.name for p in tmp_path.iterdir()] == ["figures"]

@@ -44,7 +44,7 @@ def test_nothing_comes_from_elsewhere(made):
     for name, attributes in elements:
         assert not any(key.startswith("on") for key in attributes), name
         assert attributes.get("href", "#").startswith(("#", "data:"))
-        assert "src" not in attributes
+        assert attributes.get("src", "data:image/svg+xml;base64,").startswith("data:image/svg+xml;base64,")
     policy = next(a["content"] for n, a in elements if a.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'")
     assert "script-src 'sha256-" in policy
@@ -56,25 +56,22 @@ def test_identities_are_unique_and_links_lead_somewhere(made):
     assert len(names) == len(set(names))
     links = {a["href"][1:] for n, a in elements if n == "a" and a["href"].startswith("#") and "=" not in a["href"]}
     assert links <= set(names)
-    for name, attributes in elements:
-        if name == "svg":
-            assert attributes["aria-label"]
+    assert all(attributes["alt"] for name, attributes in elements if name == "img")
 
 
 def test_hostile_names_stay_text(tmp_path):
     folder = write(tmp_path / "eval", "sliding", run=RUN)
     made = page.make(Folder(folder), 4)
-    assert not [a for n, a in Elements(made.html).found if n == "img" or "onerror" in a]
+    assert not [a for n, a in Elements(made.html).found if a.get("src") == "x" or "onerror" in a]
     assert "&lt;img src=x onerror=alert(1)&gt;" in made.html
     assert "/home/somebody" not in made.html
     assert "\u2028" not in made.html
-    for figure in made.figures:
-        assert "<img" not in figure.alone()
+    assert not any(b"<img" in figure.svg for figure in made.figures)
 
 
 def test_every_section_says_how_to_read_it(made):
     parts = re.findall(r'<section id="(\w+)"[^>]*><h2>[^<]+</h2><p class="how">[^<]+</p>', made.html)
-    assert parts == [*("result", "table", "pareto", "depth", "curves", "failures", "made")]
+    assert parts == ["result", "table", "pareto", "depth", "curves", "failures", "made"]
     assert made.watched == 8
     assert "8 of 24 puzzles" in made.html
 
@@ -85,14 +82,6 @@ def test_no_section_is_empty(made):
     assert "kept no regrets" in absent
     assert "its training cannot be shown" in absent
     assert "training cannot be shown" not in made.html.replace(absent, "")
-
-
-def test_the_result_is_that_of_the_files(evaluations, made):
-    folder = Folder(evaluations["sokoban"])
-    row = folder.row(folder.first, "tight")
-    other = folder.row(folder.best_fixed("tight")[0], "tight")
-    assert f"({100 * row['solve_rate']:.1f} and {100 * other['solve_rate']:.1f}\u00a0%)" in made.html
-    assert f"({row['actions_per_episode']:.1f} and {other['actions_per_episode']:.1f})" in made.html
 
 
 @pytest.mark.parametrize(
@@ -173,17 +162,6 @@ def test_a_table_that_was_not_measured_is_a_line_with_its_commands(evaluations, 
     assert html.index('<details class="paper">') < html.index("Not measured here"), "all of it is folded"
 
 
-def test_what_an_older_version_printed_is_not_read_back(evaluations, tmp_path):
-    """Its figures are computed anew; where its family is gone, a sentence says what writes them."""
-    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
-    (copy / "tables.md").write_text(
-        "# Sliding: the paper's tables\n\n## Main table\n\n| row | ours |\n|---|---:|\n| a | 1 |\n"
-    )
-    html = page.make(Folder(copy), 0).html
-    assert "<code>recommit evaluate FAMILY --paper --seed SEED --out EVAL</code>" in html
-    assert '<th scope="row">a</th>' not in html
-
-
 def test_every_section_has_its_link(made):
     elements = Elements(made.html).found
     sections = [a["id"] for name, a in elements if name == "section"]
@@ -204,8 +182,7 @@ def test_other_seeds_are_taken_together(evaluations):
 def test_value_and_gain_share_are_columns_where_they_are_there(evaluations, tmp_path):
     folder = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     without = page.make(Folder(folder), 0).html
-    assert "There are no gain shares." in without
-    assert "Nothing has a price" in without
+    assert "There are no gain shares" in without
     summary = json.loads((folder / "summary.json").read_text())
     figures = {"value": 0.125, "value_low": -0.5, "value_high": 0.25, "gain": 0.75, "gain_low": 0.5, "gain_high": 0.875}
     (folder / "summary.json").write_text(json.dumps([row | figures for row in summary]))
@@ -215,5 +192,4 @@ def test_value_and_gain_share_are_columns_where_they_are_there(evaluations, tmp_
     )
     assert "0.125 <small>\u22120.500 .. 0.250</small>" in html
     assert "0.75 <small>0.50 .. 0.88</small>" in html
-    assert "There are no gain shares." not in html
-    assert "Nothing has a price" not in html
+    assert "There are no gain shares" not in html

@@ -23,7 +23,7 @@ addEventListener("load", () => {
   const rules = (query, name) =>
     [...new Set([...document.querySelectorAll(query)].map((one) => getComputedStyle(one)[name]))];
   const out = {
-    colours: rules(".legend *, .strip *", "printColorAdjust"),
+    colours: rules(".swatch, .strip *", "printColorAdjust"),
     figures: rules("figure", "breakInside"), rows: rules("tr", "breakInside"),
     links: rules("nav, .controls", "display"),
   };

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from recommit.report.agents.agent import agents_of
+from recommit.report.agents import agents_of
 from recommit.report.reading import Folder
 
 
@@ -48,8 +48,8 @@ def test_roles_and_labels():
         "fixed",
         "fixed",
         "control",
-        "ceiling",
-        "knowing",
+        "oracle",
+        "privileged",
         "fixed",
     ]
     assert [a.depth for a in found] == [0, 4, 4, 4, 8, 0, 0, 0, 4]

@@ -1,17 +1,19 @@
-"""What a preset says of each puzzle, the runs that follow from it, and changes by hand."""
+"""What a preset says of each puzzle and what it cannot say, the runs that follow from it, and changes by hand."""
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("yaml")
 
 import yaml
+from recommit.train.family.configs import family
 
 from recommit.data import held_out
 from recommit.reproduce import preset
@@ -80,8 +82,8 @@ def test_the_laptop_trains_plans_under_random_depths_with_every_seed():
 
 def test_joint_is_checked():
     for joint, message in [
-        ("{}", "joint: expected recipe, and sft if need be, got nothing"),
-        ("{recipe: paper-sliding, steps: 3}", "joint: expected recipe, and sft if need be, got steps"),
+        ("{}", "joint: expected recipe, got nothing"),
+        ("{recipe: paper-sliding, steps: 3}", "joint: expected keys of recipe, sft, got steps"),
         ("{recipe: paper-sliding, sft: 3}", "joint.sft: expected a list, got 3"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -131,9 +133,9 @@ def test_changes_of_all_puzzles_and_of_one():
         ("ice.seeds=[3]", r"got 'ice\.seeds=\[3\]'"),
         ("sliding=3", "got 'sliding=3'"),
         ("seeds=3", r"tasks\.sliding\.seeds: expected a list, got 3"),
-        ("sokoban.seeds=[a]", r"tasks\.sokoban\.seeds: expected numbers, got \['a'\]"),
+        ("sokoban.seeds=[a]", r"tasks\.sokoban\.seeds: expected a number, got 'a'"),
         ("seeds=[", r"set: expected a value in YAML, got 'seeds=\['"),
-        ("warm_starts=all", r"tasks\.sliding\.warm_starts: expected one or each, got all"),
+        ("warm_starts=all", r"tasks\.sliding\.warm_starts: expected one or each, got 'all'"),
     ],
 )
 def test_changes_that_fit_nothing(change, message):
@@ -152,24 +154,14 @@ def test_files_that_are_no_presets(tmp_path):
             preset.load(str(tmp_path / "p.yaml"))
 
 
-@pytest.mark.parametrize("name", ["laptop", "hard"])
-def test_a_fresh_split_is_drawn_in_full_and_lies_beside_what_was_read(name):
-    for plan in preset.entries(preset.load(name), PAPER):
+def test_a_fresh_split_is_drawn_in_full_and_lies_beside_what_was_read():
+    for plan in preset.entries(preset.load("laptop"), PAPER):
         told = plan.values["evaluate"]
         drawn = held_out.fresh(plan.data, told["fresh"], told["instances"], tuple(told.get("length", ())))
         assert len(drawn) == told["instances"]
         assert plan.evaluation(0).name == "fresh-s0"
-    (plan,) = preset.entries(preset.load(name, ["evaluate.fresh=0"]), PAPER)[:1]
+    (plan,) = preset.entries(preset.load("laptop", ["evaluate.fresh=0"]), PAPER)[:1]
     assert plan.evaluation(0).name == "eval-s0"
-
-
-def test_hard_levels_are_as_long_as_the_papers():
-    """8 to 32 actions; half of the instances have 17 or more."""
-    (plan,) = preset.entries(preset.load("hard"), PAPER)
-    drawn = held_out.fresh(plan.data, 23, plan.values["evaluate"]["instances"], ())
-    lengths = plan.data.puzzle().distance(np.ascontiguousarray(drawn.states))
-    assert (lengths.min(), np.median(lengths) >= 16, lengths.max()) == (8, True, 32)
-    assert [run.name for run in plan.main_runs()][:1] == ["adaptive-s0"]
 
 
 def test_heads_are_steps_of_every_seed():
@@ -195,3 +187,127 @@ def test_a_graph_has_what_its_head_will_read():
     _, graph, stakes = tiles.head_steps()[:3]
     assert graph.command[-3:] == ["--starts", "8", "--features"]
     assert stakes.command[-5:] == ["--z", "--hidden", "256", "--seed", "0"]
+
+
+ROWS = ("paper", "ladder-inputs", "ladder-looks", "ladder-objective", "ladder-episode", "ladder-exact", "adaptive")
+#: Fields that may differ from the row before, and the one that must.
+CHANGES = {
+    "ladder-inputs": ({"head"}, "head"),
+    "ladder-looks": ({"rollout", "optim"}, "rollout"),
+    "ladder-objective": ({"objective"}, "objective"),
+    "ladder-episode": ({"credit", "rollout"}, "credit"),
+    "ladder-exact": ({"credit", "optim", "validation"}, "credit"),
+    "adaptive": ({"phases"}, "phases"),
+}
+
+
+@pytest.fixture(scope="module")
+def configs():
+    return {name: asdict(config) for name, config in family("laptop-sliding", ROWS, [], {}).items()}
+
+
+@pytest.mark.parametrize("row", ROWS[1:])
+def test_a_row_changes_one_thing(configs, row):
+    before, now = configs[ROWS[ROWS.index(row) - 1]], configs[row]
+    allowed, must = CHANGES[row]
+    differ = {name for name in now if now[name] != before[name]}
+    assert must in differ
+    assert differ <= allowed
+
+
+def test_the_preset_runs_every_row():
+    values = preset.load("cumulative-ablation")["tasks"]["sliding"]
+    assert {*values["variants"], *values["ablations"]} == set(ROWS)
+
+
+GOOD = {"data": {"task": "sliding"}, "recipe": "laptop-sliding", "variants": ["adaptive", "fixed-4"], "seeds": [0, 1]}
+
+
+def saying(**changes):
+    return {"tasks": {"sliding": copy.deepcopy(GOOD) | changes}}
+
+
+def test_a_preset_that_says_everything_is_fine():
+    more = {
+        "sft": ["optim.steps=3"],
+        "grpo": [],
+        "ablations": ["paper"],
+        "singles": [1, 4],
+        "warm_starts": "each",
+        "training_budgets": {"budgets": [3, 6], "variants": ["adaptive"]},
+        "heads": {
+            "plans": "warm-start",
+            "views": 8,
+            "foresight": {"steps": 3, "starts": 9},
+            "stakes": {
+                "starts": 8,
+                "length": [4, 8],
+                "z": True,
+                "hidden": 8,
+                "updates": 2,
+                "budget": [3],
+                "price_observation": 0.1,
+            },
+        },
+        "zero_shot": [{"model": "tiny", "endpoint": "vllm"}],
+        "evaluate": {"instances": 8, "length": [4, 8], "budgets": ["loose"], "stop_on_deadlock": True},
+    }
+    preset.check(saying())
+    preset.check(saying(**more))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"steps": 3}, "tasks.sliding: expected keys of data"),
+        ({"recipe": 3}, "tasks.sliding.recipe: expected a text, got 3"),
+        ({"recipe": "a\0b"}, r"tasks.sliding.recipe: expected a text, got 'a\x00b'"),
+        ({"data": []}, "tasks.sliding.data: expected a mapping, got []"),
+        ({"sft": [3]}, "tasks.sliding.sft: expected a text, got 3"),
+        ({"variants": "adaptive"}, "tasks.sliding.variants: expected a list, got 'adaptive'"),
+        ({"variants": [["adaptive"]]}, "tasks.sliding.variants: expected a text, got ['adaptive']"),
+        ({"seeds": [True]}, "tasks.sliding.seeds: expected a number, got True"),
+        ({"seeds": []}, "tasks.sliding.seeds: expected numbers, got none"),
+        ({"singles": ["4"]}, "tasks.sliding.singles: expected a number, got '4'"),
+        ({"zero_shot": ["tiny"]}, "tasks.sliding.zero_shot: expected a mapping, got 'tiny'"),
+        ({"zero_shot": [{}]}, "tasks.sliding.zero_shot.model: expected a text, got None"),
+        ({"zero_shot": [{"model": 3}]}, "tasks.sliding.zero_shot.model: expected a text, got 3"),
+        ({"zero_shot": [{"model": "tiny"}], "evaluate": {"fresh": 3}}, "expected none beside evaluate.fresh"),
+        ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
+        (
+            {"training_budgets": {"budgets": [3]}},
+            "tasks.sliding.training_budgets: expected variants, got budgets",
+        ),
+        (
+            {"training_budgets": {"budgets": [3.5], "variants": []}},
+            "training_budgets.budgets: expected a number, got 3.5",
+        ),
+        ({"heads": {"stakes": {}}}, "tasks.sliding.heads: expected foresight, got stakes"),
+        ({"heads": {"foresight": {"lr": 1}}}, "tasks.sliding.heads.foresight: expected keys of steps, starts, got lr"),
+        ({"heads": {"foresight": 3}}, "tasks.sliding.heads.foresight: expected a mapping, got 3"),
+        ({"heads": {"foresight": {"steps": "3"}}}, "tasks.sliding.heads.foresight.steps: expected a number, got '3'"),
+        ({"heads": {"foresight": {}, "plans": "mine"}}, "heads.plans: expected warm-start or adaptive, got 'mine'"),
+        ({"heads": {"foresight": {}, "stakes": {"budget": 3}}}, "heads.stakes.budget: expected a list, got 3"),
+        (
+            {"heads": {"foresight": {}, "stakes": {"z": 3}}},
+            "tasks.sliding.heads.stakes.z: expected a truth value, got 3",
+        ),
+        ({"warm_starts": "all"}, "tasks.sliding.warm_starts: expected one or each, got 'all'"),
+    ],
+)
+def test_the_entry_and_the_value_are_named(changes, said):
+    with pytest.raises(ValueError, match=r".") as caught:
+        preset.check(saying(**changes))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "../x", "/x", "a/b", "\x1b", "x" * 65, ".x"])
+def test_a_puzzle_whose_name_is_no_folder_is_refused(name):
+    with pytest.raises(ValueError, match="tasks: expected names of letters"):
+        preset.check({"tasks": {name: GOOD}})
+
+
+def test_what_is_missing_is_named():
+    for key in GOOD:
+        with pytest.raises(ValueError, match=f"tasks.sliding: expected {key}, got "):
+            preset.check({"tasks": {"sliding": {name: value for name, value in GOOD.items() if name != key}}})

@@ -83,10 +83,11 @@ tasks:
 def test_folders_of_a_preset(tmp_path, mine, name):
     pytest.importorskip("torch")
     from recommit.reproduce import stages
+    from recommit.reproduce.options import ReproduceOptions
 
     (tmp_path / "preset.yaml").write_text(PRESET)
     with linked(tmp_path / "out" / "one" / name, mine):
-        stages.reproduce(str(tmp_path / "preset.yaml"), tmp_path / "out", verbs={})
+        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")), {})
 
 
 @pytest.mark.parametrize("name", ["adaptive-s0", "launch"])

@@ -1,23 +1,22 @@
-"""``recommit reproduce``: the signature is the command line. Light to import."""
+"""``recommit reproduce``: its flags are the fields of ``ReproduceOptions``."""
 
 from __future__ import annotations
 
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from recommit.cli.flags import usual
+from recommit.cli.flags import taking
 from recommit.cli.requests import WrongCall
+from recommit.reproduce.options import ReproduceOptions
 from recommit.storage.terminal_text import tell
-from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recommit.train.family.launch import Fleet
 
-
-@usual(
+@taking(
+    ReproduceOptions,
     out="none: needed unless --show",
     set="nothing more",
     gpus="runs in this machine's processes",
@@ -27,56 +26,24 @@ if TYPE_CHECKING:
     card="none",
 )
 def reproduce(
-    out: Path | None = None,
-    preset: str = "demo",
-    set: tuple[str, ...] = (),
-    jobs: int = 2,
-    gpus: int | None = None,
-    gpus_per_run: int | None = None,
-    hostfile: Path | None = None,
-    launcher: Launcher = "deepspeed",
-    device: str | None = None,
-    show: bool = False,
-    card: str | None = None,
-    json: bool = False,
-    quiet: bool = False,
+    options: ReproduceOptions, show: bool = False, card: str | None = None, json: bool = False, quiet: bool = False
 ) -> int:
-    """Data, warm start, reinforcement, evaluation and report in one go; what is there is not made again.
+    """Reproduce, or show what there is to do.
 
     Args:
-        out: The folder for everything; needed unless show.
-        preset: demo (minutes), laptop (hours), h200, paper, sound, or a YAML file.
-        set: Any value of the preset, for all puzzles or, after the name of one, for it, for example --set
-            sft.optim.steps=300 grpo.rollout.instances=32 seeds=[0] sliding.evaluate.instances=256
-        jobs: Processes of this machine; runs of a family train side by side.
-        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine).
-        gpus_per_run: So many for each run, several of which then go on side by side; all of them if not said.
-        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them.
-        launcher: deepspeed, torchrun, or srun in a SLURM job.
-        device: cpu, cuda, or auto.
         show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
         card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit estimate counts it; some
             minutes.
         json: With show: print JSON.
         quiet: Say nothing while working.
     """
-    from recommit.reproduce import preset as presets
-    from recommit.reproduce import stages as pipeline
-    from recommit.train.family import launch
+    from recommit.reproduce import stages
 
-    if jobs < 1:
-        raise WrongCall(f"jobs: expected at least 1, got {jobs}")
     try:
-        whole = presets.load(preset, set)
-        fleet = launch.requested(gpus, gpus_per_run, hostfile, launcher, device, elsewhere=show)
         if show:
-            return _show(whole, out, fleet, device, card, json)
-        if out is None:
-            raise WrongCall("out: expected a folder, got none")
-        report = pipeline.reproduce(
-            preset, out, jobs=jobs, fleet=fleet, device=device, verbs=verbs(), changes=set, quiet=quiet
-        )
-    except pipeline.StageFailed as stopped:
+            return _show(options, card, json)
+        report = stages.reproduce(options, verbs(), quiet=quiet)
+    except stages.StageFailed as stopped:
         return int(stopped.args[0])
     except ValueError as error:
         raise WrongCall(str(error)) from None
@@ -93,16 +60,16 @@ def verbs() -> dict[str, Callable[..., int]]:
     return {"zero-shot": zero_shot, "train foresight": foresight, "graph build": build, "train stakes": stakes}
 
 
-def _show(
-    whole: dict[str, Any], out: Path | None, fleet: Fleet | None, device: str | None, card: str | None, json: bool
-) -> int:
+def _show(options: ReproduceOptions, card: str | None, json: bool) -> int:
     import yaml
 
     from recommit.reproduce import preset as presets
     from recommit.reproduce import table
 
-    entries = presets.entries(whole, out.absolute() if out else Path("OUT"), device)
-    listed = table.rows(entries, fleet, looked=out is not None, card=card)
+    whole = presets.load(options.preset, options.set)
+    out = options.out.absolute() if options.out else Path("OUT")
+    entries = presets.entries(whole, out, options.device)
+    listed = table.rows(entries, options.fleet(elsewhere=True), looked=options.out is not None, card=card)
     if json:
         tell(dumps(table.plain(listed, whole), indent=2))
     else:

@@ -1,4 +1,4 @@
-"""From the paper's recipe to ours, one change per row: the runs of the preset ladder."""
+"""From the paper's recipe to ours, one change per row: the runs of the preset cumulative-ablation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,11 @@ class RecipeChanges(Table):
 
     def missing(self) -> list[str]:
         """How to make them."""
-        return [] if self.agents() else ["No runs: `recommit reproduce --preset ladder --out LADDER` makes them."]
+        return (
+            []
+            if self.agents()
+            else ["No runs: `recommit reproduce --preset cumulative-ablation --out OUT` makes them."]
+        )
 
     def render(self, results: FamilyResults) -> Content:
         """A row per change and budget."""

@@ -9,7 +9,7 @@ const VIEWER = (() => {
     if (!data || !root) return;
     root.hidden = false;
     const ARROWS = "↑↓←→";
-    const now = { i: data.open, who: [0, data.rival], k: 0, sub: 0, timer: 0 };
+    const now = { i: data.open, who: [0, data.other], k: 0, sub: 0, timer: 0 };
     const puzzle = Object.hasOwn(PUZZLES, data.task) ? PUZZLES[data.task] : null;
     const numbers = (text, wide, base) => (text || "").match(new RegExp(`.{${wide}}`, "g"))?.map((part) => parseInt(part, base)) || [];
     const known = new Map();
@@ -49,11 +49,11 @@ const VIEWER = (() => {
       box.replaceChildren();
       if (k < one.decisions.length) {
         const d = one.decisions[k];
-        box.append(`Look ${k + 1}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
+        box.append(`Observation ${k + 1}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
         if (d.regret) box.append(make("span", { class: `regret${d.regret.cause ? " lost" : ""}` }, `Regret: ${price(d.regret)}.`));
       } else {
         const end = one.solved ? "Solved" : one.distances.at(-1) === -1 ? "Lost" : "Not solved";
-        box.append(make("b", {}, end), ` after ${one.decisions.length} looks and ${one.spent} actions${one.solved ? "" : `; distance ${said(one.distances.at(-1))}`}.`);
+        box.append(make("b", {}, end), ` after ${one.decisions.length} observations and ${one.spent} actions${one.solved ? "" : `; distance ${said(one.distances.at(-1))}`}.`);
       }
       if (k === one.decisions.length && k && one.decisions[0].regret) {
         const all = one.decisions.reduce((sum, d) => sum + d.regret.lost, 0), places = one.decisions.filter((d) => d.regret.cause).length;

@@ -24,9 +24,11 @@ def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
     assert capsys.readouterr().out.endswith("figures, 5 of 24 instances to watch\n")
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
     names = {path.name for path in figures.iterdir()}
-    assert {"pareto-loose.svg", "pareto-loose.csv", "depth-means.pdf", "curve-solved.csv"} <= names
-    stems = [{name.removesuffix(end) for name in names if name.endswith(end)} for end in (".svg", ".pdf", ".csv")]
-    assert stems[0] == stems[1] == stems[2]
+    assert {"pareto-loose.svg", "pareto-loose.csv", "depth-means.pdf", "curves.png"} <= names
+    stems = [
+        {name.removesuffix(end) for name in names if name.endswith(end)} for end in (".svg", ".pdf", ".png", ".csv")
+    ]
+    assert stems[0] == stems[1] == stems[2] == stems[3]
     first = out.read_bytes()
     assert report(folder, out, instances=5, quiet=True) == 0
     assert out.read_bytes() == first

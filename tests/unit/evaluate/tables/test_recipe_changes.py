@@ -1,4 +1,4 @@
-"""The table of the preset ladder: who is played for it, and a row per change in the order of the changes."""
+"""The table of a cumulative ablation: who is played for it, and a row per change in the order of the changes."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ def test_nobody_plays_for_it_without_a_rung(tmp_path):
     table = RecipeChanges(family(tmp_path, "adaptive", "paper"))
     assert table.agents() == ()
     assert table.render(FamilyResults([figures("adaptive", "loose", 15, 0.5)], table.members)).grids == ()
-    assert "recommit reproduce --preset ladder" in table.missing()[0]
+    assert "recommit reproduce --preset cumulative-ablation" in table.missing()[0]

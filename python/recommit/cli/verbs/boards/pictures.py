@@ -1,4 +1,4 @@
-"""Boards as files: one picture, a sheet of several, or a film."""
+"""Boards as files: one picture, a sheet of several, or an animation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.cli.verbs.boards.gallery_picture import PAGES
-from recommit.report import gif
-from recommit.report.gif import FilmFrame
+from recommit.cli.verbs.boards.gallery import PAGES
+from recommit.report import animation
+from recommit.report.animation import Frame
 from recommit.storage import errors
 from recommit.storage.files import replacing
 
@@ -44,17 +44,17 @@ def of_plan(level: ChosenLevel, plan: str, out: Path, style: Style) -> int:
         return sheet(boards, out, style.theme)
     last = len(boards) - 1
     notes = [f"action {at} of {last}" for at in range(last + 1)] if last else [""]
-    times = [gif.LOOK, *[gif.ACTION] * (last - 1), gif.END][: last + 1]
-    frames = [FilmFrame(*each) for each in zip(boards, [level.title] * (last + 1), notes, times, strict=True)]
-    gif.write(out, frames, style.theme)
+    times = [animation.OBSERVATION, *[animation.ACTION] * (last - 1), animation.END][: last + 1]
+    frames = [Frame(*each) for each in zip(boards, [level.title] * (last + 1), notes, times, strict=True)]
+    animation.save(out, frames, style.theme)
     return len(frames)
 
 
 def of_episode(episode: PlayedEpisode, out: Path, style: Style) -> int:
-    """Draw an episode: on a sheet the boards of its looks and its end, in a film every action."""
+    """Draw an episode: on a sheet the boards that it observed and its end, in an animation every action."""
     if out.suffix.lower() == ".gif":
         episode.save(out, cell=style.cell, theme=style.theme)
-        return len(episode.states) + episode.looks
+        return len(episode.states) + episode.observations
     places = np.concatenate([[0], np.cumsum(np.array(episode.executed, np.intp))])
     return sheet(episode.task.render(episode.states[places], style.cell, theme=style.theme), out, style.theme)
 

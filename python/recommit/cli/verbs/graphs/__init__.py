@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommit.cli.comparing import compare
 from recommit.cli.verbs.graphs import heads
 from recommit.cli.verbs.graphs.building import build
 from recommit.cli.verbs.graphs.scoring import score
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 COMMANDS: dict[str, Callable[..., int]] = {
     "build": build,
-    "compare": compare,
     "push": push,
     "score": score,
     "show": show,

@@ -84,7 +84,7 @@ def score(
     from recommit.graph import score as scoring
     from recommit.graph.judge import Judge
     from recommit.graph.prices import Prices
-    from recommit.report.commitments import graph_page
+    from recommit.report import graph_page
     from recommit.storage.ownership import refuse_foreign
 
     if out is not None:

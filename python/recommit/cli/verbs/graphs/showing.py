@@ -41,7 +41,7 @@ def show(
     manifest = files.describe(content)
     text = tables.about(content, manifest)
     if page is not None:
-        from recommit.report.commitments import graph_page
+        from recommit.report import graph_page
 
         try:
             judge = Judge(content, settings_of(content, budget, price_action, price_observation))

@@ -1,1 +1,0 @@
-"""Single commitments on a page: what each cost, and the page about a commitment graph."""

@@ -1,0 +1,206 @@
+"""The page about a commitment graph: the value of rules, regret by distance and cause, and the worst commitments.
+
+A commitment is watched in the viewer of evaluations: on the left what the rule did from there on, on the right the best
+depths.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.graph import tables as text
+from recommit.graph.regret import CAUSES, attribute
+from recommit.report import page
+from recommit.report.by_distance import regret_by_distance
+from recommit.report.html import Html, interval, number, table, tag
+from recommit.report.page import Section
+from recommit.storage import files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from recommit.graph.judge import Judge
+    from recommit.graph.prices import Setting
+    from recommit.graph.regret import Attribution, Expectation
+    from recommit.graph.rules import NamedRule
+    from recommit.graph.score import RuleScore
+    from recommit.report.figures import ReportFigure
+
+#: In the order of the page.
+SECTIONS = {
+    "graph": Section("The graph", "A node is a state, and holds one plan of the policy; a rule says how much of it."),
+    "rules": Section(
+        "Rules",
+        "Gain share is the part of the way from the best fixed depth to the best depths that a rule goes; exact "
+        "values, intervals over starts.",
+    ),
+    "regret": Section("Regret", page.SECTIONS["regret"].how),
+    "worst": Section(
+        "The worst commitments",
+        "Each is the first block on the left; on the right the best depths from the same state and remaining budget.",
+    ),
+}
+#: Rules with a figure, and commitments to watch, at most.
+FIGURES, WATCHED = 4, 24
+NOTHING = "Sampled depths have no one episode to watch: add a rule that samples nothing."
+
+
+def write(
+    judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, out: Path, title: str
+) -> None:
+    """Make the page as a file, which is replaced whole or not at all."""
+    files.make_folders(files.Files(), out.absolute().parent)
+    files.replace(files.Files(), out, make(judge, rows, entries, about, title).encode())
+
+
+def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, title: str) -> str:
+    """All of it; regret is that of the last setting, which has prices if any has."""
+    drawn: list[ReportFigure] = []
+    setting = judge.settings[-1]
+    best = sorted((row for row in rows if row.under(setting) and not row.shared), key=lambda row: -row.value)
+    by_name = {entry.name: entry for entry in entries}
+    played = {row.rule: judge.played(row.entry(by_name[row.rule]), setting) for row in best[:FIGURES]}
+    first = next((row for row in best if not by_name[row.rule].draws), None)
+    worst, packed = [tag("p", NOTHING, class_="missing")], None
+    if first is not None:
+        rows_of = attribute(
+            judge.best(setting), judge.graph.starts, judge.bench.chooser(first.entry(by_name[first.rule]))
+        )
+        watched = text.worst(rows_of, WATCHED)
+        worst = _worst(judge, first.rule, setting, rows_of, watched)
+        packed = pack(judge, setting, first.rule, rows_of, watched) if watched else None
+    parts: dict[str, list[Html]] = {
+        "graph": [tag("pre", tag("code", about), tabindex=0)],
+        "rules": [_rules(rows, each) for each in judge.settings],
+        "regret": _regret(judge, setting, played, drawn),
+        "worst": worst,
+    }
+    content = [page.section(name, SECTIONS[name], *parts[name]) for name in SECTIONS]
+    links = [(name, SECTIONS[name].title) for name in SECTIONS]
+    return page.document("recommit graph", title, judge.graph.task, content, packed, links)
+
+
+def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
+    own = sorted((row for row in rows if row.under(setting)), key=lambda row: -row.value)
+    head = ("rule", "threshold", "solved, %", "actions", "observations", "value", "gain share", "95 %")
+    cells = [
+        (
+            "",
+            [
+                row.rule + (" (one threshold for all)" if row.shared else ""),
+                number(row.threshold, 3),
+                number(100 * row.solved),
+                number(row.actions),
+                number(row.observations, 2),
+                number(100 * row.value),
+                number(row.gain, 2),
+                interval(row.gain_low, row.gain_high, 2),
+            ],
+        )
+        for row in own
+    ]
+    return table(head, cells, setting.label())
+
+
+def _regret(
+    judge: Judge, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[ReportFigure]
+) -> list[Html]:
+    distance = judge.graph.distance
+    furthest = max(int(distance[rows.node].max(initial=1)) for rows in played.values())
+    lost = [
+        regret_by_distance(name, distance[rows.node], rows.cause, rows.regret, len(rows.starts), furthest)
+        for name, rows in played.items()
+    ]
+    note = tag("p", f"Exact, {setting.label()}, all eight depths. {page.CAUSES}", class_="quiet")
+    return [note, *page.regret_parts(lost, drawn)]
+
+
+def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
+    if not places:
+        return [tag("p", f"{name} has no regret: every depth is one of the best.", class_="missing")]
+    head = ("commitment", "distance", "remaining budget", "depth", "best depth", "regret", "cause")
+    cells = [
+        (
+            "",
+            [
+                tag("a", str(i), href=f"#i={i}"),
+                *(number(each[key], 0) for key in ("distance", "remaining", "depth", "best_depth")),
+                number(each["regret"], 3),
+                each["cause"],
+            ],
+        )
+        for i, each in enumerate(text.described(judge.graph, rows, places))
+    ]
+    label = f"Commitments of {name} with the most regret, {setting.label()}"
+    return [table(head, cells, label), Html(page.asset("viewer.html"))]
+
+
+def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
+    """The commitments at these places as episodes for the viewer; see ``recommit.report.episodes``."""
+    graph = judge.graph
+    return {
+        "task": graph.task,
+        "rows": graph.states.shape[1],
+        "cols": graph.states.shape[2],
+        "budgets": {},
+        "budget": setting.label(),
+        "of": len(rows.node),
+        "depths": list(graph.head_depths),
+        "causes": list(CAUSES),
+        "kinds": list(CAUSES),
+        "other": 1,
+        "open": 0,
+        "agents": [{"label": label, "seeds": 1, "drawn": True} for label in (name, "the best depths")],
+        "instances": [
+            {"n": i, "id": "", "kind": int(rows.cause[at]), "state": graph.states[rows.node[at]].tobytes().hex()}
+            for i, at in enumerate(places)
+        ],
+        "played": [
+            [_episode(judge, _rest(rows, at)) for at in places],
+            [_episode(judge, _best(judge, setting, int(rows.node[at]), int(rows.remaining[at]))) for at in places],
+        ],
+    }
+
+
+#: Of each commitment: node, depth, regret, best depth, cause.
+_Commitment = tuple[int, int, float, int, int]
+
+
+def _rest(rows: Attribution, at: int) -> list[_Commitment]:
+    """This commitment, and those that followed it in the same episode."""
+    own = np.flatnonzero((rows.start == rows.start[at]) & (rows.remaining <= rows.remaining[at]))
+    columns = (rows.node, rows.depth, rows.regret, rows.best, rows.cause)
+    return list(zip(*(column[own].tolist() for column in columns), strict=True))
+
+
+def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitment]:
+    """The best depths from a node, of equals the shallowest."""
+    best, rows = judge.best(setting), list[_Commitment]()
+    while left and best.graph.planned[node] and not best.graph.goal[node]:
+        column = int(best.q_values(left, np.array([node]))[0].argmax())
+        rows.append((node, best.graph.depths[column], 0.0, best.graph.depths[column], -1))
+        node, left = int(best.graph.landing[node, column]), left - 1
+    return rows
+
+
+def _episode(judge: Judge, rows: Sequence[_Commitment]) -> dict[str, Any]:
+    graph, executed = judge.graph, judge.graph.executed
+    done = [int(executed[node, depth - 1]) for node, depth, *_ in rows]
+    last = int(graph.landing[rows[-1][0], rows[-1][1] - 1])
+    nodes = [*(node for node, *_ in rows), last]
+    weights = np.exp(graph.logits[nodes[:-1]] - graph.logits[nodes[:-1]].max(axis=1, keepdims=True))
+    chances = np.rint(255 * weights / weights.sum(axis=1, keepdims=True)).astype(int)
+    return {
+        "h": "".join(str(depth) for _, depth, *_ in rows),
+        "x": "".join(map(str, done)),
+        "d": [int(graph.distance[node]) for node in nodes],
+        "solved": bool(graph.goal[last]),
+        "a": "".join(str(a) for (node, *_), n in zip(rows, done, strict=True) for a in graph.plans[node, :n]),
+        "p": "".join(f"{probs:02x}" for probs in chances.ravel().tolist()),
+        "r": [round(1000 * lost) for _, _, lost, *_ in rows],
+        "b": "".join(str(depth) for *_, depth, _ in rows),
+        "c": "".join(str(cause + 1) for *_, cause in rows),
+    }

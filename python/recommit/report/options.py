@@ -1,0 +1,29 @@
+"""What a report is asked for. Light to import: the command line makes its flags of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
+
+    Args:
+        eval: The folder of an evaluation (see recommit evaluate).
+        out: The page to write, an HTML file; it is replaced whole or not at all.
+        seeds: Evaluations of the same family with other seeds; one table takes all of them together.
+        instances: Episodes of so many instances can be watched at most.
+        figures: Write every figure to this folder as well, as SVG, PDF, PNG and CSV.
+    """
+
+    eval: Path
+    out: Path
+    seeds: tuple[Path, ...] = ()
+    instances: int = 48
+    figures: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.instances < 0:
+            raise ValueError(f"instances: expected 0 or more, got {self.instances}")

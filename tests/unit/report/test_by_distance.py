@@ -1,0 +1,132 @@
+"""Depths and regrets by distance against plain Python, and what the viewer's data say of each commitment."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.unit.report.conftest import with_regrets
+
+from recommit.data.table import pa, pq
+from recommit.graph.regret import CAUSES
+from recommit.report import by_distance, episodes, figures, page
+from recommit.report.reading import Folder
+
+
+@pytest.fixture(scope="module")
+def folder(evaluations, tmp_path_factory):
+    return Folder(with_regrets(shutil.copytree(evaluations["sliding"], tmp_path_factory.mktemp("regret") / "eval")))
+
+
+def rows_of(folder, name="adaptive"):
+    """(distance, cause, regret) of each commitment, in plain values."""
+    decisions = pq.read_table(folder.path / f"decisions/{name}@6.parquet").to_pylist()
+    kept = pq.read_table(folder.path / f"decisions/{name}@6-regret.parquet").to_pylist()
+    return [(d["before"], k["cause"], k["regret"]) for d, k in zip(decisions, kept, strict=True)]
+
+
+def test_sums_equal_plain_python(folder):
+    lost = by_distance.agent_regrets(folder)
+    assert [one.label for one in lost] == [
+        *("adaptive depth", "the same plans, always 8", "adaptive's depths, shuffled")
+    ]
+    sums = defaultdict(float)
+    for distance, cause, value in rows_of(folder):
+        if cause >= 0:
+            sums[distance, cause] += value
+    assert len(sums) > 8
+    own = lost[0]
+    for (distance, cause), total in sums.items():
+        assert own.lost[(distance - 1) // own.width, cause] == pytest.approx(total)
+    assert own.lost.sum() + own.elsewhere == pytest.approx(sum(sums.values()))
+
+
+def test_a_cause_that_is_left_out_is_noticed(folder):
+    """The planted defect: rounds are not counted."""
+    rows = rows_of(folder)
+    distance, cause, value = (np.array(column) for column in zip(*rows, strict=True))
+    whole = by_distance.regret_by_distance("a", distance, cause, value, 24)
+    torn = by_distance.regret_by_distance("a", distance, np.where(cause == CAUSES.index("round"), -1, cause), value, 24)
+    assert whole.lost.sum() > torn.lost.sum()
+    assert not torn.lost[:, CAUSES.index("round")].any()
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_shares_and_means_count_decisions(evaluations, task):
+    folder = Folder(evaluations[task])
+    found = by_distance.depth_counts(folder)
+    assert [one.agent.base for one in found] == ["adaptive", "shuffled", "oracle-dp"]
+    own = found[0]
+    (rows,) = folder.decisions(folder.first)
+    assert own.counts.sum() + own.dead == len(rows.depth)
+    for r in range(len(own.counts)):
+        here = rows.depth[(rows.before > 0) & ((rows.before - 1) // own.width == r)]
+        assert own.total[r] == len(here)
+        if len(here) > 1:
+            mean, half = own.mean(r)
+            assert mean == pytest.approx(here.mean())
+            assert half == pytest.approx(1.96 * here.std(ddof=1) / np.sqrt(len(here)))
+
+
+def test_answers_without_a_depth_are_not_counted(folder, monkeypatch):
+    """A zero-shot model's answer that could not be read has depth 0."""
+    rows = SimpleNamespace(before=np.array([1, 3, 5, 40]), depth=np.array([0, 2, 0, 8], np.int8))
+    monkeypatch.setattr(type(folder), "decisions", lambda *_: [rows])
+    for one in by_distance.depth_counts(folder):
+        assert one.counts.sum() == 2
+        assert one.counts[:, 1].sum() == one.counts[:, 7].sum() == 1
+
+
+def test_lost_states_have_no_column():
+    lost = by_distance.regret_by_distance(
+        "a", np.array([3, -1, 0]), np.array([3, 0, -1]), np.array([0.5, 0.25, 0.0]), 2
+    )
+    assert (lost.lost.sum(), lost.elsewhere) == (0.5, 0.25)
+    assert "in states that cannot be solved 33%" in str(lost)
+
+
+def test_nothing_lost_is_said():
+    nothing = by_distance.regret_by_distance("solver", np.array([3]), np.array([-1], np.int8), np.array([0.0]), 2)
+    assert "has no regret" in str(nothing)
+    assert figures.regret([nothing]).svg
+
+
+def test_the_viewer_has_every_commitment(folder):
+    packed = episodes.pack(folder, 5)
+    labels = [agent["label"] for agent in packed["agents"]]
+    assert packed["causes"] == list(CAUSES)
+    kept = pq.read_table(folder.path / "decisions/adaptive@6-regret.parquet").to_pylist()
+    for instance, one in zip(packed["instances"], packed["played"][labels.index("adaptive")], strict=True):
+        own = sorted((row for row in kept if row["instance"] == instance["n"]), key=lambda row: row["turn"])
+        assert one["r"] == [round(1000 * row["regret"]) for row in own]
+        assert one["b"] == "".join(str(row["best"]) for row in own)
+        assert one["c"] == "".join(str(row["cause"] + 1) for row in own)
+    assert "r" not in packed["played"][labels.index("oracle-dp")][0]
+
+
+def test_what_is_missing_is_said(evaluations, folder):
+    without = page.make(Folder(evaluations["sliding"]), 3).html
+    assert "This evaluation kept no regrets" in without
+    assert '<section id="regret">' not in without
+    html = page.make(folder, 3).html
+    assert "kept no regrets" not in html
+    assert '<section id="regret">' in html
+
+
+@pytest.mark.parametrize("damage", ["turn", "cause", "best", "regret", "short", "column"])
+def test_rows_that_do_not_fit_are_refused(folder, tmp_path, damage):
+    copy = shutil.copytree(folder.path, tmp_path / "eval")
+    path = copy / "decisions/adaptive@6-regret.parquet"
+    columns = {name: np.array(values) for name, values in pq.read_table(path).to_pydict().items()}
+    if damage == "short":
+        columns = {name: values[:-1] for name, values in columns.items()}
+    elif damage == "column":
+        del columns["best"]
+    else:
+        columns[damage][0] = {"turn": 5, "cause": 9, "best": 0, "regret": np.nan}[damage]
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(ValueError, match=r"adaptive@6-regret.*(expected a regret and a cause|cannot be read)"):
+        episodes.pack(Folder(copy), 3)

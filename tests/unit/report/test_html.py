@@ -1,0 +1,53 @@
+"""Whatever a name holds, it is text."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+
+import pytest
+
+from recommit.report import html
+from recommit.report.html import Html, tag
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\x1b[31m\u2028\u202e"
+
+
+def test_children_and_attributes_are_escaped_once():
+    made = tag("p", HOSTILE, tag("b", "<"), title=HOSTILE, class_="x", hidden=False, data_n=3, open=True)
+    assert "<img" not in made
+    assert made.startswith('<p title="&lt;/script&gt;')
+    assert made.endswith("<b>&lt;</b></p>")
+    assert 'class="x" data-n="3" open>' in made
+    assert "hidden" not in made
+    assert "\x1b" not in made
+    assert "\u202e" not in made
+    assert html.escaped(Html("<i>")) == "<i>"
+
+
+def test_values_in_a_script_cannot_leave_it():
+    made = html.json_script("x", {HOSTILE: [HOSTILE, 1.5, None]})
+    inner = made.removeprefix('<script type="application/json" id="x">').removesuffix("</script>")
+    assert not set("<>&\u2028\u2029") & set(inner)
+    assert json.loads(inner) == {HOSTILE: [HOSTILE, 1.5, None]}
+    with pytest.raises(ValueError, match="JSON"):
+        html.json_script("x", float("nan"))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
+def test_a_spreadsheet_does_not_compute_text(text):
+    made = html.csv_text(["agent", "n"], [[text, -1.5], ['a,"b"\n', -2], ["", None]])
+    rows = list(csv.reader(io.StringIO(made, newline="")))
+    assert rows[1][0].startswith("'")
+    assert rows[1:] == [["'" + text, "-1.5"], ['a,"b"\n', "-2"], ["", ""]]
+
+
+def test_a_spreadsheet_sees_no_second_line_where_there_is_none():
+    assert html.csv_text(["a"], [["b\r=1+1\x1b"]]) == "a\nb\ufffd=1+1\ufffd\n"
+
+
+def test_links_hold_the_file():
+    link = html.data_link("text/csv", "a,\u00e9\n".encode())
+    assert base64.b64decode(link.removeprefix("data:text/csv;base64,")).decode() == "a,\u00e9\n"
