@@ -109,18 +109,6 @@ SEPARATE: dict[str, dict[int, int]] = {
     f"docs/results{which}.md": {} for which in ("", "-sliding", "-sokoban", "-heads", "-more", "-older")
 }
 
-#: Which file of tests runs a page, so that several processes share the work; what is not named here is run by "guides".
-FILES = {
-    "start": ("README.md", "docs/index.md", "docs/start.md"),
-    "training": (
-        "docs/guides/evaluation.md",
-        "docs/guides/reinforcement.md",
-        "docs/paper-small.md",
-        "docs/rivals.md",
-        *SEPARATE,
-    ),
-}
-
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """
 tasks:
@@ -242,10 +230,9 @@ def run(command: Command, server: str) -> None:
             runpy.run_path(str(ROOT / words[1]), run_name="__main__")
 
 
-def pages(file: str) -> list[Path]:
-    """Pages with commands that a file of tests runs."""
-    chosen = {name: key for key, names in FILES.items() for name in names}
-    return [p for p in PAGES if commands(p) and chosen.get(p.relative_to(ROOT).as_posix(), "guides") == file]
+def pages() -> list[Path]:
+    """Those with commands."""
+    return [page for page in PAGES if commands(page)]
 
 
 def run_page(page: Path, folder: Path, server: str) -> int:
