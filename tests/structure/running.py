@@ -235,6 +235,12 @@ def pages() -> list[Path]:
     return [page for page in PAGES if commands(page)]
 
 
+def small_preset() -> str:
+    """What ``small.yaml`` says."""
+    changes = [["optim.steps=1", *SMALLER[verb][3:]] for verb in ("train sft", "train grpo")]
+    return SMALL_PRESET % tuple(changes * 2)
+
+
 def run_page(page: Path, folder: Path, server: str) -> int:
     """Run every command of a page, in order; how many."""
     name, count = page.relative_to(ROOT).as_posix() if ROOT in page.parents else page.name, 0
@@ -243,10 +249,7 @@ def run_page(page: Path, folder: Path, server: str) -> int:
         if reason(command) is None:
             place = folder / str(SEPARATE[name].get(command.block, command.block)) if name in SEPARATE else folder
             place.mkdir(exist_ok=True)
-            settings = (SMALLER["train sft"][3:], SMALLER["train grpo"][3:])
-            small = [["optim.steps=1", *changes] for changes in settings]
-            preset = SMALL_PRESET % tuple(small * 2)
-            (place / "small.yaml").write_text(preset, encoding="utf-8")
+            (place / "small.yaml").write_text(small_preset(), encoding="utf-8")
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(place)
                 run(command, server)

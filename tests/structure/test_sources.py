@@ -145,7 +145,7 @@ ALLOWED = {
     "effort.py": "reads a clock",  # processor time, in units that take longer on a slow machine, too
     "crash/killer.py": "sleeps, reads a clock",  # a kill that comes too late is not counted
     "invariant/test_interrupt.py": "reads a clock",  # processor time, in units of effort.py
-    "invariant/test_global_state.py": "draws without a seed",  # reads the generators' states
+    "invariant/global_state.py": "draws without a seed",  # planted
     "unit/data/test_mutations.py": "reads a clock",  # processor time, in units of effort.py
     "unit/train/family/one_rank.py": "sleeps",  # a stand-in for a rank that computes
     "verify/__main__.py": "reads a clock",  # for the table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -50,11 +51,8 @@ def write(out: Path, rows: Sequence[AuditRow], text: str) -> None:
     files.make_folders(work, out.absolute())
     files.replace(work, out / "audit.json", (json.dumps(plain(rows), indent=2, allow_nan=False) + "\n").encode())
     files.replace(work, out / "audit.md", text.encode())
-    try:
-        import matplotlib as mpl
-    except ImportError:
+    if importlib.util.find_spec("matplotlib") is None:
         return
-    mpl.use("svg")
     files.replace(work, out / "audit.svg", figure(rows))
 
 
@@ -63,10 +61,11 @@ def figure(rows: Sequence[AuditRow]) -> bytes:
     import io
 
     import matplotlib as mpl
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     with mpl.rc_context({"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path"}):
-        drawing, axes = plt.subplots(figsize=(6, 3.6))
+        drawing = Figure(figsize=(6, 3.6))  # not of pyplot, whose backend is the user's
+        axes = drawing.subplots()
         for name in dict.fromkeys(row.credit for row in rows):
             own = sorted((row.episodes, row.cosine) for row in rows if row.credit == name)
             x, y = zip(*own, strict=True)
@@ -79,5 +78,4 @@ def figure(rows: Sequence[AuditRow]) -> bytes:
         drawing.tight_layout()
         buffer = io.BytesIO()
         drawing.savefig(buffer, format="svg", metadata={"Date": None}, facecolor="white")
-        plt.close(drawing)
     return buffer.getvalue()

@@ -12,7 +12,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory, recipes_of
 from recommit.runs.peers import watched
-from recommit.runs.process import settle
+from recommit.runs.process import settle, unsettled
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.joint import PuzzlePart
 
 
+@unsettled()
 def train(
     config: GrpoConfig,
     init: str | Path,

@@ -31,7 +31,7 @@ from recommit.policy.transfer import to_device, to_host
 from recommit.runs import random_state, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
-from recommit.runs.process import settle
+from recommit.runs.process import settle, unsettled
 from recommit.runs.progress import Interrupt
 from recommit.train import imitation_loss, initial_policy, targets, validate
 from recommit.train.config import plain
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from recommit.train.targets import Targets
 
 
+@unsettled()
 def train(
     config: SftConfig,
     data: str | Path | Sequence[str | Path],
