@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import random
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -73,7 +74,21 @@ def _hangs(_number: int, _frame: FrameType | None) -> None:
     raise TimeoutError(f"nothing came within {2 * HANG} seconds")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--random-order", type=int, metavar="SEED", help="shuffle files, and tests in each file")
+
+
+def _shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Files and tests within them, in an order that is the same in every worker."""
+    shuffler = random.Random(seed)
+    files = {item.path: shuffler.random() for item in items}
+    places = {item.nodeid: (files[item.path], shuffler.random()) for item in items}
+    items.sort(key=lambda item: places[item.nodeid])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (seed := config.getoption("--random-order")) is not None:
+        _shuffle(items, seed)
     wanted = [item for item in items if item.get_closest_marker("gpu")]
     if wanted and not _has_gpu():
         for item in wanted:

@@ -108,18 +108,6 @@ SEPARATE: dict[str, dict[int, int]] = {
     f"docs/results{which}.md": {} for which in ("", "-sliding", "-sokoban", "-heads", "-more", "-older")
 }
 
-#: Which file of tests runs a page, so that several processes share the work; what is not named here is run by "guides".
-FILES = {
-    "start": ("README.md", "docs/index.md", "docs/start.md"),
-    "training": (
-        "docs/guides/evaluation.md",
-        "docs/guides/reinforcement.md",
-        "docs/paper-small.md",
-        "docs/rivals.md",
-        *SEPARATE,
-    ),
-}
-
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """
 tasks:
@@ -242,10 +230,15 @@ def run(command: Command, server: str) -> None:
             runpy.run_path(str(ROOT / words[1]), run_name="__main__")
 
 
-def pages(file: str) -> list[Path]:
-    """Pages with commands that a file of tests runs."""
-    chosen = {name: key for key, names in FILES.items() for name in names}
-    return [p for p in PAGES if commands(p) and chosen.get(p.relative_to(ROOT).as_posix(), "guides") == file]
+def pages() -> list[Path]:
+    """Those with commands."""
+    return [page for page in PAGES if commands(page)]
+
+
+def small_preset() -> str:
+    """What ``small.yaml`` says."""
+    changes = [["optim.steps=1", *SMALLER[verb][3:]] for verb in ("train sft", "train grpo")]
+    return SMALL_PRESET % tuple(changes * 2)
 
 
 def run_page(page: Path, folder: Path, server: str) -> int:
@@ -256,10 +249,7 @@ def run_page(page: Path, folder: Path, server: str) -> int:
         if reason(command) is None:
             place = folder / str(SEPARATE[name].get(command.block, command.block)) if name in SEPARATE else folder
             place.mkdir(exist_ok=True)
-            settings = (SMALLER["train sft"][3:], SMALLER["train grpo"][3:])
-            small = [["optim.steps=1", *changes] for changes in settings]
-            preset = SMALL_PRESET % tuple(small * 2)
-            (place / "small.yaml").write_text(preset, encoding="utf-8")
+            (place / "small.yaml").write_text(small_preset(), encoding="utf-8")
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(place)
                 run(command, server)

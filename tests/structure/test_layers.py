@@ -1,37 +1,89 @@
-"""The layers hold, and the tool that says so notices a planted step backwards. Tests lie where their modules do."""
+"""The layers hold in Python and in C++, there is no circle of files, and each check notices a planted fault."""
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.structure.imports import circles, graph, with_packages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "python" / "recommit"
+PACKAGE, CPP = ROOT / "python" / "recommit", ROOT / "cpp"
 
-#: Modules without a file of tests of their own, and where they are tested instead.
-TESTED_ELSEWHERE = {
-    "version": "cli/test_command_line.py, which prints it",
-    "registration": "envs, which make every environment through it",
-}
-
-CODE = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+#: Leaves out the hook of an editable install, which would find the package elsewhere.
+LINT = (
+    "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'ScikitBuild' not in type(f).__name__];"
+    "from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Check the contracts of pyproject.toml, on the package in a folder."""
     env = {**os.environ, "PYTHONPATH": str(folder / "python")}
     return subprocess.run(
-        [sys.executable, "-c", HOOKLESS + CODE], check=False, capture_output=True, text=True, cwd=folder, env=env
+        [sys.executable, "-c", LINT], check=False, capture_output=True, text=True, cwd=folder, env=env
     )
 
 
-#: Leaves out the hook of an editable install, which would find the package elsewhere.
-HOOKLESS = "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'ScikitBuild' not in type(f).__name__];"
+def imports(package: Path) -> dict[str, set[str]]:
+    """Which file imports which: deferred imports, those for types and dynamic ones count."""
+    paths = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = (package.name, *path.relative_to(package).with_suffix("").parts)
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return {name: set(_imported(path.read_text(encoding="utf-8"), paths)) - {name} for name, path in paths.items()}
+
+
+def _imported(source: str, modules: dict[str, Path]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                # The compiled module is no Python file: to import it is not to import the package.
+                if alias.name != "_core" and (whole in modules or node.module in modules):
+                    yield whole if whole in modules else node.module
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if called in ("import_module", "__import__") and node.args[0].value in modules:
+                yield node.args[0].value
+
+
+def with_packages(edges: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The same, where to import a file is to import its packages, too, but for the one at the top."""
+
+    def above(name: str) -> list[str]:
+        parts = name.split(".")
+        return [".".join(parts[:i]) for i in range(2, len(parts))]
+
+    return {
+        name: {each for to in to_all for each in (to, *above(to)) if each in edges} - {name, *above(name)}
+        for name, to_all in edges.items()
+    }
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of files that reach each other (what Kahn's algorithm leaves); launched modules start the command line."""
+    remaining = {
+        name: {to for to in to_all if to in edges} for name, to_all in edges.items() if not name.endswith("__main__")
+    }
+    while True:
+        reached = {to for to_all in remaining.values() for to in to_all}
+        ends = {name for name, to_all in remaining.items() if not to_all or name not in reached}
+        if not ends:
+            return [sorted(remaining)] if remaining else []
+        remaining = {name: to_all - ends for name, to_all in remaining.items() if name not in ends}
 
 
 @pytest.fixture
@@ -42,30 +94,20 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_layers_hold(copy: Path) -> None:
+def test_the_layers_hold_and_a_step_backwards_is_noticed(copy: Path) -> None:
     result = lint(copy)
     assert result.returncode == 0, result.stdout + result.stderr
-
-
-@pytest.mark.parametrize(
-    ("module", "line"),
-    [
-        ("puzzles/puzzle.py", "import recommit.cli"),
-        ("puzzles/levels.py", "import recommit.envs"),
-        ("puzzles/sokoban.py", "import torch"),
-        ("horizon/rule.py", "import recommit.rng"),
-    ],
-)
-def test_a_step_backwards_is_noticed(copy: Path, module: str, line: str) -> None:
-    path = copy / "python" / "recommit" / module
-    path.write_text(path.read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
+    for module, line in [("puzzles/levels.py", "import recommit.envs"), ("puzzles/sokoban.py", "import torch")]:
+        path = copy / "python" / "recommit" / module
+        path.write_text(path.read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
     result = lint(copy)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert "BROKEN" in result.stdout
+    for step in ("recommit.puzzles.levels -> recommit.envs", "recommit.puzzles.sokoban -> torch"):
+        assert step in result.stdout
 
 
 def test_no_circle_of_files() -> None:
-    assert circles(with_packages(graph(PACKAGE))) == []
+    assert circles(with_packages(imports(PACKAGE))) == []
 
 
 @pytest.mark.parametrize(
@@ -80,32 +122,59 @@ def test_no_circle_of_files() -> None:
 def test_a_circle_of_files_is_noticed(copy: Path, module: str, line: str) -> None:
     package = copy / "python" / "recommit"
     (package / module).write_text((package / module).read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
-    (circle,) = circles(graph(package))
+    (circle,) = circles(imports(package))
     assert "recommit." + module.removesuffix(".py").replace("/", ".") in circle
 
 
-def modules() -> list[Path]:
-    found = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")]
-    return sorted(path for path in found if path.name != "__init__.py")
+def include_faults(cpp: Path) -> list[str]:
+    """Includes that lead nowhere or backwards (``bindings -> a puzzle -> core``), and circles of files and folders."""
+    files = [path for path in sorted(cpp.rglob("*")) if path.suffix in {".cpp", ".hpp", ".inc"}]
+    edges = {str(path.relative_to(cpp)): set(INCLUDE.findall(path.read_text(encoding="utf-8"))) for path in files}
+    pairs = [(name, to) for name, to_all in edges.items() for to in sorted(to_all)]
+    folders: dict[str, set[str]] = {}
+    for name, to in pairs:  # what lies above the sub-folders, like the rules of a puzzle, is everybody's
+        here, there = name.rpartition("/")[0], to.rpartition("/")[0]
+        if name.count("/") > 1 and to.count("/") > 1 and here != there:
+            folders.setdefault(here, set()).add(there)
+            folders.setdefault(there, set())
+    backwards = [
+        f"{name} -> {to}"
+        for name, to in pairs
+        if to not in edges
+        or (not name.startswith("bindings/") and to.partition("/")[0] not in (name.partition("/")[0], "core"))
+    ]
+    return [*backwards, *(" ".join(ring) for ring in (*circles(edges), *circles(folders)))]
 
 
-def homes_of(module: Path) -> list[Path]:
-    """tests/unit/PACKAGE/test_MODULE*.py, or a test of the whole package of the module."""
-    folder = ROOT / "tests" / "unit" / module.parent
-    whole = [ROOT / "tests" / "unit" / f"test_{module.parent.name}.py"] if module.parent.name else []
-    return [path for path in (*folder.glob(f"test_{module.stem}*.py"), *whole) if path.exists()]
+def test_the_layers_of_the_core_hold() -> None:
+    assert include_faults(CPP) == []
+    knowing = {
+        path.relative_to(CPP).parts[0]
+        for path in CPP.rglob("*.[chi]*")
+        if re.search(r"#\s*include\s*<(pybind11|Python)", path.read_text(encoding="utf-8"))
+    }
+    assert knowing == {"bindings"}
 
 
-def test_every_folder_of_tests_has_its_package() -> None:
-    for folder in (ROOT / "tests" / "unit").rglob("*"):
-        if folder.is_dir() and folder.name != "__pycache__":
-            assert (PACKAGE / folder.relative_to(ROOT / "tests" / "unit")).is_dir(), f"{folder} mirrors nothing"
-
-
-def test_every_package_has_tests() -> None:
-    for module in modules():
-        if len(module.parts) == 1 and module.stem not in TESTED_ELSEWHERE:
-            assert homes_of(module), f"no tests/unit/test_{module.stem}*.py"
-        elif len(module.parts) > 1:
-            folder = ROOT / "tests" / "unit" / module.parent
-            assert homes_of(module) or any(folder.glob("test_*.py")), f"no tests in {folder}"
+@pytest.mark.parametrize(
+    ("planted", "fault"),
+    [
+        ({"core/types.hpp": "ice/draw.hpp"}, "core/types.hpp -> ice/draw.hpp"),
+        ({"ice/solver.cpp": "sokoban/rules.hpp"}, "ice/solver.cpp -> sokoban/rules.hpp"),
+        ({"ice/draw.hpp": "core/nowhere.hpp"}, "ice/draw.hpp -> core/nowhere.hpp"),
+        ({"core/types.hpp": "core/draw/frame.hpp"}, "core/draw/frame.hpp core/types.hpp"),
+        (
+            {
+                "sokoban/table/planes.hpp": "sokoban/search/search.hpp",
+                "sokoban/search/deadlock_freeze.hpp": "sokoban/table/goal_sets.hpp",
+            },
+            "sokoban/search sokoban/table",
+        ),
+    ],
+)
+def test_a_planted_include_is_noticed(tmp_path: Path, planted: dict[str, str], fault: str) -> None:
+    copy = shutil.copytree(CPP, tmp_path / "cpp")
+    for file, to in planted.items():
+        text = (copy / file).read_text(encoding="utf-8")
+        (copy / file).write_text(f'#include "{to}"\n{text}', encoding="utf-8")
+    assert any(fault in each for each in include_faults(copy))

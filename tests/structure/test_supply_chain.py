@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
+
+from recommit.cli.verbs.doctor import EXTRAS
 
 yaml = pytest.importorskip("yaml")
 requirements = pytest.importorskip("packaging.requirements")
@@ -125,6 +128,21 @@ def test_what_the_tests_run_with_is_within_the_bounds():
     own = [(name, version) for name, version in pins if name.lower() in bounds]
     assert {name.lower() for name, _ in own} >= set(SOUND) - {"jinja2"}
     assert [(name, version) for name, version in own if Version(version) not in bounds[name.lower()]] == []
+
+
+def unmet(page, script):
+    """Packages that the Python blocks of a page import, and none of the extras that a script installs brings."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    imported = {name for block in blocks for name in re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE)}
+    (extras,) = re.findall(r"-e '\.\[([\w,]+)\]'", script)
+    brought = {module for extra in extras.split(",") for module in EXTRAS[extra]}
+    return imported - sys.stdlib_module_names - {"numpy", "recommit"} - brought
+
+
+def test_the_demo_installs_enough_for_the_readme():
+    page, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "scripts/demo"))
+    assert unmet(page, script) == set()
+    assert unmet(page, script.replace("envs,", "")) == {"gymnasium"}
 
 
 def test_ray_opens_no_page():

@@ -4,8 +4,6 @@ must catch.
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from tests.effort import work
 from tests.verify import mutations
@@ -69,7 +67,3 @@ def test_inputs_depend_on_their_number_alone():
         mutations.campaign("answers", 5, 20, each.append)
     assert texts[0] == texts[1]
     assert len(set(texts[0])) > 10
-
-
-def test_the_counter_names_every_target(tmp_path):
-    assert set(json.loads(mutations.SO_FAR.read_text())) == set(mutations.Targets(tmp_path).all)

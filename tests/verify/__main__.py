@@ -2,8 +2,7 @@
 
 Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports`` after every row; ``--publish`` also enters the
 figures into the table that the documentation shows, where rows that did not run keep their last figures.
-``--rows L10,K5`` picks rows, ``--alone`` leaves out the earlier tiers; ``--results FILE`` takes pytest's results from a
-JUnit file of a run that just happened.
+``--rows L10,K5`` picks rows, ``--alone`` leaves out the earlier tiers.
 """
 
 from __future__ import annotations
@@ -13,22 +12,17 @@ import dataclasses
 import json
 import subprocess
 import sys
+import tempfile
 import time
+import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tests.verify import runners
-from tests.verify.harness import ROOT, Finding, Impossible
-from tests.verify.rows import ROWS, TIERS, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tests.verify.harness import ROOT, Finding, Impossible, expect, run
+from tests.verify.rows import ROWS, TIERS, Harness, Pytest, Row
 
 PUBLISHED = ROOT / "docs" / "reliability" / "figures.json"
-#: What a row says that this machine cannot run: no pass, and nobody's fault.
-NOT_HERE = "not possible here"
 REPORTS = ROOT / "build" / "reports"
 
 
@@ -45,39 +39,61 @@ class Figure:
     result: str
     seconds: float
     commit: str
-    #: The day, in UTC; empty in figures from before it was noted.
-    date: str = ""
+    #: The day, in UTC.
+    date: str
 
 
-def commit(at: datetime | None = None) -> str:
-    """The commit, or that of a moment, with a plus sign where the tree holds more than it; figures left out: they are
-    what this writes.
-    """
+def commit() -> str:
+    """The commit, with a plus sign where the tree holds more than it; figures left out: they are what this writes."""
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], check=False, capture_output=True, text=True, cwd=ROOT)
         return done.stdout.strip() if done.returncode == 0 else ""
 
-    then = git("rev-list", "-1", f"--before={at.isoformat()}", "HEAD") if at else "HEAD"
-    name = git("rev-parse", "--short=12", then or "HEAD") or "unknown"
-    return name + ("+" if git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/reliability") else "")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/reliability")
+    return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+" if changed else "")
 
 
-def verify(row: Row, results: Path | None, at: str) -> Figure:
-    """Run one row; nothing executed is not a pass."""
-    begin = time.monotonic()
+def run_harness(check: Harness) -> tuple[int, str]:
+    """The planted defect first: a harness that misses it proves nothing."""
+    words = [sys.executable, "-m", f"tests.verify.{check.module}", *check.arguments]
     try:
-        ran = runners.run(row.check, results)
-        result = "pass" if ran.executed else "FAIL: nothing was executed"
+        planted = json.loads(run([*words, "--plant"]).splitlines()[-1])
+    except Finding:
+        said = json.loads(run(words).splitlines()[-1])
+        return said["executed"], said["unit"]
+    if "impossible" in planted:
+        raise Impossible(planted["impossible"])
+    raise Finding(f"{check.module}: the planted defect went unnoticed")
+
+
+def run_tests(check: Pytest) -> tuple[int, str]:
+    """Passed tests. A test may say how much it executed: record_property("executed", n)."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "pytest.xml"
+        words = ["-q", "-m", "nightly and not gpu", f"--junit-xml={results}", *check.paths]
+        done = subprocess.run([sys.executable, "-m", "pytest", *words], check=False, cwd=ROOT, capture_output=True)
+        said = (done.stdout + done.stderr).decode("utf-8", "replace")[-4000:]
+        expect(done.returncode == 0 and results.exists(), f"pytest ended with {done.returncode}:\n{said}")
+        cases = [case for case in ET.parse(results).getroot().iter("testcase") if case.find("skipped") is None]
+    properties = [each for case in cases for each in case.iter("property") if each.get("name") == "executed"]
+    executed = sum(int(each.get("value", 0)) for each in properties)
+    return executed or len(cases), f"in {len(cases)} tests" if executed else "tests"
+
+
+def verify(row: Row, at: str) -> Figure:
+    """Run one row; nothing executed is not a pass, and what this machine cannot run is nobody's fault."""
+    begin, executed, unit = time.monotonic(), 0, ""
+    try:
+        executed, unit = run_tests(row.check) if isinstance(row.check, Pytest) else run_harness(row.check)
+        result = "pass" if executed else "FAIL: nothing was executed"
     except Finding as finding:
-        ran = runners.Ran(0, "")
         print(finding, file=sys.stderr)
         result = "FAIL: " + str(finding).splitlines()[0]
     except Impossible as reason:
-        ran, result = runners.Ran(0, ""), f"{NOT_HERE}: {str(reason).splitlines()[0]}"
-    seconds = ran.seconds if ran.seconds is not None else time.monotonic() - begin
-    today = datetime.now(timezone.utc).date().isoformat()
-    return Figure(row.id, row.what, row.tier, row.target, ran.executed, ran.unit, result, round(seconds, 1), at, today)
+        result = f"not possible here: {str(reason).splitlines()[0]}"
+    today, seconds = datetime.now(timezone.utc).date().isoformat(), round(time.monotonic() - begin, 1)
+    return Figure(row.id, row.what, row.tier, row.target, executed, unit, result, seconds, at, today)
 
 
 HEAD = (
@@ -86,47 +102,30 @@ HEAD = (
 )
 
 
-def line(figure: Figure) -> str:
-    """A row of the table that ran."""
-    f = figure
-    return (
-        f"| {f.row} | {f.what} | {f.tier} | {f.target} | {f.executed:,} {f.unit} | {f.result} | {f.seconds:,.1f} "
-        f"| {f.date or '-'} | `{f.commit}` |\n"
-    )
+def line(row: Row, figure: Figure | None) -> str:
+    """A row of the table; one that never ran says how to run it."""
+    begin = f"| {row.id} | {row.what} | {row.tier} | {row.target} |"
+    if figure is None:
+        return f"{begin} - | not run yet: `bash scripts/verify {row.tier} --alone --rows {row.id}` | - | - | - |\n"
+    ran = f"{figure.executed:,} {figure.unit} | {figure.result} | {figure.seconds:,.1f} | {figure.date or '-'}"
+    return f"{begin} {ran} | `{figure.commit}` |\n"
 
 
-def missing(row: Row) -> str:
-    """A row of the table that never ran, and how to run it."""
-    command = f"`bash scripts/verify {row.tier} --alone --rows {row.id}`"
-    return f"| {row.id} | {row.what} | {row.tier} | {row.target} | - | not run yet: {command} | - | - | - |\n"
-
-
-def write(figures: list[Figure], path: Path, table: str = "") -> None:
-    """As JSON, and beside it as Markdown."""
+def write(figures: list[Figure], path: Path, rows: tuple[Row, ...] = ()) -> None:
+    """As JSON, and beside it as a Markdown table of these rows; of the rows that ran, if none are named."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([dataclasses.asdict(f) for f in figures], indent=2) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(table or HEAD + "".join(map(line, figures)), encoding="utf-8")
+    latest = {(figure.row, figure.what): figure for figure in figures}
+    shown = rows or [row for row in ROWS if (row.id, row.what) in latest]
+    table = HEAD + "".join(line(row, latest.get((row.id, row.what))) for row in shown)
+    path.with_suffix(".md").write_text(table, encoding="utf-8")
 
 
 def publish(figures: list[Figure], path: Path = PUBLISHED) -> None:
     """Replace the figures of these rows; rows that are no longer in the table of rows go."""
     before = [Figure(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
-    latest = {(f.row, f.what): f for f in (*before, *figures)}
-    named = {row: latest.get((row.id, row.what)) for row in ROWS}
-    table = HEAD + "".join(missing(row) if figure is None else line(figure) for row, figure in named.items())
-    write([figure for figure in named.values() if figure], path, table)
-
-
-def longest_first(rows: Sequence[Row], path: Path = PUBLISHED) -> list[Row]:
-    """By the seconds that they took last: so the last of them end at about the same time."""
-    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    seconds = {(entry["row"], entry["what"]): entry["seconds"] for entry in before}
-    return sorted(rows, key=lambda row: -seconds.get((row.id, row.what), 0.0))
-
-
-def side_by_side(rows: Sequence[Row]) -> int:
-    """How many at a time: two quick ones, of which none measures seconds or fills the memory; others are alone."""
-    return 2 if all(row.tier == "quick" for row in rows) else 1
+    latest = {(figure.row, figure.what): figure for figure in (*before, *figures)}
+    write([latest[key] for row in ROWS if (key := (row.id, row.what)) in latest], path, ROWS)
 
 
 def main() -> int:
@@ -135,7 +134,6 @@ def main() -> int:
     parser.add_argument("tier", choices=TIERS)
     parser.add_argument("--rows", help="only these, e.g. L10,K5")
     parser.add_argument("--alone", action="store_true", help="rows of this tier, without those of the earlier ones")
-    parser.add_argument("--results", type=Path, help="a JUnit file that pytest has just written")
     parser.add_argument("--publish", action="store_true", help="enter the figures into docs/reliability")
     arguments = parser.parse_args()
     wanted = (arguments.tier,) if arguments.alone else TIERS[: TIERS.index(arguments.tier) + 1]
@@ -146,25 +144,21 @@ def main() -> int:
         if unknown:
             parser.error(f"no such row in tier {arguments.tier}: {', '.join(unknown)}")
         chosen = [row for row in chosen if row.id in names]
-    results = arguments.results if arguments.results and arguments.results.exists() else None
-    now, figures = commit(), []
-    then = now if results is None else commit(runners.began(results))
-    side = side_by_side(chosen)
-    ordered = longest_first(chosen) if side > 1 else chosen
-    with ThreadPoolExecutor(side) as threads:
-        for last in threads.map(lambda row: verify(row, results, then if runners.taken(row.check) else now), ordered):
+    figures: list[Figure] = []
+    now = commit()
+    # Quick rows run two at a time: none measures seconds or fills the memory. The longer tiers run one after the other.
+    with ThreadPoolExecutor(2 if wanted == ("quick",) else 1) as threads:
+        for last in threads.map(lambda row: verify(row, now), chosen):
             figures.append(last)
             print(
-                f"{last.row:<4} {last.seconds:8.1f} s  {last.executed:>10,}  {last.result[:60]:<60} {last.what}",
+                f"{last.row:<4} {last.seconds:8.1f} s {last.executed:>11,}  {last.result[:50]:<50} {last.what}",
                 flush=True,
             )
             write(figures, REPORTS / f"verify-{arguments.tier}.json")
             if arguments.publish:
                 publish([last])
-    passed = sum(figure.result == "pass" for figure in figures)
-    failed = [figure.row for figure in figures if figure.result.startswith("FAIL")]
-    print(f"{passed} of {len(figures)} rows pass; the table is in {REPORTS}/verify-{arguments.tier}.md")
-    return 1 if failed else 0
+    print(f"{sum(each.result == 'pass' for each in figures)} of {len(figures)} rows pass; see {REPORTS}")
+    return int(any(figure.result.startswith("FAIL") for figure in figures))
 
 
 if __name__ == "__main__":

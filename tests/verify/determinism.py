@@ -1,6 +1,7 @@
-"""D1, D2, D3: what is computed does not depend on threads, on processes and their order, or on the surroundings.
+"""D1 to D3, C10: what is computed does not depend on threads, on processes and their order, or on the surroundings;
+processes that build one solver table at the same time leave one whole file.
 
-``python -m tests.verify.determinism threads|processes|environment [--plant]``
+``python -m tests.verify.determinism threads|processes|environment|builders [--plant]``
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import tempfile
 from pathlib import Path
 
 from tests.verify.harness import ROOT, expect, main, run
+from tests.waiting import HANG
 
 THREADS = (1, 2, 3, 8)
 PROCESSES = (1, 2, 4)
 PIECES, PIECE = 8, 50
+#: Of builders that begin at the same time.
+PAIRS = int(os.environ.get("RECOMMIT_PAIRS", "3"))
 
 #: Each differs from the others in everything that a careless program might look at.
 SURROUNDINGS = (
@@ -126,9 +130,50 @@ def _flag(plant: bool) -> str:
     return "plant" if plant else "plain"
 
 
+BUILD = """
+import sys, os, recommit, numpy as np
+if sys.argv[1] == "plant":
+    path = os.path.join(os.environ["RECOMMIT_CACHE"], "sliding-3x4-small.tbl")
+    recommit.Sliding(3, 4).prepare()
+    data = open(path, "rb").read()
+    open(path, "wb").write(data[: len(data) // 2])
+    os._exit(0)
+task = recommit.Sliding(3, 4)
+print(task.distance(task.generate(50, seed=1, length=(20, 30)).states).tolist())
+"""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Name and hash of every file."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+def started(kind: str, env: dict[str, str]) -> subprocess.Popen[str]:
+    """One builder."""
+    return subprocess.Popen([sys.executable, "-c", BUILD, kind], env=env, stdout=subprocess.PIPE, text=True)
+
+
+def builders(plant: bool) -> tuple[int, str]:
+    """Against what one process alone answers and leaves behind."""
+    with tempfile.TemporaryDirectory() as name:
+        alone = Path(name)
+        answer = run([sys.executable, "-c", BUILD, "-"], env={"RECOMMIT_CACHE": name})
+        expected = digests(alone)
+    expect(len(expected) >= 2, f"no table was kept: {expected}")
+    for number in range(PAIRS):
+        with tempfile.TemporaryDirectory() as name:
+            env = {**os.environ, "RECOMMIT_CACHE": name}
+            both = [started("-", env)]
+            if plant:
+                both[0].wait(timeout=HANG)
+            both.append(started("plant" if plant else "-", env))
+            said = [process.communicate(timeout=HANG)[0] for process in both]
+            expect(all(process.returncode == 0 for process in both), f"round {number}: a builder failed")
+            expect(plant or said == [answer, answer], f"round {number}: other answers")
+            remaining = digests(Path(name))
+            expect(remaining == expected, f"round {number}: expected files {expected}, got {remaining}")
+    return PAIRS, "pairs of builders"
+
+
 if __name__ == "__main__":
-    checks = {"threads": threads, "processes": processes, "environment": environment}
-    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
-    if name not in checks:
-        sys.exit(f"usage: python -m tests.verify.determinism {'|'.join(checks)} [--plant]")
-    main(checks[name])
+    main(threads, processes, environment, builders)

@@ -1,7 +1,7 @@
-"""What the harnesses share. A harness checks something that neither pytest nor ctest can see from inside.
+"""What the harnesses share. A harness checks what neither pytest nor ctest can see from inside.
 
-``python -m tests.verify.NAME`` runs one; its last line says what was executed. ``--plant`` gives it a defect that it
-must find: a harness that passes then is itself broken.
+``python -m tests.verify.NAME [CHECK]`` runs one; its last line says what was executed. ``--plant`` gives it a defect
+that it must find: a harness that passes then is itself broken.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    #: Of ``plant``: how many of what were executed.
+    Check = Callable[[bool], tuple[int, str]]
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "verify"
@@ -49,13 +52,26 @@ def run(command: Sequence[object], *, env: Mapping[str, str] | None = None, cwd:
     return output
 
 
-def main(check: Callable[[bool], tuple[int, str]]) -> None:
-    """Run ``check(plant)``, which returns how many of what it executed, and report in one line of JSON."""
+def cpp_tests() -> Path:
+    """The folder of the C++ tests, brought up to date: the build of scripts/test if there is one, else a release."""
+    folder = ROOT / "build" / f"test-{sys.implementation.cache_tag}"
+    if not (folder / "CTestTestfile.cmake").exists():
+        run(["cmake", "--preset", "release"])
+        folder = ROOT / "build" / "release"
+    run(["cmake", "--build", folder])
+    return folder
+
+
+def main(*checks: Check) -> None:
+    """Run one of the checks, by its name where there are several, and report in one line of JSON."""
+    named = {check.__name__: check for check in checks}
     parser = argparse.ArgumentParser()
+    if len(named) > 1:
+        parser.add_argument("check", choices=named)
     parser.add_argument("--plant", action="store_true", help="plant a defect that the check must find")
-    plant = parser.parse_args().plant
+    arguments = parser.parse_args()
     try:
-        executed, what = check(plant)
+        executed, what = named[getattr(arguments, "check", checks[0].__name__)](arguments.plant)
     except Finding as finding:
         print(f"finding: {finding}", file=sys.stderr)
         sys.exit(1)

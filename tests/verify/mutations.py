@@ -1,8 +1,8 @@
 """F1: recipes, presets and answers of endpoints, mutated where they mean something: success or a sentence, soon, in
 little memory.
 
-Input ``n`` of a target depends on its name and ``n`` alone. A campaign goes on where the last one ended:
-``mutations.json`` says how many inputs of each target have been run so far, over all campaigns.
+Input ``n`` of a target depends on its name and ``n`` alone. A night runs RECOMMIT_MUTATIONS (20,000) of each target,
+from a number that belongs to the day.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import os
 import random
 import resource
 import tempfile
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 from tests.effort import Meter
-from tests.verify.harness import ROOT, Finding, expect, main
+from tests.verify.harness import Finding, expect, main
 
 from recommit.cli.requests import WrongCall
 from recommit.data.spec import DataSpec
@@ -35,102 +36,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
-SO_FAR = ROOT / "docs" / "reliability" / "mutations.json"
 #: Effort per input (tests/effort.py), and memory above what the process had.
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.
 VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    False,
-    0,
-    1,
-    -1,
-    2,
-    8,
-    9,
-    15,
-    64,
-    2**31,
-    2**63,
-    -(2**63),
-    10**30,
-    0.0,
-    -0.0,
-    0.5,
-    1e-9,
-    1e308,
-    -1e308,
-    float("nan"),
-    float("inf"),
-    "",
-    " ",
-    "1e-3",
-    "nan",
-    "1e999",
-    "x",
-    "\x1b[2J",
-    "\u202e",
-    "../x",
-    "/",
-    "a.b=c",
-    "=",
-    "adaptive",
-    "fixed-4",
-    "fixed-x",
-    "sft",
-    "x" * 5000,
-    "\ud800",
-    [],
-    [[]],
-    {},
-    {"": 0},
-    [None],
-    [1, "a"],
-    {"x": {"y": 1}},
-    b"\xff",
-    [0] * 500,
-    "*a",
-    "&a",
-    "!!set",
-    "0x10",
-    "1:30",
-)
+    None, True, False, 0, 1, -1, 2, 8, 9, 15, 64, 2**31, 2**63, -(2**63), 10**30, 0.0, -0.0, 0.5, 1e-9, 1e308,
+    -1e308, float("nan"), float("inf"), "", " ", "1e-3", "nan", "1e999", "x", "\x1b[2J", "\u202e", "../x", "/",
+    "a.b=c", "=", "adaptive", "fixed-4", "fixed-x", "sft", "x" * 5000, "\ud800", [], [[]], {}, {"": 0}, [None],
+    [1, "a"], {"x": {"y": 1}}, b"\xff", [0] * 500, "*a", "&a", "!!set", "0x10", "1:30",
+)  # fmt: skip
 #: Put into the text of a file.
 TOKENS = (
-    "&a ",
-    "*a",
-    "<<: *a\n",
-    "!!set ",
-    "!!timestamp x",
-    "!!int x",
-    "!!binary x",
-    "!!python/name:os.system ",
-    "---\n",
-    "...\n",
-    "? ",
-    ": ",
-    "- ",
-    "[",
-    "]",
-    "{",
-    "}",
-    '"',
-    "'",
-    "|\n",
-    ">\n",
-    "\t",
-    "\n",
-    "%YAML 9.9\n",
-    "# ",
-    "\x00",
-    "\ufeff",
-    "\u2028",
-    "2026-99-99",
-    ".nan",
-    "0o9",
-    "1_0",
-)
+    "&a ", "*a", "<<: *a\n", "!!set ", "!!timestamp x", "!!int x", "!!binary x", "!!python/name:os.system ",
+    "---\n", "...\n", "? ", ": ", "- ", "[", "]", "{", "}", '"', "'", "|\n", ">\n", "\t", "\n", "%YAML 9.9\n",
+    "# ", "\x00", "\ufeff", "\u2028", "2026-99-99", ".nan", "0o9", "1_0",
+)  # fmt: skip
 
 
 def places(tree: Any) -> list[tuple[Any, Any]]:
@@ -326,15 +246,15 @@ def careless(text: str) -> None:
 
 
 def check(plant: bool) -> tuple[int, str]:
-    """Run the next inputs of every target."""
+    """Run the inputs of today."""
     if plant:
         campaign("presets", 0, 500, careless)
-    so_far = json.loads(SO_FAR.read_text(encoding="utf-8"))
-    for name in so_far:
-        campaign(name, so_far[name], RUNS)
-        so_far[name] += RUNS
-        SO_FAR.write_text(json.dumps(so_far, indent=2) + "\n", encoding="utf-8")
-    return RUNS * len(so_far), "mutated inputs; so far " + ", ".join(f"{n:,} {name}" for name, n in so_far.items())
+    first = date.today().toordinal() * RUNS
+    with tempfile.TemporaryDirectory() as folder:
+        names = list(Targets(Path(folder)).all)
+    for name in names:
+        campaign(name, first, RUNS)
+    return RUNS * len(names), f"mutated {', '.join(names)}, from number {first:,}"
 
 
 if __name__ == "__main__":

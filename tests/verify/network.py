@@ -1,8 +1,8 @@
 """F14: tests pass where there is no network, and nothing that they start looks up a name or asks for another machine.
 
-``python -m tests.verify.network [--nightly] [--plant]``: pytest in a network namespace of its own that has only the
-loopback (unshare), every connection and datagram of all its processes noted (strace; apt-get install strace). Nightly
-the whole quick suite. Planted: a process that looks up a name, and one that connects to an address.
+``python -m tests.verify.network parts|suite [--plant]``: pytest in a network namespace of its own that has only the
+loopback (unshare), every connection and datagram of all its processes noted (strace; apt-get install strace).
+``suite`` is the whole quick suite. Planted: a process that looks up a name, and one that connects to an address.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ PARTS = (
 )
 #: What tests say that drive a browser, which looks for its maker's servers whatever it shows.
 DRIVES_A_BROWSER = "pytestmark = browser.NEEDED"
-NIGHTLY = False
 #: The loopback is brought up first: servers and ranks of the tests are there.
 ALONE = ("unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c")
 INSIDE = 'ip link set lo up && mount --bind "$0" /etc/hosts && exec "$@"'
@@ -94,7 +93,17 @@ def run_alone(words: list[str]) -> tuple[int, str, list[str]]:
         return done.returncode, done.stdout + done.stderr, asked(log.read_text(encoding="utf-8", errors="replace"))
 
 
-def check(plant: bool) -> tuple[int, str]:
+def parts(plant: bool) -> tuple[int, str]:
+    """Of every commit."""
+    return _alone(list(PARTS), plant)
+
+
+def suite(plant: bool) -> tuple[int, str]:
+    """Of every night."""
+    return _alone(["tests/unit", "tests/property", "tests/structure"], plant)
+
+
+def _alone(paths: list[str], plant: bool) -> tuple[int, str]:
     """First what must be seen, then the tests."""
     possible()
     for what, program in OUTSIDE.items():
@@ -102,7 +111,6 @@ def check(plant: bool) -> tuple[int, str]:
         expect(seen, f"a process that asked for {what} went unnoticed")
         if plant:
             raise Finding(f"{what}: {seen[0]}")
-    paths = ["tests/unit", "tests/property", "tests/structure"] if NIGHTLY else list(PARTS)
     files = (path for folder in ("unit", "structure") for path in (ROOT / "tests" / folder).rglob("test_*.py"))
     browsers = [path for path in files if DRIVES_A_BROWSER in path.read_text(encoding="utf-8")]
     expect(browsers, f"no test says {DRIVES_A_BROWSER}")
@@ -116,7 +124,4 @@ def check(plant: bool) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
-    if "--nightly" in sys.argv:
-        sys.argv.remove("--nightly")
-        NIGHTLY = True
-    main(check)
+    main(parts, suite)

@@ -1,17 +1,27 @@
-"""M1, M2: the tests under AddressSanitizer, LeakSanitizer and UBSan, and the stress test under ThreadSanitizer.
+"""M1 to M3: the C++ tests under sanitizers and valgrind, and unit tests through Python on a sanitized extension.
 
-Quick: without searches, tables and generators of the two large puzzles (the preset ``asan-quick``), which take three
-quarters of the time to compile. What reads foreign text, draws, or works on a caller's memory stays, and icy caves.
+``python -m tests.verify.sanitizers CHECK [--plant]``
+
+memory    AddressSanitizer, LeakSanitizer and UBSan, without searches, tables and generators of the two large puzzles
+          (the preset ``asan-quick``), which take three quarters of the time to compile
+every     all C++ tests, and through Python
+races     the stress test, for RECOMMIT_STRESS_SECONDS (1200), and all others under ThreadSanitizer
+memcheck  every case under valgrind (apt-get install valgrind): reads of memory that nobody wrote, which sanitizers do
+          not see. A case is stopped after RECOMMIT_MEMCHECK_SECONDS (10) of CPU time: until then it is checked.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import resource
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-from tests.verify.harness import BUILD, ROOT, Finding, expect, main, run
+from tests.verify.harness import BUILD, ROOT, Finding, cpp_tests, expect, main, run
 
 STOPS_AT_ONCE = "halt_on_error=1:abort_on_error=0:exitcode=66"
 ENVIRONMENT = {
@@ -24,9 +34,10 @@ OF_MEMORY = (
     "tests/unit/envs/test_lifetime.py::test_nothing_leaks",
     "tests/unit/envs/test_lifetime.py::test_a_leak_is_noticed",
     "tests/unit/runs/test_process.py::test_what_lies_between_blocks_goes_back",
-    "tests/unit/test_levels.py::test_a_giant_file_is_refused_unread",
+    "tests/unit/puzzles/test_levels.py::test_a_giant_file_is_refused_unread",
 )
-NIGHTLY = False
+SECONDS = int(os.environ.get("RECOMMIT_MEMCHECK_SECONDS", "10"))
+MEMCHECK = ("valgrind", "--quiet", "--fair-sched=yes", "--leak-check=full", "--show-leak-kinds=definite")
 PLANTED = {"asan": ("overflow", "leak", "undefined"), "tsan": ("race",)}
 
 #: Runs pytest on the package in a folder, past the hook of an editable install.
@@ -110,7 +121,9 @@ def python_under_asan(site: Path) -> int:
         caught = True
     expect(caught, "asan: a write behind a block went unnoticed in Python")
     tests = ["-q", "-p", "no:cacheprovider", "-m", "not nightly", "tests/unit"]
-    tests += [f"--ignore=tests/unit/{folder}" for folder in ("data", "policy", "train")]  # other people's native code
+    tests += [
+        f"--ignore=tests/unit/{folder}" for folder in ("data", "graph", "policy", "rollout", "train")
+    ]  # other people's native code
     tests += [f"--deselect={name}" for name in OF_MEMORY]
     output = run([sys.executable, "-c", PYTEST_IN, site, *tests], env=env)
     passed = re.search(r"(\d+) passed", output)
@@ -118,37 +131,84 @@ def python_under_asan(site: Path) -> int:
     return int(passed[1]) if passed else 0
 
 
-def check_memory(plant: bool) -> tuple[int, str]:
-    """M1; planted defects are part of it. Nightly all of the core, and through Python as well."""
-    through_python = NIGHTLY and sys.platform == "linux"
-    folder, site = build_with_python() if through_python else (build("asan" if NIGHTLY else "asan-quick"), None)
-    if plant:
-        run([folder / "planted", "overflow"], env=ENVIRONMENT)
-    catches_planted("asan", folder)
-    cases = ctest(folder)
+def memory(plant: bool) -> tuple[int, str]:
+    """M1 of every commit; planted defects are part of it."""
+    return _cases(build("asan-quick"), plant), "cases in C++"
+
+
+def every(plant: bool) -> tuple[int, str]:
+    """M1: all of the core, and through Python as well where that is possible."""
+    through_python = sys.platform == "linux"
+    folder, site = build_with_python() if through_python else (build("asan"), None)
+    cases = _cases(folder, plant)
     tests = python_under_asan(site) if site else 0
     return cases + tests, f"cases ({cases} in C++, {tests} through Python)"
 
 
-def check_races(plant: bool) -> tuple[int, str]:
-    """M2: the stress test for RECOMMIT_STRESS_SECONDS (20 by default), and nightly every other test as well."""
-    nightly = NIGHTLY
-    folder = build("tsan", *([] if nightly else ["test_stress", "test_core", "planted"]))
+def _cases(folder: Path, plant: bool) -> int:
+    if plant:
+        run([folder / "planted", "overflow"], env=ENVIRONMENT)
+    catches_planted("asan", folder)
+    return ctest(folder)
+
+
+def races(plant: bool) -> tuple[int, str]:
+    """M2."""
+    folder = build("tsan", *(["planted"] if plant else []))
     if plant:
         run([folder / "planted", "race"], env=ENVIRONMENT)
     catches_planted("tsan", folder)
-    seconds = os.environ.get("RECOMMIT_STRESS_SECONDS", "1200" if nightly else "20")
+    seconds = os.environ.get("RECOMMIT_STRESS_SECONDS", "1200")
     output = run([folder / "test_stress"], env={**ENVIRONMENT, "RECOMMIT_STRESS_SECONDS": seconds})
-    cases = ctest(folder, "-E", "test_stress") if nightly else ctest(folder, "-R", "test_core$")
     calls = sum(int(n) for n in re.findall(r"executed (\d+)", output))
-    return calls + cases, f"calls and cases in {seconds} s of stress"
+    return calls + ctest(folder, "-E", "test_stress"), f"calls and cases in {seconds} s of stress"
+
+
+def planted() -> Path:
+    """The program of defects, as the sanitizers have it but without one."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    program = BUILD / "planted"
+    run(["c++", "-std=c++20", "-O1", "-g", "-pthread", ROOT / "tests" / "cpp" / "planted.cpp", "-o", program])
+    return program
+
+
+def checked(program: Path, case: str, folder: Path) -> bool:
+    """Run a case under memcheck; was there time for all of it? Whatever memcheck says is a finding."""
+    log = folder / "memcheck.txt"
+    with log.open("w") as said:
+        status = subprocess.run(
+            [*MEMCHECK, f"--log-file={log}", program, case],
+            check=False,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            env={**os.environ, "RECOMMIT_CACHE": str(folder / "cache"), "RECOMMIT_STRESS_SECONDS": "1"},
+            preexec_fn=_limit,
+        ).returncode
+    found = log.read_text(encoding="utf-8", errors="replace")
+    expect("==" not in found, f"{program.name} {case}:\n{found[:3000]}")
+    expect(status in (0, -9), f"{program.name} {case}: exit status {status}")
+    return status == 0
+
+
+def _limit() -> None:
+    """Killed at once, so that valgrind has nothing to say about the signal."""
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def memcheck(plant: bool) -> tuple[int, str]:
+    """M3: all cases; planted: one that reads what nobody wrote."""
+    expect(shutil.which("valgrind"), f"valgrind is not installed; {__doc__}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if plant:
+            checked(planted(), "uninitialised", folder)
+        programs = [] if plant else sorted(path for path in cpp_tests().glob("test_*") if os.access(path, os.X_OK))
+        cases = [(program, case) for program in programs for case in run([program, "--list"]).split()]
+        whole = [checked(program, case, folder) for program, case in cases]
+    expect(sum(whole) > len(whole) / 2, f"only {sum(whole)} of {len(whole)} cases ended within {SECONDS} s")
+    return len(whole), f"cases, {sum(whole)} of them to their end, the others for {SECONDS} s of CPU time"
 
 
 if __name__ == "__main__":
-    if "--nightly" in sys.argv:
-        sys.argv.remove("--nightly")
-        NIGHTLY = True
-    races = "--races" in sys.argv
-    if races:
-        sys.argv.remove("--races")
-    main(check_races if races else check_memory)
+    main(memory, every, races, memcheck)

@@ -1,13 +1,33 @@
-"""L10: every part computes, to the last bit, what the committed numbers say."""
+"""L10, D4: every part computes, to the last bit, what the committed numbers say: here, and with other compilers,
+optimisation levels and machines.
+
+``python -m tests.verify.signature installed|platforms [--plant]``; ``--accept`` writes the numbers of this package.
+Platforms build ``bench/signature.cpp``; the foreign machines are emulated: apt-get install qemu-user
+g++-aarch64-linux-gnu g++-s390x-linux-gnu clang
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from pathlib import Path
 
-from tests.verify.harness import ROOT, expect, main, run
+from tests.verify.harness import BUILD, ROOT, expect, main, run
 
 GOLDEN = ROOT / "tests" / "golden" / "signature.json"
+
+
+#: name -> (compiler, flags, what runs the program)
+PLATFORMS = {
+    "g++ -O0": ("g++", ["-O0"], []),
+    "g++ -O3 native": ("g++", ["-O3", "-march=native"], []),
+    "clang -O0": ("clang++", ["-O0"], []),
+    "clang -O3 native": ("clang++", ["-O3", "-march=native"], []),
+    "aarch64": ("aarch64-linux-gnu-g++", ["-O2", "-static"], ["qemu-aarch64"]),
+    "s390x, big-endian": ("s390x-linux-gnu-g++", ["-O2", "-static"], ["qemu-s390x"]),
+}
+PARTS = ("core", "sliding", "sokoban")
 
 
 def numbers() -> dict[str, str]:
@@ -16,7 +36,7 @@ def numbers() -> dict[str, str]:
     return result
 
 
-def check(plant: bool) -> tuple[int, str]:
+def installed(plant: bool) -> tuple[int, str]:
     """Compare every part; planted: one bit of one number is off."""
     golden = json.loads(GOLDEN.read_text())
     found = numbers()
@@ -30,8 +50,41 @@ def check(plant: bool) -> tuple[int, str]:
     return len(found), "numbers"
 
 
+def compiler(name: str) -> str | None:
+    """The program itself; Debian's clang has its version in its name."""
+    return next((c for c in (name, f"{name}-16", f"{name}-15", f"{name}-14") if shutil.which(c)), None)
+
+
+def build(name: str, found: str, flags: list[str], plant: bool) -> Path:
+    """One program per platform."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    program = BUILD / ("signature-" + "".join(c if c.isalnum() else "-" for c in name))
+    sources = [path for part in PARTS for path in sorted((ROOT / "cpp" / part).rglob("*.cpp"))]
+    defect = ["-DRECOMMIT_PLANT_DEFECT"] if plant else []
+    main_file = ROOT / "bench" / "signature.cpp"
+    run([found, "-std=c++20", *flags, *defect, f"-I{ROOT / 'cpp'}", main_file, *sources, "-pthread", "-o", program])
+    return program
+
+
+def platforms(plant: bool) -> tuple[int, str]:
+    """Every platform must be there: one that is missing is a finding, not a pass."""
+    golden = json.loads(GOLDEN.read_text())
+    tried = dict(list(PLATFORMS.items())[:1]) if plant else PLATFORMS
+    for name, (wanted, flags, runner) in tried.items():
+        found = compiler(wanted)
+        expect(
+            found and all(shutil.which(word) for word in runner), f"{name}: {wanted} {runner} not installed; {__doc__}"
+        )
+        found_numbers = json.loads(run([*runner, build(name, str(found), flags, plant)]))
+        differing = {
+            part: (number, golden.get(part)) for part, number in found_numbers.items() if golden.get(part) != number
+        }
+        expect(found_numbers and not differing, f"{name}: (found, expected) {differing}")
+    return len(tried), "platforms: " + ", ".join(tried)
+
+
 if __name__ == "__main__":
     if "--accept" in sys.argv[1:]:
         GOLDEN.write_text(json.dumps(numbers(), indent=2) + "\n")
     else:
-        main(check)
+        main(installed, platforms)

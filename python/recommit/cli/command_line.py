@@ -6,7 +6,9 @@ more.
 
 from __future__ import annotations
 
+import random
 import sys
+from contextlib import contextmanager, nullcontext
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,7 +33,7 @@ from recommit.runs import peers
 from recommit.storage.terminal_text import say, tell, unread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 
@@ -121,7 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         peers.hold_tether()
-        status = _run(words)
+        with _process_as_before():
+            status = _run(words)
         sys.stdout.flush()  # here, where a reader that has gone is no failure
         return status
     except KeyboardInterrupt as stopped:
@@ -132,6 +135,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNREAD if unread() else _fail(*failures.explained(error))
     except Exception as error:  # noqa: BLE001  (the last resort of a command line)
         return _fail(*failures.explained(error))
+
+
+@contextmanager
+def _process_as_before() -> Iterator[None]:
+    """Restore what verbs settle for the whole process, and tyro's draws, for whoever calls this from a program."""
+    stream = random.getstate()
+    if "torch" in sys.modules:
+        from recommit.runs.process import unsettled
+    else:
+        unsettled = nullcontext
+    try:
+        with unsettled():
+            yield
+    finally:
+        random.setstate(stream)
 
 
 def _run(words: list[str]) -> int:

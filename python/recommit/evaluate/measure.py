@@ -11,12 +11,13 @@ from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.runs import ranks
 from recommit.runs.directory import recipe_of
-from recommit.runs.process import settle_to_look
+from recommit.runs.process import settle_to_look, unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@unsettled()
 def evaluate(
     run: str | Path,
     out: str | Path,

@@ -103,7 +103,8 @@ class CommitPolicy(nn.Module):
         def make(backbone: Backbone, config: PolicyConfig, source: str) -> CommitPolicy:
             return cls(backbone, replace(config, trained=()) if anyway else config, source=source)
 
-        return load_policy(make, folder_or_repo, **options).to(options.get("device", "cpu"))
+        with torch.random.fork_rng(devices=[]):  # modules draw weights before they are read
+            return load_policy(make, folder_or_repo, **options).to(options.get("device", "cpu"))
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""

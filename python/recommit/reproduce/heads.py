@@ -51,17 +51,15 @@ class HeadStep:
 
     def run(self, verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
         """Do it unless it is there; the command's exit status."""
-        import torch
+        from recommit.runs.process import unsettled
 
         now = {"command": self.verb, "options": self.options, "sources": [_digest(each) for each in self.sources]}
         if self.there:
             ownership.check(self.out, verified.values(self.record.parent, self.record.name, _RECORD), now)
             return 0
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
-        threads = torch.get_num_threads()
-        with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
+        with unsettled(), contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
             status = verbs[self.verb](*self.sources, out=self.out, **options, quiet=quiet)
-        torch.set_num_threads(threads)  # which these commands change
         if status == 0:
             files.replace(files.Files(), self.record, (json.dumps(now, indent=2) + "\n").encode())
         return status

@@ -36,8 +36,9 @@ def settle(threads: int, matmul_backend: str, device: str = "auto") -> None:
 
 @contextmanager
 def unsettled() -> Iterator[None]:
-    """Threads and products afterwards as before, for other work in this process."""
+    """Threads, products and global random streams afterwards as before, for other work in this process."""
     threads = torch.get_num_threads()
+    streams = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
     precision = torch.backends.mkldnn.matmul.fp32_precision
     flash = torch.backends.cuda.flash_sdp_enabled()
     try:
@@ -46,6 +47,9 @@ def unsettled() -> Iterator[None]:
         torch.set_num_threads(threads)
         torch.backends.mkldnn.matmul.fp32_precision = precision
         torch.backends.cuda.enable_flash_sdp(flash)
+        random.setstate(streams[0])
+        np.random.set_state(streams[1])  # noqa: NPY002
+        torch.set_rng_state(streams[2])
 
 
 def settle_to_look(threads: int) -> None:

@@ -31,7 +31,7 @@ from recommit.policy.transfer import to_device, to_host
 from recommit.runs import process, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
-from recommit.runs.process import settle
+from recommit.runs.process import settle, unsettled
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from recommit.train.targets import Targets
 
 
+@unsettled()
 def train(
     config: SftConfig,
     data: str | Path | Sequence[str | Path],

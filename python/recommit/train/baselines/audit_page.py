@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import importlib.util
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -51,8 +51,9 @@ def write(out: Path, rows: Sequence[AuditRow], text: str) -> None:
     files.make_folders(work, out.absolute())
     files.replace(work, out / "audit.json", (json.dumps(plain(rows), indent=2, allow_nan=False) + "\n").encode())
     files.replace(work, out / "audit.md", text.encode())
-    with contextlib.suppress(ImportError):
-        files.replace(work, out / "audit.svg", figure(rows))
+    if importlib.util.find_spec("matplotlib") is None:
+        return
+    files.replace(work, out / "audit.svg", figure(rows))
 
 
 def figure(rows: Sequence[AuditRow]) -> bytes:
@@ -63,7 +64,7 @@ def figure(rows: Sequence[AuditRow]) -> bytes:
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path"}):
-        drawing = Figure(figsize=(6, 3.6))
+        drawing = Figure(figsize=(6, 3.6))  # not of pyplot, whose backend is the user's
         axes = drawing.subplots()
         for name in dict.fromkeys(row.credit for row in rows):
             own = sorted((row.episodes, row.cosine) for row in rows if row.credit == name)

@@ -20,7 +20,7 @@ from recommit.rollout.variants import variant
 from recommit.runs import process, ranks
 from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
 from recommit.runs.peers import watched
-from recommit.runs.process import settle
+from recommit.runs.process import settle, unsettled
 from recommit.runs.progress import Clock, Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from recommit.train.validation import ValidationTask
 
 
+@unsettled()
 def train(
     config: GrpoConfig,
     init: str | Path,

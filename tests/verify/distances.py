@@ -1,19 +1,27 @@
-"""L1, L2: sliding distances against searches that know nothing but the rules.
+"""L1 to L5: distances against searches that know nothing but the rules, and searches against complete answers.
 
-``python -m tests.verify.sliding_distances all|near|far [--plant]``: every state of the small boards; every 4x4 board
-near the goal; random 4x4 boards, of which plan, parity, bound and neighbours are checked.
+``python -m tests.verify.distances CHECK [--plant]``
+
+small     every state of the small sliding boards, by table and by search
+near      every 4x4 board near the goal
+far       random 4x4 boards: plan, parity, bound and neighbours
+sokoban   random levels, every arrangement of player and boxes, dead ones too
+rules     the long tier of a C++ test: no pruning rule of Sokoban calls a live state dead, none changes a length
+switches  the same for sliding: equal lengths with every table, view and automaton switched off
 """
 
 from __future__ import annotations
 
-import sys
+import re
 from itertools import permutations
 
 import numpy as np
 from tests.reference import sliding as reference
-from tests.verify.harness import expect, main
+from tests.reference import sokoban as sokoban_reference
+from tests.verify.harness import cpp_tests, expect, main, run
 
 import recommit
+from recommit import _core
 
 #: Too few bytes for the complete table of 3x3, enough for the search that takes its place.
 SEARCH_ONLY = recommit.Limits(bytes=1_060_000)
@@ -28,7 +36,7 @@ def planted(distances: np.ndarray, plant: bool) -> np.ndarray:
     return distances
 
 
-def every_state(plant: bool) -> tuple[int, str]:
+def small(plant: bool) -> tuple[int, str]:
     """All permutations of 2x2, 2x3, 2x4 and 3x3: by table, and by search where there is one beside the table."""
     total = 0
     for rows, cols in ((2, 2), (2, 3), (2, 4), (3, 3)):
@@ -100,5 +108,76 @@ def far(plant: bool) -> tuple[int, str]:
     return FAR, f"boards of length {lengths.min()}..{lengths.max()}, neighbours of {len(sample)}"
 
 
+LIMITS = {"nodes": 2**64 - 1, "bytes": 1 << 30, "seconds": float("inf")}
+#: At least so many levels and states; a level has at most so many states.
+LEVELS, STATES, MOST = 5_000, 1_000_000, 8_000
+
+
+def random_level(rng: np.random.Generator) -> sokoban_reference.Level:
+    """Up to 8x8 with three boxes; open halls, corridors and pockets, goals within reach or not."""
+    while True:
+        rows, cols = rng.integers(4, 9, 2)
+        boxes = int(rng.integers(1, 4))
+        room = (rows - 2) * (cols - 2)
+        if room < boxes + 2 or room**boxes * room > 40 * MOST:
+            continue
+        level = sokoban_reference.Level(
+            sokoban_reference.random_grid(rng, int(rows), int(cols), boxes, float(rng.choice((0, 0.1, 0.3, 0.5))))
+        )
+        if len(level.floor) > boxes:
+            return level
+
+
+def sokoban(plant: bool) -> tuple[int, str]:
+    """Levels until both counts are reached."""
+    rng = np.random.default_rng(303)
+    levels = total = dead = 0
+    while levels < LEVELS or total < STATES:
+        level = random_level(rng)
+        states = level.states()
+        if not states or len(states) > MOST:
+            continue
+        expected = sokoban_reference.distances(level, states)
+        found = _core.sokoban.distance(level.draw(states), **LIMITS)
+        if plant and levels == 3:  # a dead state that passes for a live one, or the other way round
+            found[0] = 7 if found[0] < 0 else -1
+        wanted = np.array([expected.get(state, -1) for state in states])
+        wrong = np.flatnonzero(found != wanted)
+        expect(
+            not len(wrong),
+            f"level {levels}: {len(wrong)} of {len(states)} states differ; the first: "
+            f"{states[wrong[0]] if len(wrong) else ''}, "
+            f"goals {sorted(level.goals)}, floor {sorted(level.floor)}",
+        )
+        levels, total, dead = levels + 1, total + len(states), dead + len(states) - len(expected)
+    return total, f"states of {levels} levels, {dead} of them dead"
+
+
+def output_of(program: str, plant: bool) -> str:
+    """What a C++ test says in its long tier; what is planted is found in the short one."""
+    folder = cpp_tests()
+    return run([folder / program], env={"RECOMMIT_PLANT": "1"} if plant else {"RECOMMIT_LONG": "1"})
+
+
+def rules(plant: bool) -> tuple[int, str]:
+    """Verdicts and lengths of the bounded search."""
+    output = output_of("test_sokoban_search", plant)
+    searches = [int(n) for n in re.findall(r"(\d+) searches", output)]
+    judged = re.findall(r"(\d+) states, (\d+) dead, (\d+) called dead, (\d+) wrong", output)
+    expect(len(searches) == 1 and len(judged) >= 4, f"the test says nothing:\n{output[-2000:]}")
+    states, dead, called, wrong = (sum(int(rule[k]) for rule in judged) for k in range(4))
+    expect(wrong == 0, f"{wrong} live states called dead")
+    return states, (
+        f"states judged by {len(judged)} rules ({dead} dead, {called} called so, 0 wrong); {searches[0]} searches"
+    )
+
+
+def switches(plant: bool) -> tuple[int, str]:
+    """Lengths of the pattern search."""
+    found = re.findall(r"(\d+) states, (\d+) variants", output_of("test_sliding_solver", plant))
+    expect(found, "the test says nothing")
+    return sum(int(states) * int(variants) for states, variants in found), f"searches of {len(found)} shapes, all equal"
+
+
 if __name__ == "__main__":
-    main({"all": every_state, "near": near, "far": far}[sys.argv.pop(1)])
+    main(small, near, far, sokoban, rules, switches)

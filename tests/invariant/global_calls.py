@@ -1,0 +1,121 @@
+"""Cheap calls of everything public: every verb of the command line, scaled down, then what Python users call."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.structure import running
+from tests.structure.commands import call
+from tests.structure.test_pages import BLOCK, EXTRAS, PAGES, name, text_of, wrong_outputs
+
+import recommit
+from recommit.cli import command_line, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Verbs that are not called, and why.
+NOT_CALLED = {
+    "play": "plays until somebody leaves",
+    "serve openenv": "serves until it is interrupted",
+    "graph compare": "needs all runs of a preset",
+    "bench": "times the machine; its signature is called",
+}
+#: Pages whose Python blocks are called; the others train networks of their own.
+GUIDES = [page for page in PAGES if page.parent.name == "guides" and page.stem not in ("backbones", "zero-shot")]
+#: In the order in which one goes on from another.
+FIRST = (
+    "levels generate",
+    "solve",
+    "data build",
+    "train sft",
+    "train grpo",
+    "train foresight",
+    "graph build",
+    "graph fit",
+)
+#: What the examples take for granted beside each other.
+LEVEL = "######\n#@ $.#\n#    #\n######\n"
+FILES = {
+    "boxoban.txt": f"; 0\n{LEVEL}",
+    "one.txt": LEVEL,
+    "solutions.txt": "rR\n",
+    "small.yaml": running.small_preset(),
+}
+OTHERS = {
+    "levels check": "recommit levels check one.txt --solution solutions.txt",
+    "graph fit": "recommit graph fit graph --method exact --updates 2 --out exact",
+    "graph build": "recommit graph build run --out graph --features --starts 16 --length 4 14",
+    "evaluate": "recommit evaluate rl --out eval",
+    "report": "recommit report eval --out report.html --figures figures",
+    "bench": "recommit bench --signature",
+}
+
+
+def verbs(server: str) -> dict[str, Callable[[], object]]:
+    """Their examples of the help."""
+    assert set(examples.EXAMPLES) == set(command_line.VERBS)
+
+    def run(words: list[str]) -> None:
+        status, said = call(running.scaled(words, server))
+        assert status == 0, f"{words}: {status}: {said}"
+
+    texts = {**examples.EXAMPLES, **OTHERS}
+    order = [*FIRST, *(verb for verb in texts if verb not in FIRST)]
+    chosen = [verb for verb in order if verb not in NOT_CALLED or verb in OTHERS]
+    return {verb: functools.partial(run, shlex.split(texts[verb])[1:]) for verb in chosen}
+
+
+def calls(server: str) -> dict[str, Callable[[], object]]:
+    """Everything, by name."""
+    for file, text in {**FILES, "small.yaml": running.small_preset()}.items():
+        Path(file).write_text(text, encoding="utf-8")
+    pages = {name(each): functools.partial(page, each) for each in GUIDES if BLOCK.search(text_of(each))}
+    return {**verbs(server), **pages, "population": population, "interfaces": interfaces}
+
+
+def page(path: Path) -> None:
+    """The Python blocks of a page."""
+    recommit.write_levels("pack.txt", recommit.Sokoban(8).generate(5, seed=0).states)
+    try:
+        assert wrong_outputs(path.read_text(encoding="utf-8")) == []
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+
+
+def population() -> None:
+    """Exact values of all starts."""
+    words = ["evaluate", "run", "--out", "whole", "--population", "all", "--length", "4", "4", "--agents", "adaptive"]
+    assert call(words)[0] == 0
+
+
+def interfaces() -> None:
+    """What neither verbs nor guides call."""
+    import numpy as np
+
+    from recommit import data, envs, evaluate, horizon
+    from recommit.puzzles import lurd
+    from recommit.reproduce import preset
+    from recommit.zero_shot.parser import parse
+
+    data.freeze("sliding", 8)
+    data.position_weights(np.arange(4, dtype=np.int16))
+    envs.VectorCurriculum(envs.SlidingVectorEnv(num_envs=2)).reset(seed=0)
+    horizon.medoid(np.zeros((2, 3, 4), np.int64))
+    lurd.format_solution("rR")
+    preset.names()
+    parse("{}")
+    evaluate.evaluate("run", "again", agents="fixed-4", instances=4, validation=2, threads=1)
+
+
+#: Public names that no example calls, and why.
+REASONS = {
+    "recommit.adapters.": "called by the package that an adapter is for, which has an environment of its own",
+    "recommit.envs.GridVectorEnv": "the base of others",
+    "recommit.policy.Backbone": "a protocol",
+    "recommit.zero_shot.zero_shot": "a line around the ZeroShotCall that its verb makes",
+}

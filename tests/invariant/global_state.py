@@ -1,0 +1,203 @@
+"""Does any call of the package change what belongs to the whole process of its user?
+
+``python -m tests.invariant.global_state FOLDER SERVER``: imports everything, then runs every verb and some calls of the
+Python interface, and prints what each has changed, and which public functions and classes nobody called, as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import inspect
+import io
+import json
+import locale
+import logging
+import os
+import pkgutil
+import random
+import re
+import signal
+import socket
+import sys
+import threading
+import traceback
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("", ".data", ".envs", ".horizon", ".policy", ".zero_shot")
+
+
+def snapshot() -> dict[str, str]:
+    """What a process has once, as text."""
+    import matplotlib as mpl
+    import numpy as np
+    import torch
+
+    mask = os.umask(0o22)
+    os.umask(mask)
+    backends = torch.backends
+    state: dict[str, Any] = {
+        "matplotlib": dict(mpl.rcParams),
+        "figures": sys.modules["matplotlib.pyplot"].get_fignums(),
+        "torch threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
+        "torch seeds": torch.get_rng_state().tolist(),
+        "torch defaults": (torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled()),
+        "torch determinism": (torch.are_deterministic_algorithms_enabled(), backends.cudnn.benchmark),
+        "torch precision": (torch.get_float32_matmul_precision(), backends.mkldnn.matmul.fp32_precision),
+        "torch attention": (backends.cuda.flash_sdp_enabled(), backends.cuda.math_sdp_enabled()),
+        "numpy": (np.geterr(), np.get_printoptions()),
+        "numpy seeds": repr(np.random.mtrand._rand.get_state(legacy=False)),
+        "random": random.getstate(),
+        "warnings": (warnings.filters, warnings.showwarning),
+        "signals": [signal.getsignal(number) for number in sorted(signal.valid_signals())],
+        "environment": sorted(os.environ.items()),
+        "folder and mask": (Path.cwd(), mask),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "logging": (logging.root.handlers, logging.root.level, logging.root.manager.disable),
+        "imports": (sys.path, [type(finder).__name__ for finder in sys.meta_path], sys.path_hooks),
+        "hooks": (sys.excepthook, sys.displayhook, sys.unraisablehook, threading.excepthook, sys.breakpointhook),
+        "streams": (sys.stdin, sys.stdout, sys.stderr),
+        "interpreter": (sys.getrecursionlimit(), sys.getswitchinterval(), gc.isenabled(), gc.get_threshold()),
+        "sockets": socket.getdefaulttimeout(),
+        "threads": sorted(each.name for each in threading.enumerate() if not each.daemon),
+    }
+    return {name: repr(value) for name, value in state.items()}
+
+
+@contextlib.contextmanager
+def watched(name: str, found: dict[str, list[str]]) -> Iterator[None]:
+    """Enter into ``found`` what has changed inside."""
+    before = snapshot()
+    yield
+    after = snapshot()
+    changed = [f"{what}: {_difference(before[what], after[what])}" for what in before if before[what] != after[what]]
+    if changed:
+        found[name] = changed
+
+
+def _difference(before: str, after: str) -> str:
+    at = next((i for i, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0)
+    return f"{before[max(at - 60, 0) : at + 60]} -> {after[max(at - 60, 0) : at + 60]}"
+
+
+def libraries() -> None:
+    """What others do at import is not ours."""
+    for name in (
+        "gymnasium", "matplotlib.pyplot", "numpy", "peft", "PIL.Image", "pyarrow.parquet", "safetensors.torch", "tyro",
+        "torch.utils.tensorboard", "torch.utils.flop_counter", "torch._dynamo", "transformers", "webdataset", "yaml",
+        "datasets", "rich", "jinja2", "deepspeed", "ray", "openai", "trl",
+    ):  # fmt: skip
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    from transformers import AutoModel, AutoTokenizer, Qwen2_5_VLModel  # noqa: F401
+
+
+def modules() -> Iterator[str]:
+    """Every module of the package that can be imported here; what a launcher starts is no module to import."""
+    import recommit
+
+    for each in pkgutil.walk_packages(recommit.__path__, "recommit."):
+        if each.name.endswith(("__main__", "._core")):
+            continue
+        try:
+            importlib.import_module(each.name)
+        except ImportError as error:
+            if (error.name or "recommit").startswith("recommit"):
+                raise
+            continue
+        yield each.name
+
+
+def public() -> dict[str, Any]:
+    """What users may call: names in ``__all__``, and those on the API pages."""
+    names = [
+        f"recommit{part}.{name}" for part in PACKAGES for name in importlib.import_module(f"recommit{part}").__all__
+    ]
+    for page in (ROOT / "docs").glob("api*.md"):
+        names += re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    found = {}
+    for name in sorted(set(names)):
+        owner, _, last = name.rpartition(".")
+        with contextlib.suppress(ImportError):  # an adapter whose package is not installed here
+            value = getattr(importlib.import_module(owner), last)
+            found[name] = value
+    return found
+
+
+def codes(value: Any) -> set[Any]:
+    """Where a call of it would be seen; nothing if it is no code of ours: a constant, a module, a tuple, a choice."""
+    if inspect.isclass(value):
+        return {each.__code__ for each in vars(value).values() if inspect.isfunction(each)}
+    plain = inspect.unwrap(value) if callable(value) else None
+    return {plain.__code__} if inspect.isfunction(plain) else set()
+
+
+def planted() -> dict[str, Callable[[], object]]:
+    """What a careless function does."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import torch
+
+    return {
+        "a backend": lambda: mpl.use("svg"),
+        "a figure left open": lambda: plt.figure(),
+        "threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
+        "seeds": lambda: (torch.manual_seed(3), np.random.mtrand.seed(3), random.seed(3)),
+        "a filter of warnings": lambda: warnings.simplefilter("ignore"),
+        "a signal": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
+        "the environment": lambda: os.environ.update(PLANTED="1"),
+        "a path of imports": lambda: sys.path.insert(0, "planted"),
+        "logging": lambda: logging.basicConfig(level=logging.DEBUG),
+    }
+
+
+def run(calls: dict[str, Callable[[], object]], found: dict[str, list[str]]) -> tuple[set[Any], dict[str, str]]:
+    """Watch each call; the code that ran, and which calls failed."""
+    called: set[Any] = set()
+    failed: dict[str, str] = {}
+
+    def note(frame: Any, event: str, _: object) -> None:
+        if event == "call":
+            called.add(frame.f_code)
+
+    said = io.StringIO()
+    for name, call in calls.items():
+        with watched(name, found), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            sys.setprofile(note)
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is reported)
+                failed[name] = f"{error!r}\n{traceback.format_exc()}"
+            finally:
+                sys.setprofile(None)
+    return called, failed
+
+
+def main(folder: Path, server: str) -> dict[str, Any]:
+    """Calls of the package, or with no server the planted ones."""
+    os.chdir(folder)
+    found: dict[str, list[str]] = {}
+    if not server:
+        return {"failed": run(planted(), found)[1], "changed": found}
+    from tests.invariant.global_calls import REASONS, calls
+
+    libraries()
+    with watched("import", found):
+        imported = list(modules())
+    every = public()
+    called, failed = run(calls(server), found)
+    silent = [name for name, value in every.items() if (own := codes(value)) and not own & called]
+    uncalled = [name for name in silent if not name.startswith(tuple(REASONS))]
+    return {"imported": len(imported), "changed": found, "uncalled": uncalled, "failed": failed}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(Path(sys.argv[1]), sys.argv[2])))
