@@ -310,7 +310,7 @@ ROWS = (
     Row("T2", "gradcheck of the loss; ratios of the first update are exactly 1", "quick", "pass",
         Pytest(("tests/unit/train/grpo/test_loss.py",))),
     Row("T3", "frozen is frozen, fixed is fixed, resumed is the same; NaN moves nothing", "quick", "bitwise",
-        Pytest(("tests/unit/train/grpo/test_run.py", "tests/unit/graph/test_rollout.py",
+        Pytest(("tests/unit/train/grpo/test_run.py", "tests/unit/rollout/test_sampling.py",
                 "tests/unit/train/test_finish.py"))),
     Row("T5",
         "NaN, infinity and overflow in losses, gradients, rewards and the depth head's own moves, at random steps",
