@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from recommit.evaluate.population.values import Population
+from recommit.evaluate.population import Population
 from tests.unit.train import runs
 
 import recommit
