@@ -23,9 +23,10 @@ from recommit.runs.ranks import Team
 from recommit.storage import digests
 from recommit.storage.errors import Damaged, WrongFolder
 from recommit.storage.files import Files
-from recommit.train import initial_policy, sft
+from recommit.train import initial_policy
 from recommit.train.config import ModelConfig, SftConfig, parse
 from recommit.train.grpo import trainer as run
+from recommit.train.sft import trainer as sft
 
 FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
 POLICY = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=2, ffn=64))

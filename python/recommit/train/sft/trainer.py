@@ -9,7 +9,6 @@ teaches another of its optimal paths. The depth head gets no target and no gradi
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +32,8 @@ from recommit.runs.process import settle
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
-from recommit.train.engine.base import make_engine, schedule
+from recommit.train.engine.base import schedule
+from recommit.train.engine.torch import make_engine
 from recommit.train.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -242,9 +242,3 @@ def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
     on the device, since whoever reads it waits for the whole queue."""
     right, live = targets.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (loss, right[0], live[0])])
-
-
-if __name__ == "__main__":
-    from recommit.cli.command_line import main
-
-    ranks.end(main(["train", "sft", *ranks.arguments(sys.argv[1:])]))
