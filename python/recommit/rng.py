@@ -45,8 +45,6 @@ class Purpose(IntEnum):
     GAME = 40
     # A fitted head's first weights.
     WEIGHTS = 41
-    # States that a policy reaches, to distil on.
-    REACHED = 42
     # States and plans that a world model learns from.
     WORLD_MODEL = 43
     # Evaluation: bootstrap resamples, the agent of random actions, waits between requests, instances of zero-shot.

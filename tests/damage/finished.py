@@ -26,10 +26,10 @@ from recommit.report.reading import Folder
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
-from recommit.train import sft
 from recommit.train.baselines import fitted
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import trainer as grpo
+from recommit.train.sft import trainer as sft
 
 if TYPE_CHECKING:
     from collections.abc import Callable

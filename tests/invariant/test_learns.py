@@ -15,8 +15,9 @@ pytest.importorskip("pyarrow")
 import recommit
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play
-from recommit.train import config, sft
+from recommit.train import config
 from recommit.train.grpo import trainer as grpo
+from recommit.train.sft import trainer as sft
 from recommit.train.grpo.config import GrpoConfig
 
 pytestmark = pytest.mark.nightly

@@ -16,9 +16,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train import sft
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import trainer as sft
 
 #: A short supervised run of a model that takes milliseconds per step.
 TINY = {

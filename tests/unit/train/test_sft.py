@@ -15,9 +15,9 @@ from tests.unit.train.runs import lines, same
 import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
-from recommit.train import sft as run
 from recommit.train import trainer as loop
 from recommit.train.engine.torch import TorchEngine
+from recommit.train.sft import trainer as run
 
 
 def losses_of(folder):

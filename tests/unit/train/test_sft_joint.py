@@ -17,7 +17,8 @@ import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
-from recommit.train import sft, targets, validation
+from recommit.train import targets, validation
+from recommit.train.sft import trainer as sft
 
 
 @pytest.fixture(scope="module")

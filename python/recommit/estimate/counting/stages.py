@@ -52,7 +52,7 @@ class EvaluationShadow(Shadow):
 
 
 class ImitationShadow(Shadow):
-    """See ``recommit.train.sft``."""
+    """See ``recommit.train.sft.trainer``."""
 
     def __init__(self, config: SftConfig, model: ModelConfig, task: Puzzle) -> None:
         self.config = config

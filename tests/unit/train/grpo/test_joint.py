@@ -19,10 +19,10 @@ from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
-from recommit.train import sft
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as grpo
+from recommit.train.sft import trainer as sft
 
 BOTH = ("sliding", "sokoban")
 #: The paper's table has values of both kinds.
