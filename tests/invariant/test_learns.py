@@ -17,8 +17,8 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play
 from recommit.train import config
 from recommit.train.grpo import trainer as grpo
-from recommit.train.sft import trainer as sft
 from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import trainer as sft
 
 pytestmark = pytest.mark.nightly
 TASK = recommit.Sliding(2, 3)

@@ -45,7 +45,7 @@ def label(
     solutions = puzzle.solve(states, ties=ties, seed=seed, threads=threads)
     if (solutions.length == -2).any():
         raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
-    actions, count = rows.heads(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
+    actions, count = rows.prefixes(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
     many = len(states)
     return LabelledRows(
         instance=np.arange(many) if instance is None else np.asarray(instance, np.int64),

@@ -97,7 +97,7 @@ def windows(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[
     return result, count
 
 
-def heads(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def prefixes(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The first up to eight actions of every plan, padded, and how many these are."""
     count = np.minimum(np.diff(offsets), NEXT).astype(np.uint8)
     padded = np.concatenate([actions, np.full(NEXT, NO_ACTION, np.uint8)])

@@ -21,6 +21,8 @@ except ImportError:
 __all__ = ["COLUMNS", "GROUP", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
@@ -149,11 +151,11 @@ def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
     n, states = table.num_rows, table["state"]
     actions = _eights(table["actions"])
     return LabelledRows(
-        instance=_numbers(table["id"]),
-        difficulty=_codes(table["difficulty"], spec.difficulty_names).astype(np.uint8),
+        instance=_numbers(table["id"], lambda word: int(word.rpartition("/")[2])),
+        difficulty=_numbers(table["difficulty"], spec.difficulty_names.index).astype(np.uint8),
         length=_numpy(_chunk(table["length"])),
         t=_numpy(_chunk(table["t"])),
-        kind=_codes(table["kind"], list(rows.KINDS)).astype(np.uint8),
+        kind=_numbers(table["kind"], rows.KINDS.index).astype(np.uint8),
         states=_cells(states, n, spec.size),
         distance=_numpy(_chunk(table["distance"])),
         optimal=_numpy(_chunk(table["optimal"])),
@@ -211,22 +213,13 @@ def _numpy(array: pa.Array) -> NDArray[Any]:
     return values[array.offset : array.offset + len(array)]
 
 
-def _codes(column: pa.ChunkedArray, words: list[str]) -> NDArray[np.int64]:
-    coded = column.unify_dictionaries()
-    if not len(coded):
-        return np.zeros(0, np.int64)
-    array = _chunk(coded)
-    lookup = np.array([words.index(word) for word in array.dictionary.to_pylist()], np.int64)
-    result: NDArray[np.int64] = lookup[_numpy(array.indices)]
-    return result
-
-
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def _numbers(column: pa.ChunkedArray, number_of: Callable[[str], int]) -> NDArray[np.int64]:
+    """A number for each word of a column that is coded by dictionary."""
     if not len(column):
         return np.zeros(0, np.int64)
     array = _chunk(column.unify_dictionaries())
-    numbers = np.array([int(word.rpartition("/")[2]) for word in array.dictionary.to_pylist()], np.int64)
-    result: NDArray[np.int64] = numbers[_numpy(array.indices)]
+    lookup = np.array([number_of(word) for word in array.dictionary.to_pylist()], np.int64)
+    result: NDArray[np.int64] = lookup[_numpy(array.indices)]
     return result
 
 

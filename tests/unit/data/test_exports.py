@@ -15,7 +15,7 @@ import recommit.data
 from recommit.data import exports, rows, samples, show
 from recommit.data.spec import DataSpec, Difficulty
 
-PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, shard=20)
+PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
 
 
 @pytest.fixture(scope="module")

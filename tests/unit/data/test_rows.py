@@ -18,7 +18,7 @@ def test_sample_count():
     assert all(samples.sample_count(length) == 4 * length - 11 for length in range(7, 200))
 
 
-def test_windows_and_heads():
+def test_windows_and_prefixes():
     plans = [[0, 1, 2], [], [3], list(range(4)) * 5]
     flat = np.array([a for plan in plans for a in plan], np.uint8)
     offsets = np.concatenate([[0], np.cumsum([len(plan) for plan in plans])])
@@ -26,7 +26,7 @@ def test_windows_and_heads():
     expected = [plan[t : t + 8] for plan in plans for t in range(len(plan))]
     assert [a[:n].tolist() for a, n in zip(actions, count, strict=True)] == expected
     assert all((a[n:] == rows.NO_ACTION).all() for a, n in zip(actions, count, strict=True))
-    actions, count = rows.heads(flat, offsets)
+    actions, count = rows.prefixes(flat, offsets)
     assert [a[:n].tolist() for a, n in zip(actions, count, strict=True)] == [plan[:8] for plan in plans]
 
 
