@@ -158,13 +158,16 @@ def outcomes(graph: CommitmentGraph, budget: int, policy: DepthPolicy) -> Iterat
     yield table
     for remaining in range(1, budget + 1):
         if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
-            ways = list(_ways(graph, rows, policy, remaining))
+            ways = [
+                (nodes, graph.landing[nodes, column].astype(np.intp), graph.executed[nodes, column], probs)
+                for nodes, column, probs in _ways(graph, rows, policy, remaining)
+            ]
         before, table = table, table.copy()
         table[rows] = 0.0
         table[stuck, ACTIONS], table[stuck, OBSERVATIONS] = remaining * graph.depths[0], remaining
-        for nodes, column, probs in ways:
-            onward = before.take(graph.landing[nodes, column], axis=0)
-            onward[:, ACTIONS] += graph.executed[nodes, column]
+        for nodes, landing, executed, probs in ways:
+            onward = before.take(landing, axis=0)
+            onward[:, ACTIONS] += executed
             onward[:, OBSERVATIONS] += 1.0
             if probs is None:
                 table[nodes] = onward
