@@ -63,7 +63,8 @@ def optimal_values(
         return np.ascontiguousarray(optimal_values(graph, budget, [prices])[:, :, 0])
     action, observation = arrays(prices)
     rows = chosen_rows(graph)
-    every, value = [], np.zeros(0)
+    every: list[Floats] = []
+    value: Floats = np.zeros(0)
     for remaining in range(budget + 1):
         before, value = value, _unchosen(graph, remaining, action, observation)
         for begin in range(0, len(rows) if remaining else 0, BLOCK):

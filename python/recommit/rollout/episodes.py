@@ -118,7 +118,7 @@ def _rows(
 
 def plan_chances(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
     """[N, 8] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
-    if graph.probs is None:
+    if graph.probs.ndim < 3:  # they were not kept
         return np.zeros((len(nodes), MAX_ACTIONS), np.float32)
     own = graph.plans_of(nodes, columns)[..., None].astype(np.int64)
     every = graph.probs[nodes] if graph.probs.ndim == 3 else graph.probs[nodes, columns]
