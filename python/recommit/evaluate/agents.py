@@ -16,10 +16,10 @@ from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
 from recommit.graph import episodes as on_graph
 from recommit.graph import oracle, rules
 from recommit.graph.at_work import rule_on_growing
-from recommit.graph.build import PolicyGraph
+from recommit.graph.build import PIECE, PolicyGraph
 from recommit.graph.episodes import adaptive_memory, always, head, sampled
 from recommit.policy.config import MAX_ACTIONS
-from recommit.rollout import episodes, shared
+from recommit.rollout import episodes
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.ranks import Team
@@ -62,7 +62,7 @@ class PolicyPlayer:
     def graph(self) -> PolicyGraph:
         """All depths, also those that the head cannot choose."""
         depths = tuple(range(1, MAX_ACTIONS + 1))
-        return PolicyGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE, keep_probs=True)
+        return PolicyGraph(self.policy, self.task, depths, team=self.team, piece=PIECE, keep_probs=True)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
@@ -76,7 +76,7 @@ class PolicyPlayer:
         key = (agent, played_budget, seed)
         if key not in self._rows:
             if agent.endswith("-sampled"):
-                every = shared.each(self.team, ACTION_SEEDS, lambda s: self._play(agent, played_budget, s))
+                every = episodes.each_by_rank(self.team, ACTION_SEEDS, lambda s: self._play(agent, played_budget, s))
                 self._rows |= {(agent, played_budget, s): rows for s, rows in enumerate(every)}
             else:
                 self._rows[key] = self._play(agent, played_budget, seed)

@@ -100,7 +100,7 @@ class RuleChooser:
 
 def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
     """The rule in episodes on a graph that grows."""
-    if graph.probs is None or graph.probs.ndim != 3:
+    if graph.probs.ndim != 3:
         raise ValueError(
             "agents: expected rules for a policy whose plan does not depend on the depth, got "
             "decoder.depth_conditioning"
@@ -177,7 +177,7 @@ class RuleBench:
 
     def probs(self, entry: NamedRule) -> NDArray[np.float64]:
         """[N, 8] of every depth, of a rule that draws."""
-        logits = self.graph.logits if entry.name == "sampled" else np.zeros_like(self.graph.logits)
+        logits: NDArray[np.float32] = self.graph.logits * np.float32(entry.name == "sampled")
         result = np.zeros((len(self.graph), PLAN))
         result[:, [depth - 1 for depth in self.graph.head_depths]] = softmax(logits)
         return result

@@ -88,6 +88,8 @@ class PolicyGraph(CommitmentGraph):
         #: Is the policy told how many decisions remain? Then a state is another node with another number of them.
         self.budget_conditioned = policy.config.budget_conditioned
         self._index: dict[bytes, int] = {}
+        #: [N] decisions that remain, of a policy that is told.
+        self.remaining: Nodes = np.zeros(0, np.int64)
         self._inputs: list[tuple[Nodes, NDArray[np.float32]]] = []
         self._distance: NDArray[np.int32] = np.zeros(0, np.int32)
         plans = (PLAN,) if policy.plans_first else (len(depths), PLAN)
@@ -110,9 +112,12 @@ class PolicyGraph(CommitmentGraph):
             "goal": ((), np.bool_),
             "planned": ((), np.bool_),
         }
-        for name, column in {**own, **said}.items():
-            setattr(self, name, np.zeros((0, *column[0]), column[1]) if column else None)
-        self._columns: Arrays = {name: getattr(self, name) for name in (*own, *self._said)}
+        self.probs, self.features, self.disagreement, self.samples = np.zeros(0, np.float32), None, None, None
+        self._columns: Arrays = {
+            name: np.zeros((0, *column[0]), column[1]) for name, column in {**own, **said}.items() if column
+        }
+        for name, array in self._columns.items():
+            setattr(self, name, array)
 
     @property
     def puzzle(self) -> Puzzle:
@@ -226,7 +231,7 @@ class PolicyGraph(CommitmentGraph):
         return nodes[order], inputs[order]
 
     def _connect(self, chosen: Nodes, said: Arrays) -> None:
-        many, order = len(self.depths), "F" if self.depth_major else "C"
+        many = len(self.depths)
         for name, values in said.items():
             getattr(self, name)[chosen] = values
         plans = said["plans"] if said["plans"].ndim == 3 else np.repeat(said["plans"][:, None], many, axis=1)
@@ -235,7 +240,7 @@ class PolicyGraph(CommitmentGraph):
             plans.reshape(-1, PLAN),
             np.tile(np.array(self.depths, np.int32), len(chosen)),
         )
-        numbered = np.arange(len(chosen) * many).reshape(-1, many).ravel(order)
+        numbered = np.arange(len(chosen) * many).reshape(-1, many).ravel("F" if self.depth_major else "C")
         landing = np.empty(len(numbered), np.int64)
         landing[numbered] = self.nodes(outcome.states[numbered], np.repeat(self.remaining[chosen] - 1, many)[numbered])
         self.landing[chosen] = landing.reshape(-1, many)

@@ -8,7 +8,7 @@ columns of depths, and follows the edges. The functions at the end are choosers;
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Episodes:
         """Decisions per episode, each of which has one observation."""
         return float(self.decisions.mean())
 
-    def outcome(self) -> tuple[NDArray[np.bool_], Nodes, Nodes]:
+    def outcome(self) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations: what ``Prices.returns`` takes."""
         return self.solved, self.actions, self.decisions
 

@@ -111,7 +111,7 @@ class PricedRange:
         graph = self.judge.graph
         return self._priced(play(graph, graph.starts, self.budget, choose).outcome())
 
-    def _priced(self, outcome: tuple[NDArray[np.generic], ...]) -> Floats:
+    def _priced(self, outcome: tuple[NDArray[Any], ...]) -> Floats:
         return np.stack([prices.returns(*outcome) for prices in self.prices], axis=1)
 
     @cached_property

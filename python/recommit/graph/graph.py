@@ -47,16 +47,16 @@ class CommitmentGraph:
     goal: NDArray[np.bool_]  #: [N] solved states
     planned: NDArray[np.bool_]  #: [N] states with a plan
     distance: NDArray[np.integer]  #: [N] actions to the goal, below zero where it is out of reach
-    #: The puzzle, and its states [N, rows, columns].
+    #: The puzzle, and its states [N, rows, columns]. Of what is not known, arrays are empty.
     task: str = ""
-    states: NDArray[np.uint8] | None = None
+    states: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     #: Greedy actions: [N, 8], or [N, depths, 8] of a policy that makes another plan for another depth.
-    plans: NDArray[np.uint8] | None = None
+    plans: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     #: [N, 8, 4], or [N, depths, 8, 4]: of every action at every place of the plan.
-    probs: NDArray[np.float32] | None = None
+    probs: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     #: The depths that the policy's own head chooses from, ascending, and its logits [N, head_depths].
     head_depths: tuple[int, ...] = ()
-    logits: NDArray[np.float32] | None = None
+    logits: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     #: [N, width]: what an observation gave besides, z, for whoever trains another head.
     features: NDArray[np.float32] | None = None
     #: [N, 16]: how far several views agree on the plan, kept beside ``features`` of a policy with views.
@@ -97,7 +97,7 @@ class CommitmentGraph:
 
     def _check(self, name: str, *shapes: tuple[int, ...]) -> None:
         array = getattr(self, name)
-        if array is not None and array.shape not in shapes:
+        if array is not None and array.shape not in (*shapes, (0,)):
             raise ValueError(f"{name}: expected the shape {' or '.join(map(str, shapes))}, got {array.shape}")
 
     def __len__(self) -> int:
@@ -111,7 +111,6 @@ class CommitmentGraph:
     @property
     def puzzle(self) -> Puzzle:
         """Whose states these are."""
-        assert self.states is not None
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
 
     @property
@@ -152,7 +151,7 @@ class CommitmentGraph:
         chosen = {"landing": self.landing[:, columns], "executed": self.executed[:, columns]}
         by_depth = {"plans": 3, "probs": 4}
         for name, ndim in by_depth.items():
-            if (array := getattr(self, name)) is not None and array.ndim == ndim:
+            if (array := getattr(self, name)).ndim == ndim:
                 chosen[name] = array[:, columns]
         return CommitmentGraph(**{**self.arrays(), **chosen, "depths": tuple(sorted(set(depths)))})
 
@@ -162,7 +161,6 @@ class CommitmentGraph:
 
     def numbers(self) -> dict[bytes, int]:
         """The number of every node by the bytes of its state."""
-        assert self.states is not None
         return {state.tobytes(): i for i, state in enumerate(self.states)}
 
     def expand(self, nodes: Nodes) -> None:
@@ -170,7 +168,6 @@ class CommitmentGraph:
 
     def plans_of(self, nodes: Nodes, columns: Nodes) -> NDArray[np.uint8]:
         """[nodes, 8] the plan of each node for the depth of this column."""
-        assert self.plans is not None
         return self.plans[nodes] if self.plans.ndim == 2 else self.plans[nodes, columns]
 
     def reachable(self, starts: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -190,8 +187,8 @@ class CommitmentGraph:
         of its own if there are no ``groups``."""
         number = np.full(len(self) + 1, NOWHERE, np.int32)  # the last one is that of NOWHERE
         number[:-1][nodes] = np.arange(nodes.sum(), dtype=np.int32)
-        own = ("landing", "starts", "groups")
-        columns = {k: v[nodes] for k, v in self.arrays().items() if isinstance(v, np.ndarray) and k not in own}
+        arrays = {k: v for k, v in self.arrays().items() if isinstance(v, np.ndarray) and v.shape != (0,)}
+        columns: dict[str, Any] = {k: v[nodes] for k, v in arrays.items() if k not in ("landing", "starts", "groups")}
         rooms = np.arange(len(starts)) if groups is None else groups
         return replace(
             self,

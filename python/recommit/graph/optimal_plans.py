@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
     """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out
     of the graph makes it one that is not closed. States out of reach keep the plans that they have."""
-    assert graph.plans is not None
-    assert graph.states is not None
     nodes, puzzle = graph.numbers(), graph.puzzle
     rows = np.flatnonzero(graph.planned & (graph.distance > 0))
     plans, executed, landing = graph.plans.copy(), graph.executed.copy(), graph.landing.copy()
@@ -192,7 +190,10 @@ def of_rules(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRul
 def _parts(both: BothPlans, row: RuleScore, entry: NamedRule, groups: NDArray[np.integer]) -> RuleParts:
     setting = next(each for each in both.own.settings if row.under(each))
     values = both.four(entry, setting)
-    means = (float(each.mean()) for each in (values.best, values.oracle, values.crossed, values.rule))
+    best, oracle, crossed, rule = (
+        float(each.mean()) for each in (values.best, values.oracle, values.crossed, values.rule)
+    )
+    plans_first, depths_first = values.orders()
     plans, depths = (bootstrap(part, groups) for part in values.parts())
     return RuleParts(
         row.rule,
@@ -200,8 +201,12 @@ def _parts(both: BothPlans, row: RuleScore, entry: NamedRule, groups: NDArray[np
         row.price_action,
         row.price_observation,
         row.threshold,
-        *means,
-        *values.orders(),
+        best,
+        oracle,
+        crossed,
+        rule,
+        plans_first,
+        depths_first,
         (plans.mean, plans.low, plans.high),
         (depths.mean, depths.low, depths.high),
     )

@@ -16,7 +16,7 @@ drawn: where it began, since a state does not say where an episode has been). Ot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Attribution:
     #: What whoever drew these depths gives away there on average over its draw. None where nothing was drawn.
     expected: Floats | None = None
 
-    def outcome(self) -> tuple[NDArray[np.generic], ...]:
+    def outcome(self) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations."""
         return self.ends
 
@@ -105,7 +105,7 @@ class Expectation:
     gap: Floats  #: [starts] V^p - V^r
     lost: Floats  #: [N, causes] over the episodes of all starts
 
-    def outcome(self) -> tuple[Floats, ...]:
+    def outcome(self) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations."""
         return tuple(self.ends.T)
 

@@ -63,7 +63,8 @@ def optimal_values(
         return np.ascontiguousarray(optimal_values(graph, budget, [prices])[:, :, 0])
     action, observation = arrays(prices)
     rows = chosen_rows(graph)
-    every, value = [], np.zeros(0)
+    every: list[Floats] = []
+    value: Floats = np.zeros(0)
     for remaining in range(budget + 1):
         before, value = value, _unchosen(graph, remaining, action, observation)
         for begin in range(0, len(rows) if remaining else 0, BLOCK):
@@ -158,13 +159,16 @@ def outcomes(graph: CommitmentGraph, budget: int, policy: DepthPolicy) -> Iterat
     yield table
     for remaining in range(1, budget + 1):
         if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
-            ways = list(_ways(graph, rows, policy, remaining))
+            ways = [
+                (nodes, graph.landing[nodes, column].astype(np.intp), graph.executed[nodes, column], probs)
+                for nodes, column, probs in _ways(graph, rows, policy, remaining)
+            ]
         before, table = table, table.copy()
         table[rows] = 0.0
         table[stuck, ACTIONS], table[stuck, OBSERVATIONS] = remaining * graph.depths[0], remaining
-        for nodes, column, probs in ways:
-            onward = before.take(graph.landing[nodes, column], axis=0)
-            onward[:, ACTIONS] += graph.executed[nodes, column]
+        for nodes, landing, executed, probs in ways:
+            onward = before.take(landing, axis=0)
+            onward[:, ACTIONS] += executed
             onward[:, OBSERVATIONS] += 1.0
             if probs is None:
                 table[nodes] = onward

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.sampling import Actor
     from recommit.rollout.trace import Trace
+    from recommit.runs.ranks import Team
 
 #: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
 Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
@@ -57,24 +58,21 @@ class DecisionRows:
 
 def join(parts: list[DecisionRows]) -> DecisionRows:
     """All of them, in order."""
-    if not parts:
-        kinds = (
-            np.int32,
-            np.int16,
-            np.int8,
-            np.int8,
-            np.int32,
-            np.int32,
-            np.bool_,
-            np.float32,
-            np.float32,
-            np.uint16,
-            np.uint64,
-            np.uint64,
-        )
-        columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
-        return DecisionRows(*columns)
-    return joined(parts)
+    kinds = ["i4", "i2", "i1", "i1", "i4", "i4", "?", "f4", "f4", "u2", "u8", "u8"]
+    return joined([DecisionRows(*(np.zeros(0, kind) for kind in kinds)), *parts])
+
+
+def each_by_rank(team: Team, count: int, play: Callable[[int], DecisionRows]) -> list[DecisionRows]:
+    """``play`` of 0..``count`` - 1, every number by one rank, and the rows in all of them."""
+    names = [f.name for f in fields(DecisionRows)]
+    mine: dict[str, NDArray[Any]] = {}
+    for i in range(team.rank, count, team.world):
+        rows = play(i)
+        mine |= {f"{i}.{name}": getattr(rows, name) for name in names}
+    columns: dict[str, NDArray[Any]] = {}
+    for gathered in team.exchange(mine):
+        columns |= gathered
+    return [DecisionRows(*(columns[f"{i}.{name}"] for name in names)) for i in range(count)]
 
 
 def on_graph(graph: PolicyGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
@@ -118,7 +116,7 @@ def _rows(
 
 def plan_chances(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
     """[N, 8] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
-    if graph.probs is None:
+    if graph.probs.ndim < 3:  # they were not kept
         return np.zeros((len(nodes), MAX_ACTIONS), np.float32)
     own = graph.plans_of(nodes, columns)[..., None].astype(np.int64)
     every = graph.probs[nodes] if graph.probs.ndim == 3 else graph.probs[nodes, columns]

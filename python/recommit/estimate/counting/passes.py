@@ -173,7 +173,7 @@ class EvaluationStage:
 def evaluation(config: EvaluationStage, world: int) -> Schedule:
     """The run whose ceilings are looked for, and each of the others."""
     from recommit.evaluate.agent_names import ACTION_SEEDS, AGENTS
-    from recommit.rollout.shared import PIECE
+    from recommit.graph.build import PIECE
 
     episodes = (config.instances + config.validation) * config.budget
     walks = CEILING + episodes * len(AGENTS.keys() - OFF_GRAPH)

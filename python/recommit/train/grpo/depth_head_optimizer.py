@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.graph.build import PolicyGraph
     from recommit.graph.policy_evaluation import PolicyEvaluation
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
@@ -44,6 +44,7 @@ class DepthHeadOptimizer:
     def __call__(self, evaluation: PolicyEvaluation) -> None:
         """Update the head, and give the evaluation's graph its logits."""
         graph, head = evaluation.graph, self._copy()
+        assert isinstance(graph, PolicyGraph)
         rows = NodeShares(graph, evaluation.rows, next(head.parameters()).device)
         optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
         for _ in range(self.updates):
