@@ -311,7 +311,7 @@ ROWS = (
         Pytest(("tests/unit/train/grpo/test_loss.py",))),
     Row("T3", "frozen is frozen, fixed is fixed, resumed is the same; NaN moves nothing", "quick", "bitwise",
         Pytest(("tests/unit/train/grpo/test_trainer.py", "tests/unit/graph/test_rollout.py",
-                "tests/unit/train/test_finish.py"))),
+                "tests/unit/train/grpo/test_depth_head_optimizer.py"))),
     Row("T5",
         "NaN, infinity and overflow in losses, gradients, rewards and the depth head's own moves, at random steps",
         "quick", "nothing moves or the run ends; logged, never judged, best or kept",
