@@ -84,7 +84,7 @@ def words_of(kind, place):
         words = ["train", "family", "--recipe", "laptop-sliding", "--init", str(runs / "sft"), "--jobs", "1"]
         return [*words, "--variants", "adaptive", "fixed-4", "--set", *GRPO]
     if kind == "foresight":
-        return ["train", "foresight", str(runs / "family" / "adaptive-s0"), "--steps", "2", "--starts", "4"]
+        return ["train", "world-model", str(runs / "family" / "adaptive-s0"), "--steps", "2", "--starts", "4"]
     if kind in ("graph", "head"):
         words = [
             "graph",

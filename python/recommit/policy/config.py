@@ -170,7 +170,7 @@ class PolicyConfig:
     def __post_init__(self) -> None:
         if self.head.reads in OF_FORESIGHT and self.foresight is None:
             raise ValueError(
-                f"head.reads: expected {self.head.reads} of a policy that has foresight (recommit train foresight)"
+                f"head.reads: expected {self.head.reads} of a policy that has foresight (recommit train world-model)"
             )
         if len(self.prices) != 2 or not all(0 <= price < math.inf for price in self.prices):
             raise ValueError(f"prices: expected two numbers from 0 on, of an action and of a look, got {self.prices}")

@@ -126,7 +126,7 @@ class SampledCollector:
         """Sums over all ranks."""
         depths, zero_std = self.actor.policy.config.depths, reward.zero_std_fraction(rewards)
         own = Signals.of_trace(trace, followed, episodes, rewards, zero_std, depths)
-        return own.filled(self.team.all_reduce_sum(own.flat()))
+        return own.over_ranks(self.team.all_reduce_sum)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class GrpoTrainer(Trainer):
         *,
         quiet: bool,
     ) -> None:
-        super().__init__(config, folder, team, quiet=quiet)
+        super().__init__(config if parts[1:] else parts[0].config, folder, team, quiet=quiet)
         for part in parts:
             _check(part.config, policy, team)
         self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()
