@@ -15,7 +15,6 @@ A kill at any moment leaves whole shards, and the same call goes on from there.
 from __future__ import annotations
 
 import io
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ import numpy as np
 
 from recommit.data import card, dataset, labels, manifest, shards, workers
 from recommit.data.spec import DataSpec, set_names
-from recommit.storage import errors, files, ownership, safe_open, verified
+from recommit.storage import errors, files, ownership, safe_open
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -108,7 +107,7 @@ def build_all(specs: Sequence[DataSpec], folder: str | Path, **options: Any) -> 
         )
     manifests = {name: build(spec, target / name, **options) for spec, name in zip(specs, names, strict=True)}
     listed = [{"folder": name, "content_sha256": each.content} for name, each in manifests.items()]
-    files.replace(Files(), target / dataset.INDEX, verified.checkable(json.dumps({"sets": listed}, sort_keys=True)))
+    files.replace(Files(), target / dataset.INDEX, manifest.sealed({"sets": listed}).encode())
     return manifests
 
 
