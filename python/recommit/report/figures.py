@@ -272,7 +272,7 @@ def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
     ]
 
     def draw() -> Figure:
-        across = min(len(every), 3)
+        across = len(every) if len(every) < 4 else 2
         figure = plotting.figure(3.4 * across + 0.4, 2.8 * -(-len(every) // across) + 0.5)
         panels = figure.subplots(-(-len(every) // across), across, sharex=True, sharey=True, squeeze=False)
         for axes, one in zip(panels.flat, every, strict=False):

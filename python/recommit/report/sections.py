@@ -64,13 +64,16 @@ def verdict(folder: Folder, budget: str) -> str:
         return f"{text} {figures[0]}\u00a0% in {figures[1]}."
     less, spent = one["solve_difference"], one["actions_difference"]
     sign, paid = (significant(each["low"], each["high"]) for each in (less, spent))
-    points = f"{number(100 * abs(less['mean']))} points {'more' if sign > 0 else 'fewer'} than the best fixed depth"
-    text = (
-        f"solves {points}" if sign else "solves about as much as the best fixed depth, with no significant difference"
-    )
-    count = f"{number(abs(spent['mean']))} {'more' if paid > 0 else 'fewer'} actions"
-    cost = f"with {count}" if paid else "with no significant difference in actions"
-    return f"{words} {text} ({solved} and {figures[0]}\u00a0%), {cost} ({actions} and {figures[1]})."
+    both = f"{solved} and {figures[0]}\u00a0%", f"{actions} and {figures[1]}"
+    if not sign and not paid:
+        text = f"{words} and the best fixed depth do not differ significantly: they solve {both[0]}"
+        return f"{text} in {both[1]} actions."
+    text = f"{words} solves about as much as the best fixed depth ({both[0]}, not significant)"
+    if sign:
+        points = f"{number(100 * abs(less['mean']))} points {'more' if sign > 0 else 'fewer'}"
+        text = f"{words} solves {points} than the best fixed depth ({both[0]})"
+    count = f"{number(abs(spent['mean']))} {'more' if paid > 0 else 'fewer'} actions ({both[1]})"
+    return f"{text} with {count}." if paid else f"{text}; the difference in actions ({both[1]}) is not significant."
 
 
 def first_screen(folder: Folder, front: Html, viewer: Html) -> Html:
