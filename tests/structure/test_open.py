@@ -23,7 +23,6 @@ READERS = {
     "storage/lock.py": "/proc",
     "policy/prompt.py": "prompts of the package",
     "reproduce/preset.py": "presets of the package, or named in the call",
-    "report/axes.py": "assets of the package",
     "report/page.py": "assets of the package",
     "train/recipe_file.py": "recipes of the package, or named in the call",
     "train/engine/deepspeed_file.py": "settings of the package, or named in the call",
