@@ -1,7 +1,7 @@
 """Rules without training beside our depth head, on the plans of all runs of a reproduction.
 
 python -m bench.pages.rules gather laptop/sliding --out graphs    # -> docs/assets/rules-compared-sliding.json
-python -m bench.pages.rules tables                                # prints the tables of every puzzle there
+python -m bench.pages.rules tables        # prints the tables of every puzzle there, and draws its figures
 
 Graphs are built once, and stay in the output folder. Thresholds and fixed depths are chosen on validation starts, for
 each budget and price; differences are paired over test starts, of the mean over seeds. The files in docs/assets also
@@ -23,6 +23,7 @@ import numpy as np
 from recommit.graph import episodes, files, rules, score
 from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
+from recommit.report import plotting
 from recommit.stats import bootstrap
 from recommit.storage.terminal_text import grid
 
@@ -275,6 +276,42 @@ def counts(figures: Row) -> str:
     return grid(("instances", "rules", "better than our head", "not significant", "worse"), lines)
 
 
+def lead(figures: Row, budget: int) -> list[tuple[str, float, float, float, float]]:
+    """Source, price of an observation in actions, and how far our head is ahead of the best rule there, in points."""
+    points = []
+    for source in NAMES:
+        for setting in figures["settings"]:
+            own = [row for row in figures["rows"]["test"] if all(row[key] == value for key, value in setting.items())]
+            rule = best([row for row in own if row["source"] == source])
+            if setting["budget"] == budget and setting["price_action"] and rule is not None:
+                mean, high, low = (-100 * value for value in rule["ahead"])
+                points.append((source, setting["price_observation"] / setting["price_action"], mean, low, high))
+    return points
+
+
+def draw(figures: Row) -> None:
+    """A figure and its points per budget -> docs/assets/rules-compared-PUZZLE-kK.svg and .csv."""
+    for budget in dict.fromkeys(setting["budget"] for setting in figures["settings"]):
+        points, name = lead(figures, budget), f"rules-compared-{figures['puzzle']}-k{budget}"
+        with plotting.style():
+            figure = plotting.figure(5.2, 3.6)
+            axes = figure.subplots()
+            for source, colour in zip(NAMES, ("#1f5fb0", "#c2570c", "#a8447f", *2 * ("#5b6373",)), strict=True):
+                own = [point[1:] for point in points if point[0] == source]
+                if own:
+                    across, means, lows, highs = zip(*own, strict=True)
+                    axes.plot(across, means, color=colour, marker="o", ms=3, label=NAMES[source])
+                    axes.fill_between(across, lows, highs, color=colour, alpha=0.16, lw=0)
+            axes.axhline(0, color=plotting.INK, lw=0.8)
+            axes.set(xlabel="price of an observation, in actions", ylabel="value over the best rule, points")
+            axes.set_title(f"{figures['title'].capitalize()}, K = {budget}")
+            figure.legend(loc="outside lower center", ncols=4, title="plans")
+            plotting.save(figure, ASSETS / f"{name}.svg")
+        head = ("plans", "price", "ahead", "low", "high")
+        lines = [",".join(map(str, (NAMES[source], *(f"{x:.6g}" for x in rest)))) for source, *rest in points]
+        (ASSETS / f"{name}.csv").write_text("\n".join([",".join(head), *lines]) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("gather", "tables"))
@@ -291,6 +328,7 @@ def main() -> int:
         return 0
     for path in sorted(ASSETS.glob("rules-compared-*.json")):
         figures = read(path.read_text(encoding="utf-8"))
+        draw(figures)
         print(f"## {figures['title'].capitalize()}\n\n{bests(figures)}\n\n{counts(figures)}\n")
     return 0
 

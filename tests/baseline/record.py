@@ -100,10 +100,17 @@ sft:
   told: [2x4, model.policy.show_budget=true]
 # Reinforcement: warm start, then changes to the recipe.
 grpo:
-  state: [2x4, &paper "advantage={estimator: state, group_size: 3, progress: 0.2, progress_per: action, deadlock: zero}", &free "prices={}", head=null]
+  state:
+    - 2x4
+    - &paper "advantage={estimator: state, group_size: 3, progress: 0.2, progress_per: action, deadlock: zero}"
+    - &free "prices={}"
+    - head=null
   state-fixed: [2x4, *paper, *free, head=null, variant=fixed-4]
   state-random: [2x4, *paper, *free, head=null, variant=random]
-  state-best: [box, "advantage={estimator: state, group_size: 3, follow: best, deadlock: penalty, scale: batch}", "prices={}"]
+  state-best:
+    - box
+    - "advantage={estimator: state, group_size: 3, follow: best, deadlock: penalty, scale: batch}"
+    - "prices={}"
   episode: [box, "advantage={estimator: episode, group_size: 3, deadlock: terminate, scale: none}", "prices={}"]
   episode-joint-ratio: [2x4, "advantage={estimator: episode, group_size: 3}", "prices={}", objective.ratio=joint]
   branch:

@@ -1,18 +1,13 @@
-"""Agents of an evaluation on a page: their labels and words, their role in figures, and their groups."""
+"""Agents of an evaluation on a page: their labels and words, and their role in figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
-from recommit import stats
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agent_words import brief, readable
 from recommit.evaluate.seeds import seed_of
-
-if TYPE_CHECKING:
-    from recommit.report.reading import Folder
 
 #: Depths drawn without reading the state: what an adaptive policy has to beat.
 CONTROLS = ("random", "shuffled", "mixture")
@@ -20,16 +15,6 @@ CONTROLS = ("random", "shuffled", "mixture")
 ORACLE = "oracle-dp"
 #: Agents that read the exact distance: no policy can be asked to do as well.
 PRIVILEGED = (ORACLE, "oracle-delta", "oracle-rate", "solver")
-#: Groups of the results table, in order; the first one is open.
-COMPARED, RULES, FIXED, TRAINED, WARM, SEEDS, PRIVILEGED_GROUP = GROUPS = (
-    "The comparison",
-    "Other depth rules, same plans",
-    "Fixed depths, same plans",
-    "Plans trained in another way",
-    "Plans of the warm start",
-    "Other seeds",
-    "Privileged: with the exact distance",
-)
 
 
 @dataclass(frozen=True)
@@ -71,21 +56,6 @@ class Agent:
     def depth(self) -> int:
         """The depth of an agent of fixed depth; else 0."""
         return AgentName.parse(self.name).depth
-
-
-@dataclass(frozen=True)
-class AgentPoint:
-    """An agent under one budget as a point of the plane of success and actions, with 95 % intervals."""
-
-    agent: Agent
-    solved: float  #: per cent, as the next two
-    solved_low: float
-    solved_high: float
-    actions: float
-    actions_low: float | None
-    actions_high: float | None
-    #: Actions and per cent solved at every threshold of its rule.
-    sweep: tuple[tuple[float, float], ...] = ()
 
 
 def agents_of(names: list[str], seed: str = "") -> list[Agent]:
@@ -130,54 +100,3 @@ def _role(place: int, base: str) -> str:
     if base == ORACLE:
         return "oracle"
     return "control" if base in CONTROLS else "privileged" if base in PRIVILEGED else "other"
-
-
-def compared(folder: Folder, budget: str) -> dict[Agent, str]:
-    """The agents that the result is about, and why each of them is."""
-    best, constant = folder.best_fixed(budget), folder.constant(budget)
-    why = {folder.first: ""}
-    if best:
-        why[best[0]] = f"best fixed depth, chosen on {'validation' if best[1] else 'these'} puzzles"
-    if constant:
-        why.setdefault(constant, "best fixed depth for the same plans")
-    for base, words in (("shuffled", "ignores the state"), (ORACLE, "no choice of depths does better")):
-        agent = folder.agent(base)
-        if agent is not None:
-            why.setdefault(agent, words)
-    return why
-
-
-def groups(folder: Folder, budget: str) -> dict[str, list[Agent]]:
-    """Every agent in one group; groups without any are left out."""
-    first = list(compared(folder, budget))
-    grouped: dict[str, list[Agent]] = {name: [] for name in GROUPS}
-    grouped[COMPARED] = first
-    for agent in folder.agents:
-        if agent not in first:
-            grouped[_group(folder, agent)].append(agent)
-    return {name: agents for name, agents in grouped.items() if agents}
-
-
-def _group(folder: Folder, agent: Agent) -> str:
-    if agent.base in PRIVILEGED:
-        return PRIVILEGED_GROUP
-    if folder.of_another_seed(agent):
-        return SEEDS
-    if agent.run:
-        return WARM if agent.run.rstrip("/").endswith("/init") else TRAINED
-    return FIXED if agent.depth else RULES
-
-
-def points(folder: Folder, budget: str) -> list[AgentPoint]:
-    """Every agent: Wilson's interval of the share solved, the bootstrap's of the mean of actions."""
-    result = []
-    for agent in folder.agents:
-        row = folder.row(agent, budget)
-        low = high = None
-        if folder.outcomes is not None:
-            interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
-            low, high = interval.low, interval.high
-        solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
-        sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        result.append(AgentPoint(agent, solved, least, most, float(row["actions_per_episode"]), low, high, sweep))
-    return result

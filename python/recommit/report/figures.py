@@ -10,7 +10,7 @@ import numpy as np
 
 from recommit.evaluate import metrics, reported
 from recommit.graph.regret import CAUSES
-from recommit.report import agents, by_distance, plotting
+from recommit.report import by_distance, compared, plotting
 from recommit.report.agents import PRIVILEGED
 from recommit.report.by_distance import FEW
 from recommit.report.html import csv_text
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recommit.report.agents import Agent, AgentPoint
+    from recommit.report.agents import Agent
     from recommit.report.by_distance import DepthCounts, RegretByDistance
+    from recommit.report.compared import AgentPoint
     from recommit.report.reading import Folder
 
 #: A mark per role, its size, and the words of a legend; those of the first agent are its own.
@@ -87,11 +88,11 @@ def _made(
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
     """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
     depths and depth rules alone, or of everybody with the paper's numbers."""
-    points, published = agents.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
+    points, published = compared.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
     if compared_only:
-        compared, published = agents.compared(folder, budget), {}
+        shown, published = compared.compared(folder, budget), {}
         own = [p for p in points if not (p.agent.run or p.agent.role == "privileged" or p.agent.samples_actions)]
-        points = [p for p in points if p.agent in compared or p in own]
+        points = [p for p in points if p.agent in shown or p in own]
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
     rows = [
         (p.agent.label, budget, p.solved, p.solved_low, p.solved_high, p.actions, p.actions_low, p.actions_high)
@@ -272,7 +273,7 @@ def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
     ]
 
     def draw() -> Figure:
-        across = min(len(every), 3)
+        across = len(every) if len(every) < 4 else 2
         figure = plotting.figure(3.4 * across + 0.4, 2.8 * -(-len(every) // across) + 0.5)
         panels = figure.subplots(-(-len(every) // across), across, sharex=True, sharey=True, squeeze=False)
         for axes, one in zip(panels.flat, every, strict=False):

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.evaluate.spec import split_words
-from recommit.report import agents
+from recommit.report import compared as comparison
 from recommit.report.agents import ORACLE, PRIVILEGED
 from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
 
 if TYPE_CHECKING:
-    from recommit.report.agents import Agent, AgentPoint
+    from recommit.report.agents import Agent
+    from recommit.report.compared import AgentPoint
     from recommit.report.reading import Folder
 
 #: What "significant" means, once.
@@ -64,13 +65,16 @@ def verdict(folder: Folder, budget: str) -> str:
         return f"{text} {figures[0]}\u00a0% in {figures[1]}."
     less, spent = one["solve_difference"], one["actions_difference"]
     sign, paid = (significant(each["low"], each["high"]) for each in (less, spent))
-    points = f"{number(100 * abs(less['mean']))} points {'more' if sign > 0 else 'fewer'} than the best fixed depth"
-    text = (
-        f"solves {points}" if sign else "solves about as much as the best fixed depth, with no significant difference"
-    )
-    count = f"{number(abs(spent['mean']))} {'more' if paid > 0 else 'fewer'} actions"
-    cost = f"with {count}" if paid else "with no significant difference in actions"
-    return f"{words} {text} ({solved} and {figures[0]}\u00a0%), {cost} ({actions} and {figures[1]})."
+    both = f"{solved} and {figures[0]}\u00a0%", f"{actions} and {figures[1]}"
+    if not sign and not paid:
+        text = f"{words} and the best fixed depth do not differ significantly: they solve {both[0]}"
+        return f"{text} in {both[1]} actions."
+    text = f"{words} solves about as much as the best fixed depth ({both[0]}, not significant)"
+    if sign:
+        points = f"{number(100 * abs(less['mean']))} points {'more' if sign > 0 else 'fewer'}"
+        text = f"{words} solves {points} than the best fixed depth ({both[0]})"
+    count = f"{number(abs(spent['mean']))} {'more' if paid > 0 else 'fewer'} actions ({both[1]})"
+    return f"{text} with {count}." if paid else f"{text}; the difference in actions ({both[1]}) is not significant."
 
 
 def first_screen(folder: Folder, front: Html, viewer: Html) -> Html:
@@ -166,20 +170,20 @@ def results(folder: Folder) -> Html:
 
 
 def _of_budget(folder: Folder, budget: str) -> Html:
-    points = {point.agent: point for point in agents.points(folder, budget)}
+    points = {point.agent: point for point in comparison.points(folder, budget)}
     extra = [name for name, (field, _) in EXTRA.items() if any(row.get(field) is not None for row in folder.summary)]
     head = _head(folder, extra)
     often = (name in _WIDE or " minus " in name or name.startswith("...") for name in head)
     classes = ["rare" if name in _ALL else "wide-only" if wide else "" for name, wide in zip(head, often, strict=True)]
-    why, parts = agents.compared(folder, budget), []
-    for name, members in agents.groups(folder, budget).items():
+    why, parts = comparison.compared(folder, budget), []
+    for name, members in comparison.groups(folder, budget).items():
         rows = [_row(folder, points[agent], budget, extra, why.get(agent, "")) for agent in members]
         solved = [points[agent].solved for agent in members]
         reach = f", {number(min(solved))} to {number(max(solved))} % solved" if len(members) > 1 else ""
         about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
         summary = tag("summary", tag("b", name), " ", tag("small", about))
         grid = table(head, rows, f"{name}, {budget} budget", columns=classes)
-        parts.append(tag("details", summary, grid, class_="group", open=name == agents.COMPARED))
+        parts.append(tag("details", summary, grid, class_="group", open=name == comparison.COMPARED))
     heading = tag("h3", f"{budget} budget: at most {folder.budgets[budget]} observations")
     return tag("div", tag("div", heading, _ASK, class_="line"), *parts, class_="agents")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.report import agents, sections
+from recommit.report import compared, sections
 from recommit.report.agents import agents_of
 from recommit.report.reading import Folder
 
@@ -31,10 +31,10 @@ def test_figures_have_a_few_letters():
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_everybody_is_in_one_group(evaluations, task):
     folder = Folder(evaluations[task])
-    grouped = agents.groups(folder, "loose")
+    grouped = compared.groups(folder, "loose")
     assert sorted(agent.name for group in grouped.values() for agent in group) == sorted(a.name for a in folder.agents)
-    assert next(iter(grouped)) == agents.COMPARED
-    assert grouped[agents.COMPARED][0] is folder.first
+    assert next(iter(grouped)) == compared.COMPARED
+    assert grouped[compared.COMPARED][0] is folder.first
 
 
 def test_the_comparison_is_open_and_the_others_are_folded(evaluations):

@@ -17,7 +17,7 @@ import pytest
 
 from recommit import stats
 from recommit.evaluate import reported
-from recommit.report import agents, by_distance, figures, plotting
+from recommit.report import by_distance, compared, figures, plotting
 from recommit.report.reading import Folder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,7 +38,7 @@ def marks(figure, label):
 
 
 def test_points_have_their_intervals(folder):
-    for point in agents.points(folder, "tight"):
+    for point in compared.points(folder, "tight"):
         row = folder.row(point.agent, "tight")
         assert (point.solved, point.solved_low, point.solved_high) == pytest.approx(
             tuple(100 * row[k] for k in ("solve_rate", "solve_low", "solve_high"))
@@ -50,7 +50,7 @@ def test_points_have_their_intervals(folder):
 def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_joined(folder):
     points = {
         point.agent.base: [point.actions, point.solved]
-        for point in agents.points(folder, "loose")
+        for point in compared.points(folder, "loose")
         if not point.agent.run
     }
     figure = figures.pareto(folder, "loose")
@@ -66,7 +66,7 @@ def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_jo
 def test_a_rule_with_a_threshold_is_a_line(folder, monkeypatch):
     sweep = ((4.0, 20.0), (9.0, 90.0))
     monkeypatch.setattr(
-        figures.agents, "points", lambda *_, of=agents.points: [replace(p, sweep=sweep) for p in of(*_)]
+        figures.compared, "points", lambda *_, of=compared.points: [replace(p, sweep=sweep) for p in of(*_)]
     )
     label = f"{folder.agents[0].brief}: thresholds"
     assert marks(figures.pareto(folder, "loose"), label) == list(map(list, sweep))

@@ -18,7 +18,7 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.family import FamilyResults, Members, best, stage_of
 from recommit.evaluate.tables import experiments, front
 from recommit.evaluate.tables.table import PaperTables
-from recommit.report import published
+from recommit.report import plotting, published
 from recommit.report.reading import Folder
 from recommit.train.config import parse
 from recommit.train.family import runs
@@ -133,8 +133,7 @@ def test_value_and_gain_share_are_columns_of_the_main_table(everything):
 
 
 def test_its_figures_are_drawn(everything, tmp_path):
-    mpl = pytest.importorskip("matplotlib")
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "recommit"}):
+    with plotting.style(**{"svg.fonttype": "none"}):
         drawing = runpy.run_path(str(ROOT / "docs" / "figures" / "paper_small.py"))
         drawing["plot"](everything[1], tmp_path)
     picture = (tmp_path / "paper-small-sliding.svg").read_text(encoding="utf-8")
@@ -142,10 +141,10 @@ def test_its_figures_are_drawn(everything, tmp_path):
         "fixed depths and adaptive",
         "depths by distance, solved",
         "entropy while training, nats",
-        "looks while",
+        "observation budget while",
     ):
         assert title in picture
-    for label in ("warm start, fixed", "adaptive, drawn", "exact ceiling", "best fixed depth", "depth head"):
+    for label in ("warm start, fixed", "adaptive, sampled", "oracle depth", "best fixed depth", "depth head"):
         assert label in picture, f"no line of {label}"
 
 
@@ -271,16 +270,6 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     assert main([*plain, "--validation", "6", "--quiet"]) == 0
     assert not (few / "tables.json").exists()
     assert published.tables(Folder(few)) is None
-
-
-def test_the_page_of_a_folder_that_an_older_version_left_has_the_same_tables(everything, tmp_path):
-    out, _ = everything
-    older = shutil.copytree(out, tmp_path / "eval")
-    (older / "tables.json").unlink()
-    (older / "DIGESTS").unlink()
-    tables = published.tables(Folder(older))
-    assert "Trained at one depth alone, continued" in tables
-    assert tables == published.tables(Folder(out))
 
 
 def test_rows_of_older_names_are_read(everything):
