@@ -76,6 +76,7 @@ def test_other_worlds(tmp_path, undisturbed, world):
     assert differences(tmp_path / "set", undisturbed) == []
 
 
+@pytest.mark.nightly
 def test_ray(tmp_path, undisturbed):
     """On a local cluster, in a process of its own: Ray leaves threads and warnings behind."""
     pytest.importorskip("ray")

@@ -98,6 +98,7 @@ def ranks(run):
     return len(list(newest.glob("random-*.json")))
 
 
+@pytest.mark.nightly
 def test_a_slurm_job_trains_on_two_ranks(start):
     assert ranks(start) == 2
     CommitPolicy.from_pretrained(start)
@@ -107,6 +108,7 @@ def test_a_slurm_job_trains_on_two_ranks(start):
 SAYS = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
 
 
+@pytest.mark.nightly
 def test_a_hostfile_is_handed_to_the_launcher(place, start, environment, tmp_path):
     """What the script says to DeepSpeed's launcher, which another test starts; the words for the ranks train."""
     plain = (place / "plan.yaml").read_text().replace("{kind: deepspeed, stage: 2}", "{kind: plain}")

@@ -13,6 +13,8 @@ from tests.invariant.credit_rank import CASES, DEFECTS, STEPS, play
 from tests.invariant.zero_runs import apart, succeed, weights
 from tests.unit.train.runs import lines, small_boards, warm_start
 
+pytestmark = pytest.mark.nightly  # of every commit test_zero_lora.py puts two ranks beside one process
+
 #: What weights may differ by; those of stage 3 are added up in another order, of which Adam makes more where a gradient
 #: is next to nothing.
 NEAR = {"0": 2e-6, "1": 2e-6, "2": 2e-6, "3": 2e-5}
@@ -113,7 +115,6 @@ def test_what_a_rank_forgets_is_noticed(alone, together, defect):
     assert difference(alone("sound"), run) > 1e-3
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("adapted")
 @pytest.mark.parametrize("world", [2, 4])
 @pytest.mark.parametrize("stage", ["0", "1", "2", "3"])
@@ -124,7 +125,6 @@ def test_every_credit_and_variant_is_that_of_one_process(place, alone, together,
         once(alone(case), run, world)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["2", "3"])
 def test_a_run_that_was_stopped_ends_in_the_same_bits(together, stage):
     """In its middle, between the head's own moves."""
@@ -134,7 +134,6 @@ def test_a_run_that_was_stopped_ends_in_the_same_bits(together, stage):
     assert (straight / "metrics.jsonl").read_bytes() == (stopped / "metrics.jsonl").read_bytes()
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("world", [2, 3])
 def test_weights_that_are_put_in_are_what_every_stage_goes_on_from(tmp_path, world):
     succeed("tests.invariant.assign_rank", [], world, tmp_path / "assign")

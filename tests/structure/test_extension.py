@@ -45,6 +45,7 @@ def test_stubs_are_what_the_module_says_and_a_lie_is_noticed(monkeypatch: pytest
         assert [line.split(":")[0] for line in stubs.differences()] == stale
 
 
+@pytest.mark.nightly
 def test_stubtest_agrees() -> None:
     pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy.stubtest", "recommit._core"]

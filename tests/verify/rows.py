@@ -81,7 +81,8 @@ ROWS = (
         _tests("invariant/test_solver_process.py", "invariant/test_interrupt.py", "unit/envs")),
     Row("C1", "data sets: 2,000 kills, in recovery too; before and after every operation that changes the disk; a "
         "million rows killed 100 times, against 1, 2, 4 workers and Ray", "nightly",
-        "nothing lost, doubled or torn; the tree of an undisturbed build", _tests("crash/test_kills.py")),
+        "nothing lost, doubled or torn; the tree of an undisturbed build",
+        _tests("crash/test_kills.py", "crash/test_same_bytes.py")),
     Row("C3", "training killed 50 times at changes of the disk and soon after, then resumed", "nightly",
         "bitwise equal, each step logged once", _tests("crash/test_train_kills.py")),
     Row("C6", "data sets: power loss in 1,500 images; every operation on the disk fails once and for ever; every "
@@ -127,7 +128,8 @@ ROWS = (
         "equal to what is beneath; solved, valid, carried out", _tests("unit/adapters")),
     Row("G2", "ZeRO 1, 2 and 3 of DeepSpeed against plain steps, with the CPU in the GPU's place", "nightly",
         "losses within 2e-4", _tests("gpu")),
-    Row("G4", "every benchmark's answer is spoiled", "nightly", "every benchmark fails", _tests("structure")),
+    Row("G4", "every benchmark's answer is spoiled; mypy's stubtest of the core", "nightly", "every benchmark fails",
+        _tests("structure")),
     Row("K1", "wheel and sdist: built clean, installed offline, removed without trace, reproducible", "nightly",
         "two builds byte-identical, nothing left behind", Harness("package", ("wheel",))),
     Row("K3", "symbols and hardening of the extension", "nightly", "pass", Harness("package", ("symbols",))),

@@ -50,7 +50,8 @@ def result(folder):
     return json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("only", [("plan",), pytest.param(tuple(FIGURES), marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("only", [tuple(FIGURES)])
 def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path, only):
     pytest.importorskip("PIL")
     call = ["bash", str(BENCH / "all"), "--dry-run", "--minutes", "60", "--out", str(tmp_path), "--only", *only]

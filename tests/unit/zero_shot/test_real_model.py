@@ -68,7 +68,8 @@ def kill_on_the_way(server, out, number):
     assert process.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kills", [10])
 def test_a_run_that_is_killed_asks_every_decision_once(server, tmp_path, kills):
     for number in range(kills):
         kill_on_the_way(server, tmp_path, number)

@@ -119,6 +119,7 @@ def test_heads_are_taught_and_play_beside_the_others(tmp_path, capsys):
     assert "foresight-s0: the folder belongs to another run: options.steps was 2, is 3" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_a_warm_start_for_every_seed(tmp_path, capsys):
     """Seeds differ from the first weights on; their runs stand in one table."""
     each = FEW.replace("seeds: [0, 1]", "seeds: [0, 1]\n    warm_starts: each").replace("ablations: [paper]", "")
@@ -206,6 +207,7 @@ def test_a_model_behind_an_endpoint_plays_too(tmp_path, capsys):
     text = text.replace('["3", "2"]', "[loose]").replace("[adaptive, fixed-4]", "[adaptive]")
     (tmp_path / "asked.yaml").write_text(text)
     call = ["reproduce", "--preset", str(tmp_path / "asked.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
+    call += ["--jobs", "1"]
     try:
         assert main(call) == 0
     finally:
