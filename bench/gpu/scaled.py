@@ -76,8 +76,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "plan.yaml").write_text(yaml.safe_dump(plan))
         began = time.monotonic()
-        options = ReproduceOptions(Path(place) / "out", str(Path(place) / "plan.yaml"), jobs=1)
-        stages.reproduce(options, verbs())
+        asked = ReproduceOptions(Path(place) / "out", str(Path(place) / "plan.yaml"), jobs=1)
+        stages.reproduce(asked, verbs())
         folder = Path(place) / "out" / "sliding"
         figures = {
             "share": share,
