@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from recommit.evaluate.population import Population
 from tests.unit.train import runs
 
 import recommit
 from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
+from recommit.evaluate.population import Population
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.rollout.sampling import Actor
