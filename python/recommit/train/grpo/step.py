@@ -1,7 +1,7 @@
 """One step of reinforcement: play, judge, learn.
 
 1. Play from fresh start states, and judge what was committed: ``collect.py``. Sampled commitments are compared within
-   groups by a reward (``reward.py``); with exact credit every depth has its exact value (``graph/policy_evaluation.py``).
+   groups by a reward (``reward.py``); with exact credit depths have exact values (``graph/policy_evaluation.py``).
 2. With exact credit the depth head may move alone, many times on the same graph: ``depth_head_optimizer.py``.
 3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then a log line.
 
