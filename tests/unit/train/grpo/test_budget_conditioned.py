@@ -18,10 +18,7 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
-<<<<<<< HEAD:tests/unit/train/grpo/test_budget_conditioned.py
 from recommit.graph.prices import Prices
-=======
->>>>>>> work/graph:tests/unit/train/test_show_budget.py
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.rollout.sampling import Actor
