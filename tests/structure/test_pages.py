@@ -178,16 +178,18 @@ def test_scripts_of_figures_import_what_is_there(script: Path, monkeypatch: pyte
     runpy.run_path(str(script))
 
 
-@pytest.mark.parametrize("module", ["heads", "rivals"])
-def test_tables_of_results_are_those_of_their_figures(module: str) -> None:
+@pytest.mark.parametrize("source", ["heads", "baselines", "rules"])
+def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
     pytest.importorskip("torch")
-    script: Any = importlib.import_module(f"bench.pages.{module}")
-    page, figures = script.PAGE.read_text(encoding="utf-8"), script.stored()
+    script: Any = importlib.import_module("bench.pages.tables")
+    page, figures = script.PAGE.read_text(encoding="utf-8"), {name: script.stored(name) for name in script.SOURCES}
     assert script.filled(page, figures) == page
-    for task in figures:  # a planted defect: another figure in any of the files
+    assert all((script.CSV / name).read_text("utf-8") == text for name, text in script.files(page, figures).items())
+    for name, own in figures[source].items():  # a planted defect: another figure in any of the files
         planted = copy.deepcopy(figures)
-        row = planted[task]["rows"][0]
-        key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in row)
-        own = row[key]
-        row[key] = own | {"mean": own["mean"] / 2 + 0.01} if isinstance(own, dict) else own / 2 + 0.01
+        rows = own["rows"]["test"] if source == "rules" else own["rows"]
+        row = (planted[source][name]["rows"]["test"] if source == "rules" else planted[source][name]["rows"])[0]
+        key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in rows[0])
+        value = row[key]
+        row[key] = value | {"mean": value["mean"] / 2 + 0.01} if isinstance(value, dict) else value / 2 + 0.01
         assert script.filled(page, planted) != page
