@@ -4,9 +4,9 @@
     python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Candidates of every state that lock-step episodes come by, as the paper samples them, or exact values over the graph of
-looks (``--credit``), and one epoch over them. The yardstick of the first, in the same run with the same weights, is the
-rollout that one would write first: every candidate has a picture by PIL, the transformers image processor and a pass of
-its own, and is executed and judged one at a time. Both must see the same depth logits to within bfloat16 before
+looks (``--estimator``), and one epoch over them. The yardstick of the first, in the same run with the same weights, is
+the rollout that one would write first: every candidate has a picture by PIL, the transformers image processor and a
+pass of its own, and is executed and judged one at a time. Both must see the same depth logits to within bfloat16 before
 anything is timed.
 """
 
@@ -34,9 +34,8 @@ from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
-from recommit.train.grpo.config import GrpoConfig, RolloutConfig
+from recommit.train.grpo.config import AdvantageConfig, GrpoConfig, RolloutConfig
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
-from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,11 +87,12 @@ def collector(
 ) -> ExactCollector | SampledCollector:
     """What plays, as ``recommit train grpo`` plays."""
     actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
-    if not isinstance(config.credit, ExactCredit):
-        return SampledCollector(actor, config.credit, config.rollout)
+    prices = config.prices_at(0)
+    if config.advantage.estimator != "exact":
+        return SampledCollector(actor, config.advantage, prices, config.rollout)
     graph = partial(PlanGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
-    mover = DepthHeadOptimizer(policy, engine, config.credit, config.objective, 0.0, HEAD_MOVES)
-    return ExactCollector(actor, config.credit, config.rollout, graph, mover)
+    mover = DepthHeadOptimizer(policy, engine, config.advantage, config.objective, 0.0, HEAD_MOVES)
+    return ExactCollector(actor, config.advantage, prices, (), config.rollout, graph, mover)
 
 
 def update(
@@ -105,7 +105,7 @@ def update(
         divisor = objective.total_weight(part)
         with model():
             loss, _ = objective.grpo_loss(policy, task, part, config.objective, divisor, fresh=move == 0)
-            engine.backward(loss, last=True)
+            engine.backward(loss)
             engine.step(0.0)
     return moves
 
@@ -147,15 +147,15 @@ def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
     assert apart < 5e-2, f"not the same depth logits: {apart:.3g} apart"
 
 
-#: Moves of the depth head per round of exact credit.
+#: Moves of the depth head per round of exact advantages.
 HEAD_MOVES = 20
-CREDITS = {"state": StateCredit, "exact": ExactCredit}
+ESTIMATORS = ("state", "exact")
 
 
-def measure(policy: CommitPolicy, task: Any, options: argparse.Namespace, credit: str) -> dict[str, Any]:
+def measure(policy: CommitPolicy, task: Any, options: argparse.Namespace, estimator: Any) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     config = GrpoConfig(
-        credit=CREDITS[credit](size=options.candidates),
+        advantage=AdvantageConfig(estimator=estimator, group_size=options.candidates),
         rollout=RolloutConfig(instances=options.instances, budget=options.budget, states=options.states),
         optim=replace(GrpoConfig().optim, batch=options.batch),
     )
@@ -204,8 +204,8 @@ def beside_naive(
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--credit", nargs="+", default=["state", "exact"], choices=sorted(CREDITS))
-    parser.add_argument("--states", type=int, default=256, help="states that a step of exact credit learns from")
+    parser.add_argument("--estimator", nargs="+", default=["state", "exact"], choices=ESTIMATORS)
+    parser.add_argument("--states", type=int, default=256, help="states that a step of exact advantages learns from")
     parser.add_argument("--instances", type=int, default=64, help="episodes side by side")
     parser.add_argument("--budget", type=int, default=6)
     parser.add_argument("--candidates", type=int, default=8)
@@ -219,11 +219,11 @@ def main() -> None:
     few = task.generate(8, seed=1, length=(8, 32)).states
     check(policy, task, few, options.device)
     figures: dict[str, Any] = {"preset": options.preset}
-    for credit in options.credit:
-        row = figures[credit] = measure(policy, task, options, credit)
+    for estimator in options.estimator:
+        row = figures[estimator] = measure(policy, task, options, estimator)
         print(
-            f"{options.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {options.candidates} "
-            "candidates, "
+            f"{options.preset}, {estimator} advantages: {row['decisions_per_s']:,.1f} decisions/s of "
+            f"{options.candidates} candidates, "
             f"{row['updates_per_s']:.2f} updates/s of {options.batch} states, {100 * row['outside_model']:.1f} % of "
             "a step "
             f"outside the model, peak {row['peak_gib']:.1f} GiB"

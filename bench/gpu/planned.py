@@ -44,7 +44,7 @@ def reinforcement() -> GrpoConfig:
     return parse(
         GrpoConfig,
         {
-            "credit": {"group": "state", "size": 8},
+            "advantage": {"estimator": "state", "group_size": 8},
             "objective": {"kl": 0.0},
             "rollout": {"instances": 64, "budget": 6},
             "optim": {"steps": 1, "batch": BATCH},

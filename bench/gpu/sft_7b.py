@@ -36,7 +36,7 @@ from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.ranks import Team
-from recommit.train import imitation_loss, targets
+from recommit.train import targets
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
@@ -99,9 +99,9 @@ class Clock:
 def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, clock: Clock, number: int) -> float:
     """One step as ``recommit train sft`` takes it."""
     batch = clock.run("targets", lambda: targets.make(task, rows, TARGETS, seed=0, first=number))
-    total = imitation_loss.total_weight(batch, TARGETS)
-    loss = clock.run("forward", lambda: imitation_loss.sft_loss(policy, task, batch, TARGETS, total)[0])
-    clock.run("backward", lambda: engine.backward(loss, last=True))
+    total = targets.total_weight(batch, TARGETS)
+    loss = clock.run("forward", lambda: targets.sft_loss(policy, task, batch, TARGETS, total)[0])
+    clock.run("backward", lambda: engine.backward(loss))
     clock.run("optimiser", lambda: engine.step(0.0))
     return float(loss.detach())
 

@@ -40,16 +40,14 @@ from recommit.rollout import sampling as rollout_sampling
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Interrupt
-from recommit.train import imitation_loss as loss
-from recommit.train import initial_policy, loop, targets
+from recommit.train import initial_policy, sft, targets, trainer
 from recommit.train.config import SftConfig, load
-from recommit.train.grpo import collect, learner
+from recommit.train.grpo import collect
 from recommit.train.grpo import loss as objective
+from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
-from recommit.train.grpo.step import Grpo
-from recommit.train.sft import run as sft
 
 #: The paper's Sokoban, in shards of a few instances.
 DATA = DataSpec("sokoban", (7, 7), tuple(Difficulty((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)
@@ -58,7 +56,7 @@ QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
 RUNS: dict[str, tuple[str, str, list[str]]] = {
     "sft": ("paper-sokoban", "sft", []),
     "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("sound-sokoban", "grpo", ["phases=[{steps: 1, head_updates: 40}]"]),
+    "exact credit": ("qwen7b-sokoban", "grpo", ["phases=[{steps: 1, head_updates: 40}]"]),
 }
 
 
@@ -116,11 +114,11 @@ def watch(stages: Stages) -> None:
         (GrpoBatch, "where", "batches"),
         (GrpoBatch, "padded", "batches"),
         (Mixture, "__next__", "batches"),
-        (loss, "sft_loss", "loss"),
+        (targets, "sft_loss", "loss"),
         (objective, "grpo_loss", "loss"),
         (Reference, "__call__", "reference"),
-        (loop.Trainer, "_tell", "logs"),
-        (loop.Trainer, "_save", "checkpoint"),
+        (trainer.Trainer, "_log_step", "logs"),
+        (trainer.Trainer, "_save", "checkpoint"),
     ]
     for owner, name, stage in places:
         stages.watch(owner, name, stage)
@@ -137,9 +135,9 @@ def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
         return StandInEngine(stages, [p for p in of.parameters() if p.requires_grad], team)
 
     for module, function, stand_in in (
-        (initial_policy, "policy", lambda *_: own),
+        (initial_policy, "new_policy", lambda *_: own),
         (sft, "make_engine", make_engine),
-        (learner, "make_engine", make_engine),
+        (grpo, "make_engine", make_engine),
     ):
         setattr(module, function, stand_in)
     if getattr(config, "head", None) is not None:
@@ -158,8 +156,8 @@ def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
 
 def _trainer(config: Any, own: CommitPolicy, folder: Any, team: Any, place: Path) -> Any:
     if isinstance(config, SftConfig):
-        return sft.Sft(config, recommit.data.open(place / "data", "train"), folder, team, quiet=True)
-    return Grpo(config, own, DATA, folder, team, quiet=True)
+        return sft.SftTrainer(config, recommit.data.open(place / "data", "train"), folder, team, quiet=True)
+    return grpo.GrpoTrainer(config, grpo.puzzles_of(config, [DATA]), own, folder, team, quiet=True)
 
 
 def _from_the_second_step(run: Any, stages: Stages) -> None:
@@ -168,7 +166,7 @@ def _from_the_second_step(run: Any, stages: Stages) -> None:
 
     def stepping() -> Any:
         result = step()
-        if run.at.step == 1:
+        if run.state.step == 1:
             stages.clear()
         return result
 

@@ -61,8 +61,8 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     from recommit.runs import ranks
     from recommit.runs.directory import RunDirectory
     from recommit.train import initial_policy
-    from recommit.train.grpo.step import Grpo
-    from recommit.train.sft.run import Sft
+    from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
+    from recommit.train.sft import SftTrainer
 
     sft, grpo, model = recipes(shape, engine)
     config = sft if stage == "sft" else grpo
@@ -76,9 +76,9 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
 
             def make() -> Any:
                 if stage == "sft":
-                    return Sft(config, dataset, run, team, quiet=True)
-                policy = initial_policy.policy(model, run.folder, 0, team)
-                return Grpo(config, policy, dataset.spec, run, team, quiet=True)
+                    return SftTrainer(config, dataset, run, team, quiet=True)
+                policy = initial_policy.new_policy(model, run.folder, 0, team)
+                return GrpoTrainer(config, puzzles_of(config, [dataset.spec]), policy, run, team, quiet=True)
 
             real = measured(make)
             grown = highest() - before

@@ -18,7 +18,7 @@ from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.ranks import Team
-from recommit.train.engine import state
+from recommit.train.engine import base
 
 T = TypeVar("T")
 #: What stands for the model: its CPU time is not counted, since a GPU works meanwhile.
@@ -136,7 +136,7 @@ class StandInEngine:
         """At once."""
         return work()
 
-    def backward(self, loss: Tensor, *, last: bool) -> None:
+    def backward(self, loss: Tensor) -> None:
         """The model's time for it is in that of the pass."""
 
     def step(self, scale: float) -> float:  # noqa: ARG002
@@ -145,10 +145,6 @@ class StandInEngine:
 
     def whole(self, _policy: CommitPolicy) -> Any:
         """They are."""
-        return nullcontext()
-
-    def judged(self) -> Any:
-        """There is one set of weights."""
         return nullcontext()
 
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
@@ -163,7 +159,7 @@ class StandInEngine:
 
     def save(self, folder: Any) -> None:
         """Weights and moments in float32, by the lead."""
-        state.save(folder, (self._state(p) for p in self.trained), write=self.team.is_main_process)
+        base.save_states(folder, (self._state(p) for p in self.trained), write=self.team.is_main_process)
 
     def _state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
         if not self.team.is_main_process:

@@ -21,7 +21,7 @@ import recommit
 from recommit.data.building.labels import label
 from recommit.data.feeding import samples
 from recommit.runs.ranks import Team
-from recommit.train import imitation_loss, initial_policy, targets
+from recommit.train import initial_policy, targets
 from recommit.train.config import TargetConfig, load
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
@@ -62,11 +62,11 @@ def stock_loss(policy, task, rows):
 def our_loss(policy, task, rows):
     """As ``recommit train sft`` does it, targets included."""
     batch = targets.make(task, rows, CONFIG, seed=0, first=0)
-    return imitation_loss.sft_loss(policy, task, batch, CONFIG, imitation_loss.total_weight(batch, CONFIG))[0]
+    return targets.sft_loss(policy, task, batch, CONFIG, targets.total_weight(batch, CONFIG))[0]
 
 
 def step(engine, loss):
-    engine.backward(loss(), last=True)
+    engine.backward(loss())
     engine.step(0.0)  # the weights stay, so that every round computes the same
 
 

@@ -18,7 +18,7 @@ from recommit.storage import files
 
 GRPO = (
     "optim.steps=2",
-    "credit.size=2",
+    "advantage.group_size=2",
     "rollout={instances: 4, budget: 3, states: 64, length: [4, 14]}",
     "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}",
     "run.tensorboard=false",

@@ -29,7 +29,7 @@ sft:
   run: {{save_every: 2, log_every: 3, threads: 1, tensorboard: false, device: cpu}}
 grpo:
   head: {{reads: plan, hidden: 8}}
-  credit: {{group: exact, size: 2}}
+  advantage: {{estimator: exact, group_size: 2}}
   rollout: {{instances: 4, budget: 3}}
   phases:
     - {{steps: 3, head_updates: 1}}

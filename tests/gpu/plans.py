@@ -30,12 +30,11 @@ def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) ->
 
 def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> GrpoConfig:
     """Four steps of six instances; the decisions of each in moves of eight states."""
-    reward = {} if group == "exact" else {"reward": "total"}
     rates = {"lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0}
     return parse(
         GrpoConfig,
         {
-            "credit": {"group": group, "size": 3, **reward},
+            "advantage": {"estimator": group, "group_size": 3},
             "objective": {"clip": 0.2, "kl": 0.05},
             "rollout": {"instances": 6, "budget": 3},
             "optim": {"steps": 4, "batch": 8, **rates, **optim},

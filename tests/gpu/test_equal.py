@@ -21,12 +21,11 @@ from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor, play
 from recommit.rollout.variants import variant
-from recommit.train import imitation_loss, targets
+from recommit.train import targets
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import reward
-from recommit.train.grpo.config import ObjectiveConfig
-from recommit.train.grpo.settings.credit import StateCredit
+from recommit.train.grpo.config import ObjectiveConfig, StateCredit
 
 #: Relative to the length of the vector: sums in another order, at most some tens of roundings one after the other.
 ROUNDING = 1e-4
@@ -104,7 +103,7 @@ def sft_numbers(task):
 
     def numbers(policy):
         policy.train_only(task, depth_head=False)
-        loss, _ = imitation_loss.sft_loss(policy, task, rows, TARGETS, imitation_loss.total_weight(rows, TARGETS))
+        loss, _ = targets.sft_loss(policy, task, rows, TARGETS, targets.total_weight(rows, TARGETS))
         return [[loss], gradients(policy, loss)]
 
     return numbers

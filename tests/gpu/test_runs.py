@@ -19,13 +19,12 @@ from recommit.policy.pictures.store import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
-from recommit.train import imitation_loss as loss
-from recommit.train import targets
+from recommit.train import sft, targets
+from recommit.train import targets as loss
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.grpo import run
-from recommit.train.sft import run as sft
+from recommit.train.grpo import trainer as run
 
 #: Sums on a GPU may come in another order every time: between two runs, by loss.
 SAME_RUN = 1e-3
@@ -57,7 +56,7 @@ def check_frozen(tiny, device):
     before, seen = frozen_weights(policy), policy.vision._encode(task, states).detach().clone()
     adapters = weights_of(p for name, p in policy.named_parameters() if "lora_" in name)
     for _ in range(3):
-        engine.backward(loss.sft_loss(policy, task, rows, TargetConfig(), 1.0)[0], last=True)
+        engine.backward(loss.sft_loss(policy, task, rows, TargetConfig(), 1.0)[0])
         engine.step(1.0)
     assert weights_of(p for name, p in policy.named_parameters() if "lora_" in name) != adapters, "nothing was learned"
     assert frozen_weights(policy) == before, "frozen weights moved"
@@ -84,7 +83,7 @@ def stopped_after(monkeypatch, owner, step):
 
     def stopping(self):
         result = whole(self)
-        if self.at.step == step:
+        if self.state.step == step:
             signal.raise_signal(signal.SIGINT)
         return result
 
@@ -109,7 +108,7 @@ def limit_of(device):
 
 def check_warm_start(monkeypatch, device, limit, data, tmp_path):
     plan = warm_start(device, steps=5)
-    check_resume(monkeypatch, limit, tmp_path, sft.Sft, lambda out: sft.train(plan, data, out, quiet=True))
+    check_resume(monkeypatch, limit, tmp_path, sft.SftTrainer, lambda out: sft.train(plan, data, out, quiet=True))
 
 
 def test_a_warm_start_is_resumed(monkeypatch, device, data, tmp_path):
@@ -120,7 +119,9 @@ def test_a_warm_start_is_resumed(monkeypatch, device, data, tmp_path):
 def test_reinforcement_is_resumed(monkeypatch, device, data, tmp_path, group):
     begin, plan = tmp_path / "begin", reinforcement(device, group=group)
     assert sft.train(warm_start(device), data, begin, quiet=True) == 0
-    check_resume(monkeypatch, limit_of(device), tmp_path, run.Grpo, lambda out: run.train(plan, begin, out, quiet=True))
+    check_resume(
+        monkeypatch, limit_of(device), tmp_path, run.GrpoTrainer, lambda out: run.train(plan, begin, out, quiet=True)
+    )
 
 
 def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):

@@ -17,10 +17,10 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train import imitation_loss as loss
+from recommit.train import sft
+from recommit.train import targets as loss
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo import run
-from recommit.train.sft import run as sft
+from recommit.train.grpo import trainer as run
 
 #: The norm of the gradient, which says whether the weights may move, and the measures of all micro-batches together.
 AT_THE_END = 2
@@ -45,7 +45,7 @@ def total(places: Counter[str]) -> int:
 
 
 def warm_steps(monkeypatch, device, data, out, micro):
-    found = counted(monkeypatch, device, sft.Sft, "_step")
+    found = counted(monkeypatch, device, sft.SftTrainer, "_step")
     assert sft.train(warm_start(device, steps=3, micro_batch=micro), data, out, quiet=True) == 0
     monkeypatch.undo()
     return found[1:]  # the first one computes positions and masks
@@ -58,8 +58,8 @@ def begin(device, data, tmp_path):
 
 
 def learning(monkeypatch, device, begin, out, micro, group):
-    found = counted(monkeypatch, device, run.Grpo, "_learn")
-    moves = counted(monkeypatch, device, run.Grpo, "_move")
+    found = counted(monkeypatch, device, run.GrpoTrainer, "_learn")
+    moves = counted(monkeypatch, device, run.GrpoTrainer, "_move")
     plan = reinforcement(device, group=group, steps=2, micro_batch=micro)
     assert run.train(plan, begin, out, quiet=True) == 0
     monkeypatch.undo()
@@ -128,7 +128,7 @@ READS = {
 def test_a_planted_wait_is_counted(monkeypatch, data, tmp_path, how):
     device = torch.device("cpu")
     read_early(monkeypatch, loss, "action_losses", READS[how])
-    found = counted(monkeypatch, device, sft.Sft, "_step")
+    found = counted(monkeypatch, device, sft.SftTrainer, "_step")
     assert sft.train(warm_start(device, steps=2, micro_batch=4), data, tmp_path / "run", quiet=True) == 0
     assert total(found[1]) >= AT_THE_END + 4, found[1]
 

@@ -16,44 +16,43 @@ from tests.unit.train.runs import plan_of
 
 from recommit.graph import plan_graph as graph
 from recommit.runs import ranks
-from recommit.train.engine import deepspeed_state
-from recommit.train.grpo import depth_head_optimizer, run
+from recommit.train.grpo import trainer as run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STEPS = 3
-EXACT = {"group": "exact"}
+EXACT = {"estimator": "exact"}
 #: The last of three steps is the depth head's alone.
 LAST = {"steps": 1, "head_only": True, "head_updates": 8, "head_lr": 3e-3, "starts": 16, "budgets": [2, 4]}
 MOVES = [{"steps": 3, "head_updates": 8}]
 #: Changes to the plan by case.
 CASES: dict[str, dict[str, Any]] = {
     "state": {},
-    "state-best": {"credit": {"follow": "best", "scale": "batch", "deadlock": "penalty"}},
-    "episode": {"credit": {"group": "episode"}},
-    "branch": {"credit": {"group": "branch", "follow": "random"}},
-    "exact": {"credit": {**EXACT, "depth_weighting": "chosen"}},
-    "exact-even": {"credit": {**EXACT, "depth_weighting": "even", "width": 1}},
-    "exact-budgets": {"credit": {**EXACT, "budgets": [2, 4]}, "rollout": {"states": 20}},
-    "exact-price": {"credit": {**EXACT, "price_action": [0.02, 0.005]}},
-    "moves": {"credit": EXACT, "phases": MOVES},
-    "finish": {"head": {"reads": "plan", "hidden": 6}, "credit": EXACT, "phases": [{"steps": 2}, LAST]},
+    "state-best": {"advantage": {"follow": "best", "scale": "batch", "deadlock": "penalty"}},
+    "episode": {"advantage": {"estimator": "episode"}},
+    "branch": {"advantage": {"estimator": "branch", "follow": "random"}},
+    "exact": {"advantage": {**EXACT, "depth_weighting": "chosen"}},
+    "exact-uniform": {"advantage": {**EXACT, "depth_weighting": "uniform", "max_expansions": 1}},
+    "exact-budgets": {"advantage": EXACT, "phases": [{"steps": 3, "budgets": [2, 4]}], "rollout": {"states": 20}},
+    "exact-price": {"advantage": EXACT, "prices": {"action": [0.02, 0.005]}},
+    "moves": {"advantage": EXACT, "phases": MOVES},
+    "finish": {"head": {"reads": "plan", "hidden": 6}, "advantage": EXACT, "phases": [{"steps": 2}, LAST]},
     # What the laptop recipes have, all of it together.
     "sound": {
         "head": {"reads": "plan", "hidden": 6},
-        "credit": {**EXACT, "depth_weighting": "even", "width": 1, "price_action": [0.02, 0.005]},
+        "advantage": {**EXACT, "depth_weighting": "uniform", "max_expansions": 1},
+        "prices": {"action": [0.02, 0.005]},
         "phases": [{"steps": 2, "head_updates": 8}, {**LAST, "price_action": 0.01}],
         "rollout": {"states": 20},
     },
     # Fewer states to learn from than there are ranks.
-    "few": {"credit": EXACT, "rollout": {"instances": 4, "budget": 2, "states": 2}},
-    "epochs": {"credit": EXACT, "objective": {"epochs": 2}},
+    "few": {"advantage": EXACT, "rollout": {"instances": 4, "budget": 2, "states": 2}},
 }
 for name in ("fixed-4", "random", "depth-only"):
-    CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
+    CASES |= {f"{name}-{group}": {"variant": name, "advantage": {"estimator": group}} for group in ("state", "exact")}
 CASES["sound-lora"] = CASES["sound"]
-CASES["depth-only-moves"] = {"variant": "depth-only", "credit": EXACT, "phases": MOVES}
+CASES["depth-only-moves"] = {"variant": "depth-only", "advantage": EXACT, "phases": MOVES}
 
 
 def plan(case: str, stage: str) -> Any:
@@ -79,8 +78,8 @@ def forgotten_ranks(parameters: Any, team: Any) -> None:
 
 
 DEFECTS = {
-    "masters": (deepspeed_state.Pieces, "set_weight", forgotten_masters),
-    "ranks": (depth_head_optimizer, "_add_up", forgotten_ranks),
+    "masters": ("recommit.train.engine.deepspeed.Pieces.set_weight", forgotten_masters),
+    "ranks": ("recommit.train.grpo.depth_head_optimizer._sum_gradients", forgotten_ranks),
 }
 
 
@@ -107,7 +106,7 @@ def stopping(step: Any, rank: int) -> Any:
     """Ctrl-C on the last rank, in the second of three steps."""
 
     def stepping(self: Any) -> Any:
-        if self.at.step == 1 and rank == self.team.world - 1:
+        if self.state.step == 1 and rank == self.team.world - 1:
             signal.raise_signal(signal.SIGINT)
         return step(self)
 
@@ -118,9 +117,9 @@ def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> i
     """One run from a warm start in ``place``; what happens to it may stand behind the case."""
     init = place / ("lora" if case.endswith("lora") else "init")
     out, defect = place / f"{case}-{stage}-{world}", case.partition("@")[2]
-    planted = mock.patch.object(*DEFECTS[defect]) if defect in DEFECTS else nullcontext()
+    planted = mock.patch(*DEFECTS[defect]) if defect in DEFECTS else nullcontext()
     if defect == "stopped":
-        with mock.patch.object(run.Grpo, "_step", stopping(run.Grpo._step, rank)):
+        with mock.patch.object(run.GrpoTrainer, "_step", stopping(run.GrpoTrainer._step, rank)):
             assert run.train(plan(case, stage), init, out, quiet=True) == 130
     with planted, noted() as graphs:
         status = run.train(plan(case, stage), init, out, quiet=True)

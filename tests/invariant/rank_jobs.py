@@ -59,10 +59,9 @@ def train(job: Job) -> int:
 
 
 def _train(job: Job) -> int:
-    from recommit.train import config
+    from recommit.train import config, sft
     from recommit.train.grpo import config as grpo_config
-    from recommit.train.grpo import run as grpo
-    from recommit.train.sft import run as sft
+    from recommit.train.grpo import trainer as grpo
 
     if job.kind == "sft":
         return sft.train(config.load(job.recipe, job.changes), job.source.split(":"), job.out, quiet=job.quiet)
@@ -78,19 +77,20 @@ def nothing() -> Iterator[None]:
 @contextmanager
 def at_step(step: dict[str, int], event: Any) -> Iterator[None]:
     """``event()`` before the step that either kind of run is said to have it."""
-    from recommit.train.grpo.run import Grpo
-    from recommit.train.sft.run import Sft
 
     def stepping(take: Any) -> Any:
         def taken(self: Any) -> Any:
-            if self.at.step == step[self.kind]:
+            if self.state.step == step[self.kind]:
                 event()
             return take(self)
 
         return taken
 
+    from recommit.train.grpo.trainer import GrpoTrainer
+    from recommit.train.sft import SftTrainer
+
     with ExitStack() as stack:
-        for cls in (Sft, Grpo):
+        for cls in (SftTrainer, GrpoTrainer):
             stack.enter_context(mock.patch.object(cls, "_step", stepping(cls._step)))
         yield
 
@@ -129,7 +129,7 @@ def killed_at(rank: int, moment: int) -> Iterator[None]:
 @contextmanager
 def unequal() -> Iterator[None]:
     """Ranks with different numbers of rows."""
-    from recommit.train.sft import run as sft
+    from recommit.train import sft
 
     make = sft.targets.make
 
@@ -146,7 +146,7 @@ def unseeded() -> Iterator[None]:
     """Planted: rows in an order that no seed decides."""
     import secrets
 
-    from recommit.train.sft import run as sft
+    from recommit.train import sft
 
     make = sft.targets.make
 
@@ -182,7 +182,7 @@ def same_rows() -> Iterator[None]:
 @contextmanager
 def weighty_nothing() -> Iterator[None]:
     """Planted: a state that only goes along, since a rank has no other, counts."""
-    from recommit.train.sft import run as sft
+    from recommit.train import sft
 
     with mock.patch.object(sft.targets, "nothing", lambda batch: batch[:1]):
         yield

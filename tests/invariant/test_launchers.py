@@ -23,9 +23,9 @@ from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.ports import free_port
 from recommit.train.family import launch, processes
-from recommit.train.recipe_file import _folder
+from recommit.train.recipe import folder as recipes_folder
 
-LAUNCH = Path(str(_folder() / "launch"))
+LAUNCH = Path(str(recipes_folder() / "launch"))
 BIN = Path(sys.executable).parent
 RECIPE = """
 sft:
@@ -35,7 +35,7 @@ sft:
   engine: {kind: deepspeed, stage: 2}
   run: &run {save_every: 1, log_every: 1, threads: 1, tensorboard: false, device: cpu}
 grpo:
-  credit: {size: 2}
+  advantage: {group_size: 2}
   rollout: {instances: 4, budget: 3}
   optim: {steps: 2, batch: 8, warmup: 0}
   validation: {instances: 4, every: 2, budget: 3}

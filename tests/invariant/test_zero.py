@@ -25,7 +25,7 @@ sft:
   validation: {{instances: 8, every: {STEPS}, budget: 3}}
   run: {{save_every: 5, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 grpo:
-  credit: {{size: 3, reward: total}}
+  advantage: {{group_size: 3}}
   objective: {{clip: 0.2, kl: 0.05}}
   rollout: {{instances: 8, budget: 4}}
   optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 1e-4, vision_lr: 0.0, head_lr: 2e-4}}

@@ -6,18 +6,11 @@ import itertools
 import math
 
 
-def reward(solved, progress, executed, decisions, config, lost=False):
+def reward(solved, progress, executed, decisions, config, prices, lost=False):
     total = float(solved)
-    mean = progress / executed if executed else 0.0
-    dense = {
-        "mean": math.tanh(mean),
-        "total": math.tanh(progress / 4),
-        "potential": progress / 8,
-        "solved": 0.0,
-    }[config.reward]
-    total += config.progress * dense
+    total += config.progress * math.tanh(progress / executed if executed else 0.0)
     if solved:
-        total -= config.prices.action * executed + config.prices.look * decisions
+        total -= prices.action * executed + prices.look * decisions
     if lost and config.deadlock == "penalty":
         total -= config.penalty
     return total
@@ -34,13 +27,13 @@ def progress(distances, per):
     return total
 
 
-def advantages(group, scale, floor=1e-6):
+def advantages(group, scale, eps=1e-6):
     mean = sum(group) / len(group)
     centred = [value - mean for value in group]
     deviation = math.sqrt(sum(c * c for c in centred) / len(group))
     if max(group) == min(group):
         return [0.0] * len(group)
-    return [c / (deviation + floor) for c in centred] if scale == "group" else centred
+    return [c / (deviation + eps) for c in centred] if scale == "group" else centred
 
 
 def log_softmax(logits):
@@ -62,29 +55,29 @@ def clipped(ratio, advantage, clip):
 
 
 def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
-    """``batch`` has the fields of ``Decisions`` as nested lists."""
-    worth = bonus = divergence = 0.0
+    """``batch`` has the fields of ``GrpoBatch`` as nested lists."""
+    surrogate = bonus = divergence = 0.0
     for s, logits in enumerate(depth_logits):
         depths, plans = len(batch["choices"][s]), len(batch["actions"][s])
         logs = log_softmax(logits)
         for d in range(depths):
             if config.ratio == "joint":
-                worth += _joint(s, d, logs, action_logits, batch, config)
+                surrogate += _joint(s, d, logs, action_logits, batch, config)
                 continue
             terms = _terms(s, d, batch, config)
             if batch["depth_weight"][s][d] > 0:
                 ratio = math.exp(logs[batch["choices"][s][d]] - batch["depth_old"][s][d])
                 advantage = batch["depth_advantage"][s][d]
-                worth += batch["depth_weight"][s][d] * clipped(ratio, advantage, config.clip) / terms
+                surrogate += batch["depth_weight"][s][d] * clipped(ratio, advantage, config.clip) / terms
         for g in range(plans):
             scored = [j for j in range(8) if batch["action_weight"][s][g][j] > 0]
             terms = _terms(s, g, batch, config)
             for j in scored:
                 every = action_logits[s][g][j]
                 part = batch["weight"][s] / plans
-                if config.mean == "all":
+                if config.loss_normalization != "surrogate":
                     part /= terms
-                spread = entropy(every) if config.mean == "all" else entropy(every) / 8
+                spread = entropy(every) if config.loss_normalization != "surrogate" else entropy(every) / 8
                 bonus += config.entropy_actions * part * spread
                 if reference is not None:
                     divergence += part * kl(every, reference[1][s][g][j])
@@ -92,18 +85,18 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
                     log = log_softmax(every)[batch["actions"][s][g][j]]
                     ratio = math.exp(log - batch["action_old"][s][g][j])
                     advantage = batch["action_advantage"][s][g][j]
-                    worth += batch["action_weight"][s][g][j] * clipped(ratio, advantage, config.clip) / terms
+                    surrogate += batch["action_weight"][s][g][j] * clipped(ratio, advantage, config.clip) / terms
         # The depth is the first term of every commitment that begins here.
         parts = [batch["weight"][s] / plans / _terms(s, g, batch, config) for g in range(plans)]
-        whole = sum(parts) if config.mean == "all" else batch["weight"][s]
+        whole = sum(parts) if config.loss_normalization != "surrogate" else batch["weight"][s]
         bonus += config.entropy_depth * whole * entropy(logits)
         if reference is not None and config.kl_depth:
             divergence += whole * kl(logits, reference[0][s])
-    return (-worth - bonus + config.kl * divergence) / divisor
+    return (-surrogate - bonus + config.kl * divergence) / divisor
 
 
 def _terms(s, g, batch, config):
-    return 1 + sum(w > 0 for w in batch["action_weight"][s][g]) if config.length == "own" else 9
+    return 1 + sum(w > 0 for w in batch["action_weight"][s][g]) if config.loss_normalization == "length" else 9
 
 
 def _joint(s, d, logs, action_logits, batch, config):

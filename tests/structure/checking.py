@@ -20,7 +20,7 @@ from recommit.cli import command_line
 from recommit.estimate import recipes
 from recommit.evaluate.tables import experiments
 from recommit.reproduce import preset
-from recommit.train.family import configs
+from recommit.train.family import runs as families
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def check_recommit(words: list[str]) -> None:
         _named_tables(given[0].get("tables", ()))
     if words[:2] == ["train", "family"]:
         try:
-            configs.family(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
+            families.family_configs(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
         except Exception as error:  # noqa: BLE001
             raise Wrong(str(error)) from None
 
@@ -170,7 +170,7 @@ def check_launcher(words: list[str]) -> None:
         check_recommit(words[words.index("recommit.cli") + 1 :])
     elif not any((ROOT / "python" / "recommit" / word).is_file() or (ROOT / word).is_file() for word in words):
         raise Wrong(
-            "starts neither recommit.train.sft.run nor recommit.train.grpo.run nor recommit.cli.command_line nor a "
+            "starts neither recommit.train.sft nor recommit.train.grpo.trainer nor recommit.cli.command_line nor a "
             "file of the package"
         )
 

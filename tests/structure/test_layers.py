@@ -73,7 +73,7 @@ def test_no_circle_of_files() -> None:
     [
         ("rng.py", "def f():\n    from recommit.puzzles import walks"),
         ("puzzles/frames.py", "if TYPE_CHECKING:\n    from recommit.puzzles.puzzle import Puzzle"),
-        ("train/loop.py", "from importlib import import_module\nimport_module('recommit.cli.command_line')"),
+        ("train/trainer.py", "from importlib import import_module\nimport_module('recommit.cli.command_line')"),
     ],
     ids=["deferred", "types", "dynamic"],
 )

@@ -25,8 +25,8 @@ READERS = {
     "reproduce/preset.py": "presets of the package, or named in the call",
     "report/axes.py": "assets of the package",
     "report/page.py": "assets of the package",
-    "train/recipe_file.py": "recipes of the package, or named in the call",
-    "train/engine/deepspeed_file.py": "settings of the package, or named in the call",
+    "train/recipe.py": "recipes of the package, or named in the call",
+    "train/engine/deepspeed_config.py": "settings of the package, or named in the call",
     "train/family/launch.py": "a list of machines that is named in the call",
 }
 

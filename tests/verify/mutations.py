@@ -25,7 +25,7 @@ from recommit.data.spec import DataSpec
 from recommit.reproduce import preset
 from recommit.storage.errors import DataError
 from recommit.train import config
-from recommit.train.family import configs
+from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
 from recommit.zero_shot import parser
 from recommit.zero_shot.http import bodies, verdicts, wire
@@ -217,7 +217,7 @@ class Targets:
         path = self.folder / "r.yaml"
         path.write_bytes(text.encode("utf-8", "replace"))
         refused(planned, path, config.SftConfig, "sft")
-        refused(configs.family, str(path), ("adaptive", "fixed-4", "paper"), (), {})
+        refused(families.family_configs, str(path), ("adaptive", "fixed-4", "paper"), (), {})
         if len(text) < 400:
             refused(config.load, "laptop-sliding", [text])
         planned(path, GrpoConfig, "grpo")

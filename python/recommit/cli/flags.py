@@ -11,6 +11,8 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from recommit.cli.requests import WrongCall
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,6 +30,33 @@ def usual(**words: str) -> Callable[[Command], Command]:
         return command
 
     return noted
+
+
+def takes(options: type[Any]) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
+    """Make a command of a function of one dataclass of options: its flags are the fields, and its help is that of the
+    dataclass and of those that it extends."""
+
+    def taking(function: Callable[[Any], Any]) -> Callable[..., Any]:
+        def command(**values: Any) -> Any:
+            try:
+                given = options(**values)
+            except ValueError as error:
+                raise WrongCall(str(error)) from None
+            return function(given)
+
+        hints = get_type_hints(options)
+        fields = inspect.signature(options).parameters.values()
+        parameters = sorted(
+            (each.replace(annotation=hints[each.name], kind=each.KEYWORD_ONLY) for each in fields),
+            key=lambda each: each.default is not each.empty,
+        )
+        helps = [inspect.cleandoc(cls.__doc__ or "").partition("\n\nArgs:\n")[2] for cls in options.__mro__]
+        vars(command)["__signature__"] = inspect.Signature(parameters)
+        command.__name__, command.__module__, command.__annotations__ = function.__name__, function.__module__, hints
+        command.__doc__ = "\n".join([about(options), "", "Args:", *filter(None, helps)])
+        return command
+
+    return taking
 
 
 def about(command: Callable[..., object]) -> str:

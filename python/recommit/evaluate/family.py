@@ -21,7 +21,7 @@ from recommit.runs.checkpoints import TornCheckpoint, verify
 from recommit.runs.directory import best_policy, recipe_of
 from recommit.storage import reading
 from recommit.storage.digests import NAME as DIGESTS
-from recommit.train.family.family import BUDGET, member
+from recommit.train.family.runs import BUDGET, member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,12 +108,12 @@ class Members:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Configuration of the adaptive run."""
-        return reading.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "credit": dict})
+        return reading.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "advantage": dict})
 
     @property
     def like_paper(self) -> bool:
-        """Has the adaptive run itself the paper's credit, a commitment compared with others of its state?"""
-        return bool(self.config["credit"]["group"] == "state")
+        """Has the adaptive run itself the paper's estimator, a commitment compared with others of its state?"""
+        return bool(self.config["advantage"]["estimator"] == "state")
 
     @cached_property
     def stages(self) -> dict[str, StageCheckpoint | None]:

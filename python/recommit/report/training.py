@@ -21,7 +21,7 @@ _PANELS = (
     ("actions", "Actions per episode", "actions", 1.0, ("actions",), ("actions", "adaptive")),
     ("reward", "Reward", "reward", 1.0, ("reward",), ()),
     ("loss", "Loss", "loss", 1.0, ("loss",), ("loss",)),
-    ("information", "What the depth says about the state", "nats", 1.0, ("information",), ()),
+    ("mutual_information", "Mutual information of state and depth", "nats", 1.0, ("mutual_information",), ()),
 )
 
 

@@ -190,11 +190,11 @@ class PresetEntry:
 
     def reinforced(self) -> list[Run]:
         """Every variant with every seed, then the ablations with the first."""
-        from recommit.train.family import family
+        from recommit.train.family import runs as families
 
         once = tuple(self.values.get("ablations", ()))
         configs = self._configs((*self.values["variants"], *once))
-        return family.members(configs, self.starts(), self.family, self.seeds, once, self._instances)
+        return families.members(configs, self.starts(), self.family, self.seeds, once, self._instances)
 
     def main_runs(self) -> list[Run]:
         """Those of the main table: adaptive and fixed depths, the first seed."""
@@ -203,20 +203,20 @@ class PresetEntry:
 
     def budget_runs(self) -> list[Run]:
         """Other numbers of decisions per training episode than the recipe's, the first seed."""
-        from recommit.train.family import family
+        from recommit.train.family import runs as families
 
         study, runs = self.values.get("training_budgets", {}), list["Run"]()
         own = self._configs(("adaptive",))["adaptive"].rollout.budget if study else 0
         for budget in study.get("budgets", []):
             if budget != own:
                 configs = self._configs(tuple(study["variants"]), {"rollout.budget": budget})
-                named = {f"{name}{family.BUDGET}{budget}": config for name, config in configs.items()}
-                runs += family.members(named, self.starts(), self.family, self.seeds[:1], data=self._instances)
+                named = {f"{name}{families.BUDGET}{budget}": config for name, config in configs.items()}
+                runs += families.members(named, self.starts(), self.family, self.seeds[:1], data=self._instances)
         return runs
 
     def single_runs(self) -> tuple[list[Run], list[Run]]:
         """One depth alone: the warm starts, and their reinforcement with the first seed."""
-        from recommit.train.family import family
+        from recommit.train.family import runs as families
 
         seed, imitated, reinforced = self.seeds[0], list["Run"](), list["Run"]()
         for depth in self.values.get("singles", []):
@@ -224,7 +224,7 @@ class PresetEntry:
             imitated.append(self.imitation.run(folder, [f"targets.depths=[{depth}]"]))
             config = self._configs((f"fixed-{depth}",))[f"fixed-{depth}"]
             source = imitated[-1].folder
-            reinforced += family.members(
+            reinforced += families.members(
                 {f"single-{depth}": config}, source, self.family, (seed,), data=self._instances
             )
         return imitated, reinforced
@@ -235,10 +235,10 @@ class PresetEntry:
         return self.folder / "data" if self.joint else None
 
     def _configs(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
-        from recommit.train.family import configs
+        from recommit.train.family.runs import family_configs
 
         changes = (*self.values.get("grpo", []), *_on(self.device))
-        return configs.family(self.values["recipe"], variants, changes, flags or {})
+        return family_configs(self.values["recipe"], variants, changes, flags or {})
 
 
 def _on(device: str | None) -> list[str]:

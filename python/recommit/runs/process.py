@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
-def settle(threads: int, products: str, device: str = "auto") -> None:
-    """Take so many threads (0: as torch likes), and ``fast`` or ``usual`` products of float32 matrices.
+def settle(threads: int, matmul_backend: str, device: str = "auto") -> None:
+    """Take so many threads (0: as torch likes), and ``onednn`` or the ``default`` for products of float32 matrices.
 
-    Fast ones are oneDNN's instead of MKL's, which does not use the wide registers of AMD processors. oneDNN is asked by
-    saying that bfloat16 would do; it takes that up on processors with AMX alone. Attention is then one product for all
-    pictures: torch's fused one multiplies block by block, and oneDNN prepares each block anew, for longer than it
-    takes. On a GPU nothing changes.
+    MKL, the default, does not use the wide registers of AMD processors. oneDNN is asked by saying that bfloat16 would
+    do; it takes that up on processors with AMX alone. Attention is then one product for all pictures: torch's fused one
+    multiplies block by block, and oneDNN prepares each block anew, for longer than it takes. On a GPU nothing changes.
     """
     if threads:
         torch.set_num_threads(threads)
-    fast = products == "fast" and (device == "cpu" or not torch.cuda.is_available())
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16" if fast else "none"
-    torch.backends.cuda.enable_flash_sdp(not fast)
+    onednn = matmul_backend == "onednn" and (device == "cpu" or not torch.cuda.is_available())
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16" if onednn else "none"
+    torch.backends.cuda.enable_flash_sdp(not onednn)
 
 
 @contextmanager

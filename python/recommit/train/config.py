@@ -1,4 +1,4 @@
-"""What a training run is made of: plain frozen values that check themselves, read from YAML, saved with the run."""
+"""What a training run is made of: frozen dataclasses that check themselves, read from recipes, saved with the run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ from recommit.policy.config import (
 )
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
-from recommit.train.parsing import check_choices, check_least, parse, plain
-from recommit.train.recipe_file import recipes, section, tasks
+from recommit.train.recipe import check_choices, check_least, parse, plain, recipes, section, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from typing_extensions import Self
 
@@ -48,40 +46,35 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class OptimConfig:
-    """AdamW with two learning rates, warm-up and a schedule."""
+    """AdamW with a learning rate per group of parameters, warm-up and a schedule."""
 
     steps: int = 1500
-    #: States per step, all ranks together.
+    #: States per optimizer step, all ranks together.
     batch: int = 128
     #: States per backward pass on one rank; 0: the rank's whole share at once.
     micro_batch: int = 0
     lr: float = 1e-3
-    #: Of the picture encoder, where it is trained.
+    #: Of the vision encoder, where it is trained.
     vision_lr: float = 1e-4
+    #: Of the action decoder.
     head_lr: float = 1e-3
-    #: Of the depth head; 0: as the other head.
+    #: Of the depth head; 0: ``head_lr``.
     depth_lr: float = 0.0
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup: int = 100
-    betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.01
     #: Largest norm of a step's gradient; 0: not clipped.
     clip: float = 1.0
-    #: Of a warm start: how much of the weights that are validated and saved stays at each step, while the rest comes
-    #: from the weights that learn (0.999 averages about the last thousand steps). 0: they are the weights that learn.
-    ema: float = 0.0
 
     def __post_init__(self) -> None:
         least = {"steps": 1, "batch": 1, **dict.fromkeys(("micro_batch", "warmup", "weight_decay", "clip"), 0)}
         check_least("optim", self, **least, lr=0, vision_lr=0, head_lr=0, depth_lr=0)
         check_choices("optim", self)
-        if not 0 <= self.ema < 1:
-            raise ValueError(f"optim.ema: expected 0 to less than 1, got {self.ema}")
 
 
 @dataclass(frozen=True)
 class TargetConfig:
-    """What a state is asked to imitate."""
+    """What is imitated in a state."""
 
     #: ``soft``: the probability of all optimal actions together is raised; ``hard``: that of the one on the path;
     #: ``ensemble``: no labels, but the mean of several views of a ``teacher``, which the run also begins as.
@@ -97,10 +90,10 @@ class TargetConfig:
     depths: tuple[int, ...] = (1, 2, 4, 8)
     #: ``action``: every action of every sample counts alike; ``sample``: every sample does.
     weighting: Literal["action", "sample"] = "action"
-    #: Turn and mirror states at random, where the puzzle allows it.
+    #: Mirror and turn states at random, where the puzzle allows it.
     augment: bool = False
-    #: A policy that is told the decisions left (``show_budget``) is told 1 to so many, drawn evenly: no path says how
-    #: many.
+    #: A policy that is told the remaining decisions (``show_budget``) is told 1 to so many, drawn evenly: no path says
+    #: how many.
     budget: int = 15
 
     def __post_init__(self) -> None:
@@ -128,36 +121,34 @@ class TargetConfig:
 
 @dataclass(frozen=True)
 class ValidationConfig:
-    """How a run is watched: on instances that no training set contains."""
+    """Validation on instances that no training set contains."""
 
     #: 0: no validation.
     instances: int = 256
     every: int = 500
-    depths: tuple[int, ...] = (1, 2, 4, 8)
     #: Decisions per episode; 0: the loose budget of the puzzle.
     budget: int = 15
     #: Shortest and longest length of the instances; empty: as in the data.
     length: tuple[int, ...] = ()
-    #: Stop after so many validations without a better one; 0: never.
-    patience: int = 0
-    #: Decisions that are written down at each validation.
-    samples: int = 4
 
     def __post_init__(self) -> None:
-        check_least("validation", self, instances=0, every=1, budget=0, patience=0, samples=0)
-        if len(self.length) not in (0, 2):
-            raise ValueError(f"validation.length: expected two numbers or none, got {self.length}")
-        if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
-            raise ValueError(f"validation.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+        check_least("validation", self, instances=0, every=1, budget=0)
+        check_length("validation", self.length)
 
     def of(self, task: Puzzle) -> Self:
         """With the budget of a puzzle where none is said."""
         return dataclasses.replace(self, budget=self.budget or task.usual.budgets["loose"])
 
 
+def check_length(owner: str, length: tuple[int, ...]) -> None:
+    """Refuse what is no window of lengths."""
+    if len(length) not in (0, 2):
+        raise ValueError(f"{owner}.length: expected two numbers or none, got {length}")
+
+
 @dataclass(frozen=True)
 class RunConfig:
-    """How a run is kept and told about."""
+    """Seed, checkpoints, logs and the machine."""
 
     seed: int = 0
     #: Steps between checkpoints, and how many of the newest are kept (the best one is kept besides).
@@ -166,13 +157,13 @@ class RunConfig:
     log_every: int = 10
     #: Threads of torch; 0: as many as it likes. Bitwise resume is promised for equal numbers.
     threads: int = 0
-    #: Who multiplies matrices on a CPU: ``fast`` takes oneDNN, twice as fast on AMD processors; other last bits.
-    products: Literal["usual", "fast"] = "usual"
+    #: What multiplies float32 matrices on a CPU: ``onednn`` is twice as fast on AMD processors; other last bits.
+    matmul_backend: Literal["default", "onednn"] = "default"
     device: str = "auto"
     tensorboard: bool = True
     #: Project name for Weights & Biases; empty: not used.
     wandb: str = ""
-    #: Folder for the features of a frozen picture encoder, shared by runs; empty: they are kept in memory only.
+    #: Folder for the features of a frozen vision encoder, shared by runs; empty: they are kept in memory only.
     vision_cache: str = ""
     #: The most that the folder may hold, in GiB.
     vision_cache_size: float = 16.0
@@ -184,17 +175,17 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """Who moves the weights."""
+    """What computes gradients and steps the optimizer."""
 
     #: ``plain``: one process of PyTorch. ``deepspeed``: as many ranks as the launcher starts.
     kind: Literal["plain", "deepspeed"] = "plain"
-    #: ZeRO stage: 0 data parallelism, 1 optimiser, 2 and gradients, 3 and weights are split over ranks.
+    #: ZeRO stage: 0 data parallelism; 1 the optimizer, 2 gradients too, 3 weights too are split over ranks.
     stage: int = 2
     #: Compute in bfloat16, with float32 weights behind.
     bf16: bool = False
-    #: Keep the optimiser (stage 3: the weights too) in the host's memory.
+    #: Keep the optimizer (stage 3: the weights too) in the host's memory.
     offload: bool = False
-    #: Compute the activations of every layer again on the way back instead of keeping them.
+    #: Recompute the activations of every layer in the backward pass instead of keeping them.
     checkpointing: bool = False
     #: What else DeepSpeed is told, in its own words: bucket sizes and the like. See ``--deepspeed``.
     settings: dict[str, Any] = field(default_factory=dict)
@@ -217,17 +208,14 @@ class SftConfig:
     optim: OptimConfig = field(default_factory=OptimConfig)
     targets: TargetConfig = field(default_factory=TargetConfig)
     #: Rows of each data set in turn, in the order of the data sets: [1, 3] takes three of the second for one of the
-    #: first.
-    #: Empty: every puzzle alike, and every variant of a puzzle alike.
+    #: first. Empty: every puzzle alike, and every variant of a puzzle alike.
     mix: tuple[int, ...] = ()
     validation: ValidationConfig = field(default_factory=ValidationConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
 
-def load(
-    recipe: str | Path, changes: list[str] | tuple[str, ...] = (), cls: type[Any] = SftConfig, stage: str = "sft"
-) -> Any:
+def load(recipe: str | Path, changes: Sequence[str] = (), cls: type[Any] = SftConfig, stage: str = "sft") -> Any:
     """The configuration of a recipe's ``stage``, by name or file, with ``field.field=value`` changes (values as in
     YAML).
     """
@@ -254,7 +242,7 @@ def load(
         raise ValueError(cut(str(error))) from None
 
 
-def changed(recipe: str, values: dict[str, Any], changes: Sequence[str], cls: type[Any], stage: str) -> Any:
+def changed(recipe: str | Path, values: dict[str, Any], changes: Sequence[str], cls: type[Any], stage: str) -> Any:
     """Load a stage of a recipe with ``values`` by path and, over them, ``changes`` as ``--set`` has them."""
     lines = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
     return load(recipe, [*lines, *changes], cls, stage)
@@ -272,6 +260,7 @@ __all__ = [
     "SftConfig",
     "TargetConfig",
     "ValidationConfig",
+    "changed",
     "load",
     "parse",
     "plain",

@@ -1,14 +1,13 @@
-"""Distillation: one view learns what the mean of several says.
+"""Distillation of the mean of several views into a policy of one view.
 
-A teacher with several views plans in every state; the learner, with one view, is taught the mean distributions along
-that plan, all eight of them, or up to the goal. States are those of the data, turned at random (``targets.augment``),
-and a share of them is left for where the learner's own plan leads, since that is where it will have to know. No solver
-is asked: what is taught is what the teacher says of pictures. The learner begins with the teacher's weights.
+A teacher with several views plans in every state; the target of the learner is the mean distribution along that plan,
+all eight actions of it, or up to the goal. States are those of the data, turned at random (``targets.augment``), and a
+share of them is left for where the learner's own plan leads, as in DAgger. No solver is asked. The learner begins with
+the teacher's weights.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,7 @@ from recommit import rng
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
 from recommit.train import targets
-from recommit.train.targets import Targets
+from recommit.train.targets import EnsembleTargets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,15 +31,8 @@ if TYPE_CHECKING:
     Planner = Callable[[NDArray[np.uint8]], NDArray[np.uint8]]
 
 
-@dataclass(frozen=True)
-class EnsembleTargets(Targets):
-    """``actions`` are the ensemble's plan, ``optimal`` marks them, and ``distance`` is where it reaches the goal."""
-
-    chances: NDArray[np.float32]  #: [N, 8, 4]: the ensemble's probabilities along its plan
-
-
 class Ensemble:
-    """A teacher that does not change, and how states become targets."""
+    """A frozen teacher, and the targets it makes of states."""
 
     def __init__(self, folder: Path, config: TargetConfig, *, device: object) -> None:
         self.config = config

@@ -1,4 +1,4 @@
-"""The policy that a run starts from, and what a run says of it."""
+"""The policy that a run starts from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.storage import digests
 from recommit.storage.errors import WrongFolder
 from recommit.storage.files import Files
-from recommit.train.engine.state import numel
+from recommit.train.engine.base import numel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 RANDOM = "random:"
 
 
-def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
-    """New heads on the configured backbone; a random one is made in ``folder`` once, by the leading rank."""
+def new_policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
+    """New heads on the configured backbone; a random one is made in ``folder`` once, by the main process."""
     source = config.backbone
     if source.startswith(RANDOM):
         if team.is_main_process:
@@ -77,11 +77,9 @@ def refuse_others(puzzles: Sequence[str], tasks: tuple[str, ...]) -> None:
         )
 
 
-def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec], *, new: bool) -> None:
-    """Have a policy remember what it is trained on; of an older one, which does not say what it has seen before, that
-    stays open."""
-    if new or policy.config.trained:
-        policy.learn(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
+def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
+    """Have a policy remember which puzzles it is trained on."""
+    policy.learn(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
 
 
 def same_files(own: Path, init: str | Path) -> bool:
@@ -90,7 +88,7 @@ def same_files(own: Path, init: str | Path) -> bool:
 
 
 def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
-    """Where a recipe asks for it, the features of a frozen picture encoder outlive the run. Before an engine takes the
+    """Where a recipe asks for it, the features of a frozen vision encoder outlive the run. Before an engine takes the
     policy, which may split the encoder over ranks."""
     if config.vision_cache:
         policy.vision.keep(config.vision_cache, int(config.vision_cache_size * 2**30))

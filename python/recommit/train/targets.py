@@ -1,4 +1,6 @@
-"""From labelled rows to what the action decoder is asked for: paths, all optimal actions along them, and weights."""
+"""Imitation: targets of labelled states (paths, all optimal actions along them, weights), and the supervised loss of
+all admissible commitments of a state from one pass.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,23 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 
 from recommit import rng
 from recommit.data.feeding.samples import covered
 from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from torch import Tensor
     from typing_extensions import Self
 
     from recommit.data.rows import LabelledRows
+    from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import TargetConfig
 
@@ -30,7 +37,7 @@ class Targets:
     actions: NDArray[np.int64]  #: [N, 8], 0 behind the goal
     optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
     distance: NDArray[np.int32]
-    remaining: NDArray[np.int64]  #: decisions left, which no expert path says: drawn, for a policy that is told
+    remaining: NDArray[np.int64]  #: decisions, which no expert path says: sampled, for a policy that is told
 
     def __len__(self) -> int:
         return len(self.states)
@@ -39,7 +46,16 @@ class Targets:
         return type(self)(*(getattr(self, f.name)[key] for f in fields(self)))
 
 
+@dataclass(frozen=True)
+class EnsembleTargets(Targets):
+    """``actions`` are the ensemble's plan, ``optimal`` marks them, and ``distance`` is where it reaches the goal."""
+
+    probs: NDArray[np.float32]  #: [N, 8, 4]: the ensemble's, along its plan
+
+
 T = TypeVar("T", bound=Targets)
+#: Added to the logarithm of what must not count; finite, so that no NaN can come of it.
+_NEVER = -1e9
 
 
 def make(
@@ -113,3 +129,65 @@ def weights(
     each = 1.0 / depth if weighting == "sample" else np.ones(len(depth))
     result: NDArray[np.float32] = (covered(distance, sorted(depths)) * each).sum(axis=2).astype(np.float32)
     return result
+
+
+def action_losses(logits: Tensor, actions: Tensor, optimal: Tensor, kind: str) -> Tensor:
+    """[N, 8]: minus the log probability of the optimal actions together (soft), or of the path's action (hard)."""
+    logs = F.log_softmax(logits.float(), dim=-1)
+    if kind == "soft":
+        return -torch.logsumexp(logs.masked_fill(~optimal, _NEVER), dim=-1)
+    return -logs.gather(-1, actions[..., None])[..., 0]
+
+
+def total_weight(batch: Targets, config: TargetConfig) -> float:
+    """What the losses of a batch are divided by: known before any pass, so that micro-batches add up exactly."""
+    return float(weights(batch.distance, config.depths, config.weighting).sum(dtype="float64"))
+
+
+def sft_loss(
+    policy: CommitPolicy, task: Puzzle, batch: Targets, config: TargetConfig, divisor: float
+) -> tuple[Tensor, Tensor]:
+    """(sum of weighted losses / ``divisor``, logits [N, 8, 4] of the deepest plans).
+
+    A decoder that does not see the depth answers for all depths at once; one that does is asked once per depth, still
+    from one pass of the backbone.
+    """
+    z = policy.look(task, batch.states, batch.remaining)
+    device = z.device
+    if isinstance(batch, EnsembleTargets):
+        return _ensemble_loss(policy, z, policy.task_index(task), batch, config, divisor)
+    actions, optimal = to_device(batch.actions, device), to_device(batch.optimal, device)
+    index, before = policy.task_index(task), actions[:, :-1]
+    if policy.config.decoder.depth_conditioning == "none":
+        logits = policy.decoder(z, before, index)
+        weight = to_device(weights(batch.distance, config.depths, config.weighting), device)
+        return weighted(action_losses(logits, actions, optimal, config.kind), weight) / divisor, logits
+    loss = z.new_zeros((), dtype=torch.float32)
+    for depth in sorted(config.depths):
+        condition = policy.conditioning(torch.full((len(batch),), depth, device=device))
+        logits = policy.decoder(z, before, index, depths=condition)
+        weight = to_device(weights(batch.distance, (depth,), config.weighting), device)
+        loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
+    return loss / divisor, logits
+
+
+def _ensemble_loss(
+    policy: CommitPolicy, z: Tensor, index: int, batch: EnsembleTargets, config: TargetConfig, divisor: float
+) -> tuple[Tensor, Tensor]:
+    """Cross-entropy to the mean of the views, along their plan."""
+    logits = policy.decoder(z, to_device(batch.actions, z.device)[:, :-1], index)
+    losses = -(to_device(batch.probs, z.device) * F.log_softmax(logits.float(), dim=-1)).sum(-1)
+    weight = to_device(weights(batch.distance, config.depths, config.weighting), z.device)
+    return weighted(losses, weight) / divisor, logits
+
+
+def weighted(losses: Tensor, weight: Tensor) -> Tensor:
+    """Sum; positions of weight 0 have neither value nor gradient."""
+    return (losses.masked_fill(weight == 0, 0.0) * weight).sum()
+
+
+def accuracy(logits: Tensor, optimal: Tensor) -> tuple[Tensor, Tensor]:
+    """Per position: in how many states the likeliest action is optimal, and in how many one is (both [8])."""
+    best = optimal.gather(-1, logits.argmax(dim=-1, keepdim=True))[..., 0]
+    live = optimal.any(dim=-1)
+    return (best & live).sum(0), live.sum(0)

@@ -9,9 +9,9 @@ from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.grpo.run import Grpo
-from recommit.train.initial_policy import policy as start
-from recommit.train.sft.run import Sft
+from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
+from recommit.train.initial_policy import new_policy as start
+from recommit.train.sft import SftTrainer
 
 HERE = Machine(CARDS["cpu"], 1)
 QUIET = {"validation": {"instances": 0}, "run": {"threads": 1, "tensorboard": False}}
@@ -28,7 +28,7 @@ def sft(model, **more):
 
 def grpo(**more):
     values = {
-        "credit": {"group": "state", "size": 3},
+        "advantage": {"estimator": "state", "group_size": 3},
         "objective": {"kl": 0.05},
         "rollout": {"instances": 8, "budget": 1},
     }
@@ -61,8 +61,8 @@ def trainer_of(config, data, run, model):
     """What a command would make in the folder of a run."""
     dataset, team = recommit.data.open(data, "train"), ranks.alone("cpu")
     if isinstance(config, SftConfig):
-        return Sft(config, dataset, run, team, quiet=True)
+        return SftTrainer(config, dataset, run, team, quiet=True)
     policy = start(model, run.folder, 0, team)
     if config.head is not None:
         policy.replace_head(config.head)
-    return Grpo(config, policy, dataset.spec, run, team, quiet=True)
+    return GrpoTrainer(config, puzzles_of(config, [dataset.spec]), policy, run, team, quiet=True)

@@ -18,7 +18,7 @@ CASES = {
     "of an adapter, computed again": (grpo(engine={"checkpointing": True}), sft(ADAPTED).model),
     "of the depth head alone": (grpo(variant="depth-only"), sft(ADAPTED).model),
     "of a fixed depth by episodes": (
-        grpo(variant="fixed-4", credit={"group": "episode", "size": 3}, optim={"batch": 24}),
+        grpo(variant="fixed-4", advantage={"estimator": "episode", "group_size": 3}, optim={"batch": 24}),
         sft(ADAPTED).model,
     ),
 }

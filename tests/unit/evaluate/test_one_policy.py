@@ -102,7 +102,7 @@ def test_a_run_leaves_nothing_behind(run, backbones, tmp_path):
     """Reinforcement gives its policy back when it ends, for whatever comes next in the process."""
     from tests.unit.train.runs import plan_of
 
-    from recommit.train.grpo import run as grpo
+    from recommit.train.grpo import trainer as grpo
 
     assert grpo.train(plan_of(optim={"steps": 1}), run, tmp_path / "rl", quiet=True) == 0
     gc.collect()

@@ -20,8 +20,8 @@ from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.plan_graph import always, walk
 from recommit.policy.config import PolicyConfig
+from recommit.train import sft
 from recommit.train.config import ModelConfig, SftConfig, parse
-from recommit.train.sft import run as sft
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.reproduce import preset
-from recommit.train.family.configs import family
+from recommit.train.family.runs import family_configs
 
 ROWS = ("paper", "ladder-inputs", "ladder-looks", "ladder-objective", "ladder-episode", "ladder-exact", "adaptive")
 #: Fields that may differ from the row before, and the one that must.
@@ -17,15 +17,15 @@ CHANGES = {
     "ladder-inputs": ({"head"}, "head"),
     "ladder-looks": ({"rollout", "optim"}, "rollout"),
     "ladder-objective": ({"objective"}, "objective"),
-    "ladder-episode": ({"credit", "rollout"}, "credit"),
-    "ladder-exact": ({"credit", "optim", "validation"}, "credit"),
+    "ladder-episode": ({"advantage", "prices", "rollout"}, "advantage"),
+    "ladder-exact": ({"advantage", "prices", "optim", "validation"}, "advantage"),
     "adaptive": ({"phases"}, "phases"),
 }
 
 
 @pytest.fixture(scope="module")
 def configs():
-    return {name: asdict(config) for name, config in family("laptop-sliding", ROWS, [], {}).items()}
+    return {name: asdict(config) for name, config in family_configs("laptop-sliding", ROWS, [], {}).items()}
 
 
 @pytest.mark.parametrize("row", ROWS[1:])

@@ -48,16 +48,16 @@ def test_the_papers_runs(name):
 
 
 def test_small_runs_differ_from_the_papers_by_size_alone():
-    """What the method is: credit, objective, rollout budgets, targets and variants are those of the paper's recipes."""
+    """Advantages, objective, rollout budgets, targets and variants are those of the paper's recipes."""
     for large, small in zip(plans().values(), preset.entries(preset.load("paper-small"), PAPER), strict=True):
         for one, other in zip(large.runs, small.runs, strict=True):
             assert (one.name, one.verb) == (other.name, other.verb)
             if one.verb == "sft":
                 assert one.config.targets == other.config.targets
                 continue
-            assert (one.config.variant, one.config.credit, one.config.objective, one.config.head) == (
+            assert (one.config.variant, one.config.advantage, one.config.objective, one.config.head) == (
                 other.config.variant,
-                other.config.credit,
+                other.config.advantage,
                 other.config.objective,
                 other.config.head,
             )

@@ -109,16 +109,17 @@ def test_progress_before_a_loss_is_that_of_its_single_actions():
 
 def test_branches_go_on_from_where_their_candidates_end(init):
     """The reward of a branch is that of its whole play: never below its own success."""
-    from recommit.train.grpo import reward as credit
-    from recommit.train.grpo.settings.credit import BranchCredit
+    from recommit.graph.commitments import Prices
+    from recommit.train.grpo import reward as rewards
+    from recommit.train.grpo.config import AdvantageConfig
 
     task = recommit.Sliding(2, 3)
     starts = task.generate(8, seed=4, length=(2, 10)).states
-    config = BranchCredit(reward="solved")
+    config = AdvantageConfig("branch", progress=0.0)
     trace = play(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
     numbers = (1 << 20) + np.arange(3 * len(trace), dtype=np.uint64)
     after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.remaining - 1, 3), numbers=numbers)
-    reward = credit.by_branch(trace, after, config)
+    reward = rewards.by_branch(trace, after, config, Prices())
     assert (reward >= trace.solved).all()
     assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()
     solved = set(after.episode[after.solved[:, 0]]) | set(np.flatnonzero(trace.solved.reshape(-1)))

@@ -92,12 +92,13 @@ def test_folders_of_a_preset(tmp_path, mine, name):
 @pytest.mark.parametrize("name", ["adaptive-s0", "launch"])
 def test_folders_of_a_family(tmp_path, mine, name):
     pytest.importorskip("torch")
-    from recommit.train.family import family, launch
+    from recommit.train.family import launch, processes, runs
     from recommit.train.grpo.config import GrpoConfig
 
     fleet = launch.Fleet("torchrun", ("0",), 1, device="cpu") if name == "launch" else None
     with linked(tmp_path / "out" / name, mine):
-        family.train({"adaptive": GrpoConfig()}, tmp_path / "init", tmp_path / "out", (0,), fleet=fleet)
+        wanted = runs.members({"adaptive": GrpoConfig()}, tmp_path / "init", tmp_path / "out", (0,))
+        processes.train(fleet, wanted, tmp_path / "out" / "launch") if fleet else runs.train(wanted)
 
 
 def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):

@@ -16,9 +16,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
+from recommit.train import sft
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.sft import run
 
 #: A short supervised run of a model that takes milliseconds per step.
 TINY = {
@@ -65,7 +65,7 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
     model["policy"]["show_budget"] = show_budget
     plan = parse(SftConfig, {**TINY, "model": model})
     longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
-    assert run.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
+    assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
     return out
 
 
@@ -73,15 +73,14 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
 FINISHED = {
     "head": {"reads": "plan", "hidden": 6},
     "phases": [{"steps": 2}, {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01, "starts": 18}],
-    "credit": {"group": "exact"},
+    "advantage": {"estimator": "exact"},
 }
 
 
 def plan_of(**changes):
     """Four steps; ``changes`` by section."""
-    exact = changes.get("credit", {}).get("group") == "exact"
     values = {
-        "credit": {"size": 3, **({} if exact else {"reward": "total"})},
+        "advantage": {"group_size": 3},
         "objective": {"clip": 0.2, "kl": 0.05},
         "rollout": {"instances": 6, "budget": 3},
         "optim": {"steps": 4, "batch": 8, "lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
+from recommit.graph.commitments import Prices
 from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
@@ -18,7 +20,7 @@ from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo import run as grpo
+from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.config import ObjectiveConfig
 
@@ -40,25 +42,26 @@ def policy_of(run):
     return policy
 
 
-def decisions(policy, name="adaptive", **credit):
+def decisions(policy, name="adaptive", **advantage):
     """What one step would learn from."""
-    plan = runs.plan_of(credit=credit, rollout={"instances": 12})
+    plan = runs.plan_of(advantage=advantage, rollout={"instances": 12})
     actor = Actor(policy, TASK, variant(name), seed=5)
-    collector = SampledCollector(actor, plan.credit, plan.rollout)
-    if plan.credit.group == "exact":
-        collector = ExactCollector(actor, plan.credit, plan.rollout, lambda depths: PlanGraph(policy, TASK, depths))
+    collector = SampledCollector(actor, plan.advantage, Prices(), plan.rollout)
+    if plan.advantage.estimator == "exact":
+        graph = partial(PlanGraph, policy, TASK)
+        collector = ExactCollector(actor, plan.advantage, Prices(), (), plan.rollout, graph)
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 
 
-CREDITS = [{"group": group} for group in ("state", "episode", "branch", "exact")]
+ESTIMATORS = [{"estimator": name} for name in ("state", "episode", "branch", "exact")]
 
 
-@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: c["group"])
+@pytest.mark.parametrize("advantage", ESTIMATORS, ids=lambda c: c["estimator"])
 @pytest.mark.parametrize("name", ["adaptive", "fixed-3", "random"])
-def test_log_probabilities_are_those_under_the_plans_own_depth(told, name, credit):
+def test_log_probabilities_are_those_under_the_plans_own_depth(told, name, advantage):
     """Against one action at a time, from z and the depth, in every decision."""
     policy = policy_of(told)
-    batch = decisions(policy, name, **credit)
+    batch = decisions(policy, name, **advantage)
     z = policy.look(TASK, batch.states).detach()
     for row, plan in np.ndindex(batch.plan_depth.shape):
         depth, actions = int(batch.plan_depth[row, plan]), torch.from_numpy(batch.actions[row, plan])
@@ -76,30 +79,30 @@ def measured(policy, batch, config, reference=None):
     return loss, dict(zip(objective.MEASURES, sums.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: c["group"])
-def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, credit):
+@pytest.mark.parametrize("advantage", ESTIMATORS, ids=lambda c: c["estimator"])
+def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, advantage):
     policy = policy_of(told)
-    batch = decisions(policy, **credit)
+    batch = decisions(policy, **advantage)
     plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
     before = Reference(policy)(TASK, batch.states, plans, depths)
     _, sums = measured(policy, batch, ObjectiveConfig(), before)
-    assert sums["furthest"] < 1e-4
+    assert sums["max_ratio_deviation"] < 1e-4
     assert abs(sums["kl"]) < 1e-4
     wrong = replace(batch, plan_depth=np.where(batch.plan_depth == 8, 1, 8))
     _, sums = measured(policy, wrong, ObjectiveConfig(), before)
-    assert sums["furthest"] > 0.1, "another depth is another plan"
+    assert sums["max_ratio_deviation"] > 0.1, "another depth is another plan"
     assert sums["kl"] > 0.01
 
 
 def test_gradients_are_finite_differences(told, monkeypatch):
     policy = policy_of(told)
-    batch = decisions(policy, group="state")
+    batch = decisions(policy, estimator="state")
     before = tuple(
         t.double() for t in policy(TASK, batch.states, *map(torch.from_numpy, (batch.actions, batch.plan_depth)))
     )
     policy = policy.double()
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
-    config = ObjectiveConfig(kl=0.3, mean="all", clip=1e6)
+    config = ObjectiveConfig(kl=0.3, loss_normalization="constant", clip=1e6)
     weights = {
         "depth": policy.decoder.depth_vectors.weight,
         "prefix": policy.decoder.prefix.weight,
@@ -124,8 +127,8 @@ def test_gradients_are_finite_differences(told, monkeypatch):
         assert float(gradients[name][place]) == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5), name
 
 
-def test_exact_credit_gives_every_depth_plans_of_its_own(told):
-    batch = decisions(policy_of(told), group="exact", size=3)
+def test_exact_values_give_every_depth_plans_of_its_own(told):
+    batch = decisions(policy_of(told), estimator="exact", group_size=3)
     assert batch.plan_depth.tolist() == [[1] * 3 + [2] * 3 + [4] * 3 + [8] * 3] * len(batch)
     assert (batch.action_weight[np.arange(8) >= batch.plan_depth[..., None]] == 0).all()
     first = batch.action_advantage[..., 0].reshape(len(batch), 4, 3)
@@ -134,28 +137,28 @@ def test_exact_credit_gives_every_depth_plans_of_its_own(told):
 
 
 @pytest.mark.parametrize(
-    ("name", "credit"),
-    [("adaptive", CREDITS[0]), ("adaptive", CREDITS[1]), ("random", CREDITS[2]), ("fixed-3", CREDITS[3])],
-    ids=lambda c: c if isinstance(c, str) else c["group"],
+    ("name", "advantage"),
+    [("adaptive", ESTIMATORS[0]), ("adaptive", ESTIMATORS[1]), ("random", ESTIMATORS[2]), ("fixed-3", ESTIMATORS[3])],
+    ids=lambda c: c if isinstance(c, str) else c["estimator"],
 )
-def test_vectors_of_zeros_are_a_decoder_that_is_told_nothing(told, name, credit):
+def test_vectors_of_zeros_are_a_decoder_that_is_told_nothing(told, name, advantage):
     policy = policy_of(told)
     with torch.no_grad():
         policy.decoder.depth_vectors.weight.zero_()
-    conditioned = decisions(policy, name, **credit)
+    conditioned = decisions(policy, name, **advantage)
     plain = replace(policy.config.decoder, depth_conditioning="none")
     policy.config = replace(policy.config, decoder=plain)
     policy.decoder.depth_vectors = None
-    without = decisions(policy, name, **credit)
+    without = decisions(policy, name, **advantage)
     assert all((getattr(conditioned, f.name) == getattr(without, f.name)).all() for f in fields(without))
 
 
 @pytest.mark.parametrize(
-    ("name", "credit"),
-    [("adaptive", CREDITS[0]), ("fixed-3", CREDITS[1]), ("random", CREDITS[2]), ("adaptive", CREDITS[3])],
+    ("name", "advantage"),
+    [("adaptive", ESTIMATORS[0]), ("fixed-3", ESTIMATORS[1]), ("random", ESTIMATORS[2]), ("adaptive", ESTIMATORS[3])],
 )
-def test_runs_learn_and_validate(told, tmp_path, name, credit):
-    assert grpo.train(runs.plan_of(variant=name, credit=credit), told, tmp_path / "run", quiet=True) == 0
+def test_runs_learn_and_validate(told, tmp_path, name, advantage):
+    assert grpo.train(runs.plan_of(variant=name, advantage=advantage), told, tmp_path / "run", quiet=True) == 0
     changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
     assert "decoder.depth_vectors.weight" in changed
 

@@ -11,10 +11,10 @@ from tests.crash.changes import ACTS, Changes, Undisturbed, content
 from tests.unit.train.runs import FINISHED, TINY, plan_of
 
 from recommit.policy.checkpoint import local_folder
+from recommit.train import sft
 from recommit.train.config import SftConfig, parse
-from recommit.train.grpo import run as grpo
-from recommit.train.loop import Trainer
-from recommit.train.sft import run as sft
+from recommit.train.grpo import trainer as grpo
+from recommit.train.trainer import Trainer
 
 
 @pytest.fixture(scope="module")

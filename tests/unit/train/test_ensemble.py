@@ -15,10 +15,10 @@ from tests.unit.train import runs
 import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.train import imitation_loss, targets
+from recommit.train import sft as run
+from recommit.train import targets
 from recommit.train.config import SftConfig, TargetConfig, parse
 from recommit.train.ensemble import Ensemble, landed
-from recommit.train.sft import run
 
 TASK = recommit.Sokoban(6, 1)
 STATES = TASK.generate(12, seed=8, length=(2, 9)).states
@@ -53,9 +53,9 @@ def test_targets_are_the_mean_of_eight_views_and_ask_no_solver(teacher, ensemble
     batch = ensemble.targets(TASK, STATES, ahead, seed=3, first=0)
     policy = CommitPolicy.from_pretrained(best_policy(teacher)).eval().requires_grad_(False)
     policy.replace_views(8)
-    _, _, plans, chances = policy.plan_with_probabilities(TASK, batch.states, (8,))
+    _, _, plans, probs = policy.plan_with_probabilities(TASK, batch.states, (8,))
     assert np.array_equal(batch.actions, plans[:, 0])
-    assert np.array_equal(batch.chances, chances[:, 0])
+    assert np.array_equal(batch.probs, probs[:, 0])
     assert batch.optimal.sum(-1).min() == batch.optimal.sum(-1).max() == 1
     for state, actions, until in zip(batch.states, batch.actions, batch.distance, strict=True):
         here, steps = state[None], 0
@@ -92,18 +92,18 @@ def test_the_loss_is_cross_entropy_and_micro_batches_add_up(teacher, ensemble):
     batch, config = ensemble.targets(TASK, STATES, ahead, seed=3, first=0), plan_of(teacher).targets
     learner = ensemble.learner(best_policy(teacher), device="cpu").eval()
     assert learner.config.views == 1
-    divisor = imitation_loss.total_weight(batch, config)
-    whole, logits = imitation_loss.sft_loss(learner, TASK, batch, config, divisor)
+    divisor = targets.total_weight(batch, config)
+    whole, logits = targets.sft_loss(learner, TASK, batch, config, divisor)
     weight = targets.weights(batch.distance)
     slow = 0.0
-    for i, chances in enumerate(batch.chances):
+    for i, probs in enumerate(batch.probs):
         for j in range(8):
             logs = F.log_softmax(logits[i, j].double(), dim=-1)
-            slow -= weight[i, j] * sum(float(chances[j, a]) * logs[a].item() for a in range(4))
+            slow -= weight[i, j] * sum(float(probs[j, a]) * logs[a].item() for a in range(4))
     assert whole.item() == pytest.approx(slow / weight.sum(), rel=1e-5)
-    parts = [imitation_loss.sft_loss(learner, TASK, batch[p], config, divisor)[0] for p in (slice(5), slice(5, 12))]
+    parts = [targets.sft_loss(learner, TASK, batch[p], config, divisor)[0] for p in (slice(5), slice(5, 12))]
     assert sum(parts).item() == pytest.approx(whole.item(), rel=1e-5)
-    least = -(batch.chances * np.log(batch.chances)).sum(-1)
+    least = -(batch.probs * np.log(batch.probs)).sum(-1)
     assert whole.item() >= (weight * least).sum() / weight.sum(), "no less than the entropy of the mean itself"
 
 
@@ -117,7 +117,7 @@ def test_one_view_comes_nearer_to_eight(teacher, levels, ensemble, tmp_path):
         policy = CommitPolicy.from_pretrained(folder).eval()
         policy.replace_views(1)
         with torch.no_grad():
-            return float(imitation_loss.sft_loss(policy, TASK, batch, config.targets, 1.0)[0])
+            return float(targets.sft_loss(policy, TASK, batch, config.targets, 1.0)[0])
 
     last = tmp_path / "run" / "checkpoints" / "step-00000024" / "policy"
     assert loss_of(last) < loss_of(best_policy(teacher))
@@ -127,17 +127,17 @@ def test_one_view_comes_nearer_to_eight(teacher, levels, ensemble, tmp_path):
 def test_interrupted_runs_end_in_the_same_bits(teacher, levels, tmp_path, monkeypatch):
     config = plan_of(teacher)
     assert run.train(config, levels, tmp_path / "straight", quiet=True) == 0
-    step = run.Sft._step
+    step = run.SftTrainer._step
 
     def interrupted(self):
         measured = step(self)
-        if self.at.step == 3:
+        if self.state.step == 3:
             signal.raise_signal(signal.SIGINT)
         return measured
 
-    monkeypatch.setattr(run.Sft, "_step", interrupted)
+    monkeypatch.setattr(run.SftTrainer, "_step", interrupted)
     assert run.train(config, levels, tmp_path / "again", quiet=True) == 130
-    monkeypatch.setattr(run.Sft, "_step", step)
+    monkeypatch.setattr(run.SftTrainer, "_step", step)
     assert run.train(config, levels, tmp_path / "again", quiet=True) == 0
     runs.same(tmp_path / "straight", tmp_path / "again", steps=8)
 

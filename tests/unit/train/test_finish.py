@@ -1,4 +1,4 @@
-"""The depth head moves alone: the return rises, plans stay."""
+"""Updates of the depth head alone: the return rises, plans stay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tests.unit.train.runs import FINISHED, actor, moved, plan_of, same
 
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.train.grpo import run
+from recommit.train.grpo import trainer as run
+from recommit.train.grpo.puzzle import PuzzleLearner
 
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
@@ -25,7 +26,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     from recommit.train.engine.torch import TorchEngine
     from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 
-    plan = plan_of(credit={"group": "exact"}, rollout={"budget": 4})
+    plan = plan_of(advantage={"estimator": "exact"}, rollout={"budget": 4})
     given = actor(init)
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
@@ -36,7 +37,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     program = values.Program(reach, roots, 4, Prices())
     first = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
-    DepthHeadOptimizer(given.policy, engine, plan.credit, plan.objective, 0.02, 60)(program)
+    DepthHeadOptimizer(given.policy, engine, plan.advantage, plan.objective, 0.02, 60)(program)
     last = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
@@ -49,8 +50,8 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 
 def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):
     seen = []
-    whole = run.Grpo._starts
-    monkeypatch.setattr(run.Grpo, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
+    whole = PuzzleLearner.starts
+    monkeypatch.setattr(PuzzleLearner, "starts", lambda *a: (seen.append(whole(*a)), seen[-1])[1])
     plan = plan_of(**FINISHED, validation={"every": 1})
     out = tmp_path / "run"
     assert run.train(plan, init, out, quiet=True) == 0
@@ -67,13 +68,13 @@ def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypat
 @pytest.mark.parametrize("stop", [1, 3])
 def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
     assert run.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
-    step = run.Grpo._step
+    step = run.GrpoTrainer._step
     monkeypatch.setattr(
-        run.Grpo,
+        run.GrpoTrainer,
         "_step",
-        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.at.step == stop else None)[0],
+        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.state.step == stop else None)[0],
     )
     assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
-    monkeypatch.setattr(run.Grpo, "_step", step)
+    monkeypatch.setattr(run.GrpoTrainer, "_step", step)
     assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
     same(tmp_path / "straight", tmp_path / "run")

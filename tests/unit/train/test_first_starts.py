@@ -12,8 +12,10 @@ from recommit.cli import main
 from recommit.cli.verbs.train import _refuse_foreign
 from recommit.runs.directory import recipe_of
 from recommit.storage.errors import WrongFolder
+from recommit.train import sft
+from recommit.train.family.runs import Run
+from recommit.train.grpo.config import GrpoConfig
 from recommit.train.initial_policy import refuse_others
-from recommit.train.sft import run as sft
 
 
 def of_steps(plan, steps):
@@ -66,10 +68,14 @@ def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
 
 def test_a_family_goes_on_in_a_folder_that_has_hardly_begun(tmp_path):
     """Of a run that died at its first file nothing lies there but a folder, which is no somebody's."""
+
+    def run_of(name):
+        return Run("grpo", GrpoConfig(), "init", tmp_path / name)
+
     (tmp_path / "adaptive-s0").mkdir()
-    _refuse_foreign(tmp_path, {"adaptive-s0", "fixed-4-s0"})
+    _refuse_foreign(tmp_path, [run_of("adaptive-s0"), run_of("fixed-4-s0")])
     with pytest.raises(WrongFolder, match="or that of a family of runs; got one with adaptive-s0"):
-        _refuse_foreign(tmp_path, {"fixed-4-s0"})
+        _refuse_foreign(tmp_path, [run_of("fixed-4-s0")])
 
 
 def test_a_device_that_is_not_there_is_noticed_before_anything_is_written(plan, data, tmp_path, monkeypatch):

@@ -23,10 +23,9 @@ from recommit.runs.ranks import Team
 from recommit.storage import digests
 from recommit.storage.errors import Damaged, WrongFolder
 from recommit.storage.files import Files
-from recommit.train import initial_policy
+from recommit.train import initial_policy, sft
 from recommit.train.config import ModelConfig, SftConfig, TargetConfig, parse
-from recommit.train.grpo import run
-from recommit.train.sft import run as sft
+from recommit.train.grpo import trainer as run
 
 FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
 POLICY = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=2, ffn=64))
@@ -63,7 +62,7 @@ def warm(request, plan, data, tmp_path_factory):
         validation=replace(plan.validation, instances=2, every=2, budget=2),
     )
     out = tmp_path_factory.mktemp("families") / "sft"
-    with watched(sft.Sft) as seen:
+    with watched(sft.SftTrainer) as seen:
         assert sft.train(short, data, out, quiet=True) == 0
     return out, moved(*seen)
 
@@ -83,7 +82,7 @@ def test_a_step_of_reinforcement_runs_and_moves_both_heads_and_no_frozen_bit(war
         optim={"steps": 1, "batch": 4},
         validation={"instances": 2, "every": 1, "budget": 2},
     )
-    with watched(run.Grpo) as seen:
+    with watched(run.GrpoTrainer) as seen:
         assert run.train(plan, init, tmp_path / "grpo", quiet=True) == 0
     names = moved(*seen)
     assert "depth_head.weight" in names
@@ -129,9 +128,9 @@ def test_features_of_an_encoder_that_is_trained_are_not_kept(plan, data, tmp_pat
 
 def test_a_random_backbone_is_made_once(tmp_path):
     config = ModelConfig("random:tiny", {"layers": 1}, policy=POLICY)
-    initial_policy.policy(config, tmp_path, 3, Team())
+    initial_policy.new_policy(config, tmp_path, 3, Team())
     made = load_file(tmp_path / "backbone" / "model.safetensors")
-    initial_policy.policy(config, tmp_path, 4, Team())
+    initial_policy.new_policy(config, tmp_path, 4, Team())
     again = load_file(tmp_path / "backbone" / "model.safetensors")
     assert all(torch.equal(made[name], again[name]) for name in made)
     assert len(load_backbone(tmp_path / "backbone").base.language_model.layers) == 1
@@ -146,7 +145,7 @@ def test_a_random_backbone_is_made_once(tmp_path):
 )
 def test_wrong_models_are_refused(config, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        initial_policy.policy(config, tmp_path, 0, Team())
+        initial_policy.new_policy(config, tmp_path, 0, Team())
 
 
 def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_path):

@@ -13,10 +13,12 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 from tests.unit.train.runs import FINISHED, lines, plan_of
 
-from recommit.train import loop
+from recommit.train import sft
+from recommit.train import trainer as loop
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.grpo import depth_head_optimizer, reward, run
-from recommit.train.sft import run as sft
+from recommit.train.grpo import reward
+from recommit.train.grpo import trainer as run
+from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 
 #: What comes of a loss.
 LOSSES = {"nan": math.nan, "infinite": math.inf, "overflow": 1e38}
@@ -48,10 +50,10 @@ def train(kind, plan, data, init, out, when):
 def steps(monkeypatch):
     """The number of the step that is being taken, from 1, by the trainer's own count."""
     at = [0]
-    for cls in (sft.Sft, run.Grpo):
+    for cls in (sft.SftTrainer, run.GrpoTrainer):
 
         def noted(self, take=cls._step):
-            at[0] = self.at.step + 1
+            at[0] = self.state.step + 1
             return take(self)
 
         monkeypatch.setattr(cls, "_step", noted)
@@ -80,9 +82,9 @@ def poison(monkeypatch, steps, where, how, when):
     """Plant it in the losses, in one number of one gradient, or in the rewards of these steps."""
     backward, rewards = TorchEngine.backward, reward.rewards
 
-    def spoiled(self, loss, *, last):
+    def spoiled(self, loss):
         scale = LOSSES[how] if where == "loss" and steps[0] in when else 1.0
-        backward(self, loss * scale, last=last)
+        backward(self, loss * scale)
         if where == "gradient" and steps[0] in when:
             next(p.grad for p in reversed(self.parameters) if p.grad is not None).view(-1)[-1] = LOSSES[how]
 
@@ -159,10 +161,11 @@ def test_at_the_last_step(kind, plan, data, init, tmp_path, monkeypatch, steps, 
 @pytest.mark.parametrize("at", [1, 4])
 def test_the_depth_heads_own_moves_end_the_run(at, init, tmp_path, monkeypatch, steps):
     """Of a step for both heads, and of one that finishes the depth head alone."""
-    gain = depth_head_optimizer._gain
-    monkeypatch.setattr(depth_head_optimizer, "_gain", lambda *a: gain(*a) * (math.nan if steps[0] == at else 1.0))
+    whole = DepthHeadOptimizer._objective
+    spoiled = lambda *a: whole(*a) * (math.nan if steps[0] == at else 1.0)
+    monkeypatch.setattr(DepthHeadOptimizer, "_objective", spoiled)
     finished = {**FINISHED, "phases": [{"steps": 2, "head_updates": 2}, FINISHED["phases"][1]]}
-    with pytest.raises(loop.Diverged, match="the depth head's own moves"):
+    with pytest.raises(loop.Diverged, match="the depth head's own updates"):
         run.train(plan_of(**finished), init, tmp_path / "run", quiet=True)
     kept = checkpoints(tmp_path / "run")
     assert set(kept) == ({2} if at == 4 else set())

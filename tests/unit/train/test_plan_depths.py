@@ -1,4 +1,4 @@
-"""Which depths a plan's credit comes from, when the head has settled on one of them."""
+"""Which depths a plan's advantage comes from, when the head has settled on one of them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
+from recommit.graph.commitments import Prices
 from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train.config import parse
+from recommit.train import sft as run
 from recommit.train.grpo.collect import ExactCollector
-from recommit.train.grpo.config import GrpoConfig, RolloutConfig
-from recommit.train.grpo.settings.credit import ExactCredit
-from recommit.train.sft import run
+from recommit.train.grpo.config import AdvantageConfig, RolloutConfig
 
 TASK = recommit.Sliding(2, 3)
 
@@ -40,37 +39,29 @@ def settled(plan, data, tmp_path_factory):
 def decisions(policy, name, which):
     """Of one step from the same starts."""
     actor, rollout = Actor(policy, TASK, variant(name), seed=5), RolloutConfig(instances=24, budget=4)
-    collector = ExactCollector(
-        actor, ExactCredit(depth_weighting=which), rollout, lambda depths: PlanGraph(policy, TASK, depths)
-    )
+    advantage = AdvantageConfig("exact", depth_weighting=which)
+    collector = ExactCollector(actor, advantage, Prices(), (), rollout, lambda depths: PlanGraph(policy, TASK, depths))
     return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
 
 
 def test_later_actions_earn_whatever_the_head_has_settled_on(settled):
-    chosen, even = (decisions(settled, "adaptive", which) for which in ("chosen", "even"))
-    plans = even.weight[:, None, None] / even.actions.shape[1]
+    chosen, uniform = (decisions(settled, "adaptive", which) for which in ("chosen", "uniform"))
+    plans = uniform.weight[:, None, None] / uniform.actions.shape[1]
     first, later = chosen.action_weight[..., :1], chosen.action_weight[..., 1:]
     assert (later <= 1e-9 * first).all()
     assert (first > 0).all()
     share = np.array([1, 0.75, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25])
-    executed = even.action_weight > 0
+    executed = uniform.action_weight > 0
     assert executed[..., 1:].mean() > 0.8
-    assert even.action_weight == pytest.approx(executed * share * plans, rel=1e-5)
-    assert np.abs(even.action_advantage[..., 4:]).max() > 0.1
-    assert (even.actions == chosen.actions).all()
+    assert uniform.action_weight == pytest.approx(executed * share * plans, rel=1e-5)
+    assert np.abs(uniform.action_advantage[..., 4:]).max() > 0.1
+    assert (uniform.actions == chosen.actions).all()
     for name in ("depth_advantage", "depth_weight", "depth_old"):  # what the head learns is its own affair
-        assert (getattr(even, name) == getattr(chosen, name)).all(), name
+        assert (getattr(uniform, name) == getattr(chosen, name)).all(), name
 
 
 @pytest.mark.parametrize("name", ["fixed-4", "random"])
 def test_without_a_head_there_is_nothing_to_choose(settled, name):
-    chosen, even = (decisions(settled, name, which) for which in ("chosen", "even"))
+    chosen, uniform = (decisions(settled, name, which) for which in ("chosen", "uniform"))
     for field in ("action_advantage", "action_weight", "actions", "weight"):
-        assert (getattr(even, field) == getattr(chosen, field)).all(), field
-
-
-def test_other_credit_follows_the_depth_that_was_played():
-    with pytest.raises(ValueError, match=r"credit\.depth_weighting: expected no such field with credit\.group state"):
-        parse(GrpoConfig, {"credit": {"group": "state", "depth_weighting": "even"}})
-    with pytest.raises(ValueError, match=r"credit\.depth_weighting: expected chosen or even, got odd"):
-        parse(GrpoConfig, {"credit": {"group": "exact", "depth_weighting": "odd"}})
+        assert (getattr(uniform, field) == getattr(chosen, field)).all(), field

@@ -14,15 +14,15 @@ from recommit.estimate.counting.passes import schedule
 from recommit.rollout.variants import variant
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
-from recommit.train.family import configs
+from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
 
 LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.
 PAPER = {
-    "credit.size": (4, 8),
+    "advantage.group_size": (4, 8),
     "rollout.budget": (5, 6),
-    "credit.progress": (0.2, 0.2),
+    "advantage.progress": (0.2, 0.2),
     "objective.clip": (0.05, 0.05),
     "objective.kl": (0.05, 0.20),
     "objective.entropy_depth": (0.01, 0.01),
@@ -30,15 +30,14 @@ PAPER = {
     "optim.lr": (5e-7, 2e-7),
     "optim.head_lr": (7e-6, 3e-6),
     "optim.depth_lr": (7e-6, 3e-6),
-    "credit.group": ("state", "state"),
-    "credit.reward": ("mean", "mean"),
+    "advantage.estimator": ("state", "state"),
 }
 #: Where the paper can be read in two ways: its own recipes, and the laptop's, which was measured with the older
 #: reading.
 READINGS = {
-    "credit.progress_per": ("action", "commitment"),
-    "objective.mean": ("surrogate", "surrogate"),
-    "credit.floor": (1e-6, 1e-6),
+    "advantage.progress_per": ("action", "commitment"),
+    "objective.loss_normalization": ("surrogate", "surrogate"),
+    "advantage.eps": (1e-6, 1e-6),
 }
 
 
@@ -64,20 +63,25 @@ def test_the_quick_recipe_is_the_laptops_cut_short():
     """What docs/start.md trains, whose figures were printed with these values."""
     sft = config.load("quick-sliding", cls=SftConfig, stage="sft")
     assert sft == config.load("laptop-sliding", ("optim.steps=300", "run.threads=1"), cls=SftConfig, stage="sft")
-    cut = ("head=null", "phases=[{steps: 10, head_updates: 30}]", "credit.width=4", "credit.depth_weighting=chosen")
-    changes = (*cut, "credit.price_action=0.004", "optim.depth_lr=3e-3", "run.threads=1")
+    cut = (
+        "head=null",
+        "phases=[{steps: 10, head_updates: 30}]",
+        "advantage.max_expansions=4",
+        "advantage.depth_weighting=chosen",
+    )
+    changes = (*cut, "prices.action=0.004", "optim.depth_lr=3e-3", "run.threads=1")
     validation = ("validation.every=10", "validation.instances=128")
     grpo = config.load("quick-sliding", cls=GrpoConfig, stage="grpo")
     assert grpo == config.load("laptop-sliding", (*changes, *validation), cls=GrpoConfig, stage="grpo")
 
 
 @pytest.mark.parametrize(("name", "column"), [("laptop-sliding", 0), ("laptop-sokoban", 1)])
-def test_the_papers_own_credit_beside_ours(name, column):
+def test_the_papers_own_advantages_beside_ours(name, column):
     """In small, learning rates and steps are ours; what is judged, and how, is the paper's."""
-    given = configs.family(name, ("paper",), (), {})["paper"]
+    given = families.family_configs(name, ("paper",), (), {})["paper"]
     for path, values in PAPER.items():
         owner, field = path.split(".")
-        if owner in ("credit", "objective") or path == "rollout.budget":
+        if owner in ("advantage", "objective") or path == "rollout.budget":
             assert getattr(getattr(given, owner), field) == values[column], path
     assert readings(given, 1)
     assert (given.variant, given.head, given.phases) == ("adaptive", None, ())
@@ -119,27 +123,32 @@ def test_the_papers_values_of_both_tasks_at_once(task):
     """The joint recipe is that of each task, but for what both must share."""
     alone = config.load(f"paper-{task}", cls=GrpoConfig, stage="grpo")
     both = config.load("paper-joint", cls=GrpoConfig, stage="grpo").of(task)
-    assert (both.credit, both.objective, both.rollout) == (alone.credit, alone.objective, alone.rollout)
+    assert (both.advantage, both.prices, both.objective, both.rollout) == (
+        alone.advantage,
+        alone.prices,
+        alone.objective,
+        alone.rollout,
+    )
     slow = config.load("paper-sokoban", cls=GrpoConfig, stage="grpo").optim
-    assert both.optim == replace(slow, batch=2 * alone.optim.batch), "one optimiser: the lower rates"
+    assert both.optim == replace(slow, batch=2 * alone.optim.batch), "one optimizer: the lower rates"
     start, joint = config.load(f"paper-{task}"), config.load("paper-joint")
     assert (joint.model, joint.optim, joint.targets) == (start.model, start.optim, start.targets)
 
 
-#: What the 7B model does otherwise than the laptop's, with the same credit, prices, starts and steps.
-SOUND = {"engine", "optim.micro_batch", "optim.lr", "optim.head_lr", "optim.depth_lr"}
+#: What the 7B model does otherwise than the laptop's, with the same advantages, prices, starts and steps.
+RATES = {"engine", "optim.micro_batch", "optim.lr", "optim.head_lr", "optim.depth_lr"}
 
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_the_7b_recipe_is_the_laptops_but_for_its_rates(task):
-    ours, laptop = (plain(config.load(f"{who}-{task}", cls=GrpoConfig, stage="grpo")) for who in ("sound", "laptop"))
+    ours, laptop = (plain(config.load(f"{who}-{task}", cls=GrpoConfig, stage="grpo")) for who in ("qwen7b", "laptop"))
     changed = {
         name if name == "engine" else f"{name}.{key}"
         for name in ours
         for key in (ours[name] if isinstance(ours[name], dict) else ())
         if ours[name][key] != laptop[name][key]
     }
-    assert changed == SOUND
+    assert changed == RATES
     assert ours["head"] == laptop["head"]
     rates = {"head_updates", "head_lr"}
     for own, other in zip(ours["phases"], laptop["phases"], strict=True):
@@ -158,7 +167,9 @@ def passes(plan):
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
-    own, *others = configs.family(f"sound-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}).values()
+    own, *others = families.family_configs(
+        f"qwen7b-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}
+    ).values()
     assert passes(own) < 780_000
     for other in others:
         assert passes(other) == pytest.approx(passes(own), rel=0.1)
@@ -201,8 +212,8 @@ def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_p
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("grpo: {credit: {group: [[]]}}", "credit.group: expected .* got"),
-        ("grpo: {credit: {group: {a: 1}}}", "credit.group: expected .* got"),
+        ("grpo: {advantage: {estimator: [[]]}}", "advantage.estimator: expected .* got"),
+        ("grpo: {advantage: {estimator: {a: 1}}}", "advantage.estimator: expected .* got"),
         ("grpo: {optim: soon, phases: [{steps: 1}]}", "optim: expected a mapping, got str"),
         ("grpo: {optim: {steps: soon}, phases: [{steps: 1}]}", "optim.steps: expected int, got"),
         ("grpo: {phases: [{head_updates: 1}]}", r"phases\[0\]: expected a value of steps, got none"),
@@ -214,4 +225,4 @@ def test_values_of_another_kind_are_refused_with_a_sentence(text, complaint, tmp
     """Mutated recipes showed them: each was a TypeError or an AttributeError."""
     (tmp_path / "r.yaml").write_text(text)
     with pytest.raises(ValueError, match=complaint):
-        configs.family(str(tmp_path / "r.yaml"), ("adaptive",), (), {})
+        families.family_configs(str(tmp_path / "r.yaml"), ("adaptive",), (), {})

@@ -18,12 +18,14 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population.values import Population
+from recommit.graph.commitments import Prices
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train.grpo import loss, run
+from recommit.train.grpo import loss
+from recommit.train.grpo import trainer as run
 from recommit.train.grpo.collect import SampledCollector
 from recommit.train.grpo.config import ObjectiveConfig
 
@@ -60,8 +62,9 @@ def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init)
 
 
 def decisions(policy, group):
-    config = runs.plan_of(credit={"group": group}, rollout={"instances": 12, "budget": 3})
-    collector = SampledCollector(Actor(policy, TASK, variant("adaptive"), seed=5), config.credit, config.rollout)
+    config = runs.plan_of(advantage={"estimator": group}, rollout={"instances": 12, "budget": 3})
+    actor = Actor(policy, TASK, variant("adaptive"), seed=5)
+    collector = SampledCollector(actor, config.advantage, Prices(), config.rollout)
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 
 
@@ -77,9 +80,9 @@ def test_what_was_told_while_playing_is_told_while_learning(policy, group):
     plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
     reference = before(TASK, batch.states, plans, depths, batch.remaining)
     sums = measured(policy, batch, reference)
-    assert (sums["furthest"] < 1e-4, abs(sums["kl"]) < 1e-4) == (True, True)
+    assert (sums["max_ratio_deviation"] < 1e-4, abs(sums["kl"]) < 1e-4) == (True, True)
     sums = measured(policy, replace(batch, remaining=batch.remaining % 3 + 1), reference)
-    assert sums["furthest"] > 1e-3, "another number is another look"
+    assert sums["max_ratio_deviation"] > 1e-3, "another number is another look"
 
 
 def measured(policy, batch, reference):
@@ -134,9 +137,9 @@ def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
     assert {"adaptive@2", "adaptive@3", "fixed-2@2-validation"} <= kept
 
 
-def test_exact_credit_and_whole_populations_are_refused(policy, told, tmp_path):
+def test_exact_values_and_whole_populations_are_refused(policy, told, tmp_path):
     with pytest.raises(ValueError, match=r"population: expected a policy that is not told .*, got show_budget true"):
         Population(PolicyPlayer(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
-    given = runs.plan_of(credit={"group": "exact"})
-    with pytest.raises(ValueError, match=r"credit\.group: expected state, episode or branch .*show_budget.*got exact"):
+    given = runs.plan_of(advantage={"estimator": "exact"})
+    with pytest.raises(ValueError, match=r"advantage\.estimator: expected state, .*show_budget.*got exact"):
         run.train(given, told, tmp_path / "run", quiet=True)

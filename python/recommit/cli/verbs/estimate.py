@@ -79,7 +79,7 @@ def estimate(
 
 def _flags(zero: int | None, deepspeed: str | None) -> dict[str, Any]:
     """What the flags about DeepSpeed change."""
-    from recommit.train.engine.deepspeed_file import changes
+    from recommit.train.engine.deepspeed_config import changes
 
     if zero is not None and deepspeed is not None:
         raise ValueError(

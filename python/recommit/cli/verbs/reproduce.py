@@ -60,15 +60,15 @@ def reproduce(
         json: With show: print JSON.
         quiet: Say nothing while working.
     """
-    from recommit.cli.verbs.train import fleet_of
     from recommit.reproduce import preset as presets
     from recommit.reproduce import stages as pipeline
+    from recommit.train.family import launch
 
     if jobs < 1:
         raise WrongCall(f"jobs: expected at least 1, got {jobs}")
     try:
         whole = presets.load(preset, set)
-        fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device, elsewhere=show)
+        fleet = launch.requested(gpus, gpus_per_run, hostfile, launcher, device, elsewhere=show)
         if show:
             return _show(whole, out, fleet, device, card, json)
         if out is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from recommit.estimate.results import Estimate
-    from recommit.train.loop import Trainer
+    from recommit.train.trainer import Trainer
 
 MARK = "the step that counts"
 

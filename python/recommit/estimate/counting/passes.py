@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from recommit.policy.config import PASS
 from recommit.rollout.variants import variant
 from recommit.train.config import EngineConfig, SftConfig
-from recommit.train.grpo.settings.credit import ExactCredit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.train.config import ValidationConfig
-    from recommit.train.grpo.config import GrpoConfig
-    from recommit.train.grpo.settings.phases import GrpoPhase
+    from recommit.train.grpo.config import GrpoConfig, GrpoPhase
 
     #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
@@ -74,7 +72,7 @@ def schedule(config: Stage, world: int, depths: int) -> Schedule:
     validations = (steps // every + (steps % every > 0)) if config.validation.instances else 0
     if isinstance(config, SftConfig):
         step = imitation(config, world)
-        watch = validation(config.validation, world, (config.validation.budget,) * len(config.validation.depths))
+        watch = validation(config.validation, world, (config.validation.budget,) * depths)
         return Schedule(step, (), watch, steps, 0, validations)
     alone = [phase for phase in config.phases if phase.head_only]
     finish_steps = sum(phase.steps for phase in alone)
@@ -94,7 +92,7 @@ def reinforcement(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, 
     """A step of play and learning."""
     played, learned = play(config, config.rollout.instances, world, depths)
     share = config.optim.batch // world
-    moves = -(-learned // config.optim.batch) * config.objective.epochs
+    moves = -(-learned // config.optim.batch)
     bound = next((p.bound for p in played if p.bound), "")
     micro = config.optim.micro_batch or share
     learn = [replace(p, times=p.times * moves, bound=bound) for p in parts("learn", share, micro)]
@@ -111,32 +109,32 @@ def finishing(config: GrpoConfig, phase: GrpoPhase, world: int, depths: int) -> 
 
 def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
     """Passes from so many starts of all ranks, and the states that all of them can learn from."""
-    credit, budget = config.credit, config.rollout.budget
+    advantage, budget = config.advantage, config.rollout.budget
     bound = EARLY if budget > 1 else ""
-    if isinstance(credit, ExactCredit):
-        return _explored(config, credit, starts, world, depths)
+    if advantage.estimator == "exact":
+        return _explored(config, starts, world, depths)
     starts, every = starts // world, starts // world * world
-    if credit.group == "episode":
-        turns = parts("propose", starts * credit.size, PASS, times=budget, bound=bound)
-        return turns, every * credit.size * budget
-    turns = parts("propose", starts, PASS, times=budget, plans=credit.size, bound=bound)
-    if credit.group == "branch":
+    if advantage.estimator == "episode":
+        turns = parts("propose", starts * advantage.group_size, PASS, times=budget, bound=bound)
+        return turns, every * advantage.group_size * budget
+    turns = parts("propose", starts, PASS, times=budget, plans=advantage.group_size, bound=bound)
+    if advantage.estimator == "branch":
         for remaining in range(budget - 1, 0, -1):  # branches of all turns go on side by side, the latest end first
-            turns += parts("propose", starts * credit.size * remaining, PASS, bound=EARLY)
+            turns += parts("propose", starts * advantage.group_size * remaining, PASS, bound=EARLY)
     return turns, every * budget
 
 
-def _explored(
-    config: GrpoConfig, credit: ExactCredit, starts: int, world: int, depths: int
-) -> tuple[list[Passes], int]:
+def _explored(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
     """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide
     both."""
     reached = 1 if variant(config.variant).depth else depths
-    each = [min(starts * reached**turn, credit.width * starts) for turn in range(config.rollout.budget)]
+    each = [
+        min(starts * reached**turn, config.advantage.max_expansions * starts) for turn in range(config.rollout.budget)
+    ]
     nodes = sum(each)
     learned = min(nodes, config.rollout.states or nodes)
     looks = [p for many in each for p in parts("plans", -(-many // world), PASS, bound=MEET)]
-    looks += parts("propose", -(-learned // world), PASS, plans=credit.size, bound=MEET)
+    looks += parts("propose", -(-learned // world), PASS, plans=config.advantage.group_size, bound=MEET)
     if moves := max((phase.head_updates for phase in config.phases if not phase.head_only), default=0):
         looks.append(Passes("head", -(-nodes // world), moves, bound=MEET))
     return looks, learned

@@ -52,7 +52,7 @@ class EvaluationShadow(Shadow):
 
 
 class ImitationShadow(Shadow):
-    """See ``recommit.train.sft.run``."""
+    """See ``recommit.train.sft``."""
 
     def __init__(self, config: SftConfig, model: ModelConfig, task: Puzzle) -> None:
         self.config = config
@@ -67,7 +67,7 @@ class ImitationShadow(Shadow):
 
 
 class ReinforcementShadow(Shadow):
-    """See ``recommit.train.grpo.run``."""
+    """See ``recommit.train.grpo.trainer``."""
 
     def __init__(self, config: GrpoConfig, model: ModelConfig, task: Puzzle) -> None:
         self.config, self.variant = config, variant(config.variant)
@@ -105,10 +105,10 @@ class ReinforcementShadow(Shadow):
 
     def _decisions(self, many: int) -> GrpoBatch:
         """What is learned from, with nothing in it."""
-        credit, depths = self.config.credit, len(self.policy.config.depths)
-        plans = 1 if credit.group == "episode" else credit.size
-        judged = plans if credit.group != "exact" else 1 if self.variant.depth else depths
-        if credit.group == "exact" and self.policy.config.decoder.depth_conditioning != "none":
+        advantage, depths = self.config.advantage, len(self.policy.config.depths)
+        plans = 1 if advantage.estimator == "episode" else advantage.group_size
+        judged = plans if advantage.estimator != "exact" else 1 if self.variant.depth else depths
+        if advantage.estimator == "exact" and self.policy.config.decoder.depth_conditioning != "none":
             plans *= judged  # those of each depth
         whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
         columns, actions = whole.astype(np.int64), part.astype(np.int64)

@@ -16,7 +16,6 @@ from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.counting import Cost, Watch, cost
 from recommit.policy.reference import REFERENCE
 from recommit.rollout.sampling import Actor
-from recommit.train import imitation_loss as loss
 from recommit.train import targets
 from recommit.train.config import TargetConfig
 
@@ -172,7 +171,7 @@ class Shadow(ABC):
     def imitated(self, many: int, config: TargetConfig) -> Any:
         """The supervised loss of so many states."""
         batch = targets.make(self.task, label(self.task, self.states(many)), config, seed=0, first=0)
-        return loss.sft_loss(self.policy, self.task, batch, config, 1.0)[0]
+        return targets.sft_loss(self.policy, self.task, batch, config, 1.0)[0]
 
     def _imitate(self, passes: Passes) -> Work:
         return lambda: self.imitated(passes.states, TargetConfig())

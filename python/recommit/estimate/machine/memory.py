@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.train.engine.deepspeed import settings
+from recommit.train.engine.deepspeed_config import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

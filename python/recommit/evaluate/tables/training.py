@@ -88,7 +88,7 @@ class Entropy(Table):
             "entropy_actions": (paper.ACTION_ENTROPY[results.task], None),
         }
         steps = steps_of(self.members.adaptive)
-        fields = ("entropy_depth", "entropy_actions", "information")
+        fields = ("entropy_depth", "entropy_actions", "mutual_information")
         lines = [_course_of(field, steps, *printed.get(field, (None, None))) for field in fields]
         own = results.row("adaptive", "loose")
         for name, field in (("depth head, played", "depth_entropy"), ("depths of an episode", "trajectory_entropy")):

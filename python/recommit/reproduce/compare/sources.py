@@ -76,8 +76,7 @@ def action_price(entry: PresetEntry) -> float:
 
     run = next(run for run in entry.reinforced() if run.name.startswith(f"{OURS}-s"))
     assert isinstance(run.config, GrpoConfig)
-    usual = run.config.credit.prices
-    return (run.config.phases[-1].prices(usual) if run.config.phases else usual).action
+    return run.config.last_prices.action
 
 
 def graph_of(

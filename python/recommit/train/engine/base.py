@@ -1,4 +1,11 @@
-"""Who computes gradients and moves weights: what a loop needs of an engine, and which weights move how fast."""
+"""Engines compute gradients and step the optimizer: what a trainer needs of one, which weights learn how fast, and what
+a checkpoint holds of it.
+
+    engine-00000.safetensors ...   of trained parameter i: {i}.weight, {i}.exp_avg, {i}.exp_avg_sq, {i}.step
+
+Weights and moments are whole and in float32, whoever split or rounded them: a run goes on with another number of ranks,
+and with another stage of ZeRO. Files are of bounded size, so that nobody holds all of a large model twice.
+"""
 
 from __future__ import annotations
 
@@ -6,59 +13,81 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from recommit.policy.checkpoint import fingerprint_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    import torch
     from torch import Tensor, nn
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
-    from recommit.train.config import OptimConfig
+    from recommit.train.config import EngineConfig, OptimConfig
+
+    State = dict[str, Tensor]
 
 T = TypeVar("T")
+#: Of AdamW.
+BETAS = (0.9, 0.95)
+#: A file of a checkpoint is closed when it holds so many bytes.
+FILE_BYTES = 1 << 31
 
 
 class Engine(Protocol):
-    """What a training loop needs. Every rank calls every method, in the same order."""
+    """What a trainer needs. Every rank calls every method, in the same order."""
 
     team: Team
-    #: Must every rank go through the policy equally often? Otherwise one that has nothing to look at may wait.
+    #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
     together: bool
 
     def run(self, work: Callable[[], T]) -> T:
         """Run ``work``, which goes through the policy; every pass through it happens inside such a call."""
 
-    def backward(self, loss: Tensor, *, last: bool) -> None:
-        """Add a micro-batch's gradient; ``last`` says that ``step`` comes next."""
+    def backward(self, loss: Tensor) -> None:
+        """Add a micro-batch's gradient."""
 
     def step(self, scale: float) -> float:
-        """Move the weights with learning rates times ``scale``; the norm of the gradient before clipping.
+        """Step the optimizer with learning rates times ``scale``; the norm of the gradient before clipping.
 
-        A gradient that is not finite moves nothing.
+        A gradient that is not finite changes nothing.
         """
 
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
         """A context in which every rank sees all of the weights that are saved."""
 
-    def judged(self) -> AbstractContextManager[None]:
-        """A context in which the policy has the weights that are validated and saved."""
-
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
-        """Copies of trained weights as the optimiser has them: whole, in float32, on every rank."""
+        """Copies of trained weights as the optimizer has them: whole, in float32, on every rank."""
 
     def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
-        """Give trained weights whole float32 ``values``, the same on every rank; the optimiser goes on from them."""
+        """Give trained weights whole float32 ``values``, the same on every rank; the optimizer goes on from them."""
 
     def save(self, folder: Path) -> None:
-        """Write what ``load`` needs into an existing folder; the lead does."""
+        """Write what ``load`` needs into an existing folder; the main process does."""
 
     def load(self, folder: Path) -> None:
-        """Take up exactly where ``save`` was called, by whatever engine and number of ranks."""
+        """Go on exactly where ``save`` was called, by whatever engine and number of ranks."""
 
     def close(self) -> None:
         """Let go of the policy: another engine may come."""
+
+
+def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
+    """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
+    parameters = groups(policy, optim)
+    if config.kind == "plain":
+        from recommit.train.engine.torch import TorchEngine
+
+        return TorchEngine(parameters, optim, team)
+    from recommit.train.engine.deepspeed import ZeroEngine
+
+    fingerprint_of(policy)  # while the frozen weights are whole
+    return ZeroEngine(policy, parameters, optim, config, team, parts)
 
 
 @dataclass(frozen=True)
@@ -71,8 +100,8 @@ class Group:
 
 
 def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
-    """The trainable parameters: of the language model (or its adapter), of the picture encoder, of the action
-    decoder, and of the depth head."""
+    """The trainable parameters: of the language model (or its adapter), of the vision encoder, of the action decoder,
+    and of the depth head."""
     vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
     seen = {id(p) for p in vision}
     backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
@@ -96,3 +125,50 @@ def schedule(config: OptimConfig, step: int) -> float:
     if config.schedule == "cosine":
         return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - remaining)))
     return warm
+
+
+def save_states(folder: Path, states: Iterable[State], *, write: bool = True, limit: int = FILE_BYTES) -> None:
+    """Write the state of every parameter in turn. Ranks that do not ``write`` go through ``states`` all the same, which
+    may gather each of them from all ranks."""
+    waiting: State = {}
+    number = 0
+    for i, state in enumerate(states):
+        if not write:
+            continue
+        waiting |= {f"{i}.{name}": tensor.detach().contiguous() for name, tensor in state.items()}
+        if sum(t.numel() * t.element_size() for t in waiting.values()) >= limit:
+            save_file(waiting, _file(folder, number))
+            waiting, number = {}, number + 1
+    if waiting:
+        save_file(waiting, _file(folder, number))
+
+
+def load_states(folder: Path, shapes: Sequence[torch.Size]) -> Iterator[State]:
+    """The state of every parameter in turn, on the CPU; parameters of other ``shapes`` are refused."""
+    files = [safe_open(path, framework="pt") for path in sorted(folder.glob("engine*.safetensors"))]
+    where = {name: file for file in files for name in file.keys()}  # noqa: SIM118 - not a mapping
+    if extra := [name for name in where if int(name.partition(".")[0]) >= len(shapes)]:
+        raise ValueError(f"{folder}: expected the state of {len(shapes)} weights, got {extra[0]} besides")
+    for i, shape in enumerate(shapes):
+        name = f"{i}.weight"
+        got = tuple(where[name].get_slice(name).get_shape()) if name in where else None
+        if got != tuple(shape):
+            raise ValueError(f"{folder}: expected weight {i} of shape {tuple(shape)}, got {got}")
+    for i in range(len(shapes)):
+        names = [name for name in where if name.partition(".")[0] == str(i)]
+        yield {name.partition(".")[2]: where[name].get_tensor(name) for name in names}
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"engine-{number:05d}.safetensors"
+
+
+def whole_shape(parameter: Tensor) -> torch.Size:
+    """Shape of all of a parameter, also while ZeRO has split it."""
+    size: torch.Size = getattr(parameter, "ds_shape", parameter.shape)
+    return size
+
+
+def numel(parameter: Tensor) -> int:
+    """Size of all of a parameter, also while ZeRO has split it."""
+    return int(getattr(parameter, "ds_numel", parameter.numel()))

@@ -1,20 +1,33 @@
-"""DeepSpeed behind the calls of ``Engine``: ZeRO 1, 2 and 3, and plain data parallelism (stage 0), on GPUs or CPUs."""
+"""DeepSpeed behind the calls of ``Engine``: ZeRO 1, 2 and 3, and plain data parallelism (stage 0), on GPUs or CPUs.
+
+Every rank calls every method, in the same order.
+"""
 
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import deepspeed
 import torch
+from deepspeed.runtime.zero import GatheredParameters
+from deepspeed.utils import (
+    safe_get_full_fp32_param,
+    safe_get_full_optimizer_state,
+    safe_set_full_fp32_param,
+    safe_set_full_optimizer_state,
+    safe_set_local_fp32_param,
+    safe_set_local_optimizer_state,
+)
 from torch import nn
+from torch.nn.functional import pad
 
-from recommit.train.engine import state as engine_state
-from recommit.train.engine.deepspeed_file import check_places, merged
+from recommit.train.engine.base import BETAS, load_states, save_states, whole_shape
+from recommit.train.engine.deepspeed_config import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from torch import Tensor
@@ -25,6 +38,7 @@ if TYPE_CHECKING:
     from recommit.train.engine.base import Group
 
 T = TypeVar("T")
+MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class Root(nn.Module):
@@ -39,40 +53,6 @@ class Root(nn.Module):
         return work()
 
 
-def settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -> dict[str, Any]:
-    """The DeepSpeed configuration of a run; combinations that are known to go wrong are refused."""
-    check_places(config.settings)
-    if config.stage == 0 and config.bf16:
-        raise ValueError(
-            "engine.stage: expected 1, 2 or 3 with engine.bf16, got 0 (its bf16 optimiser takes a wrong first step; "
-            "stage 1 costs the same on one rank)"
-        )
-    if config.stage == 0 and config.offload:
-        raise ValueError("engine.offload: expected stage 1, 2 or 3, got 0 (there is nothing to offload)")
-    zero: dict[str, Any] = {"stage": config.stage}
-    if config.stage == 3:
-        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then
-        # fails.
-        zero["stage3_param_persistence_threshold"] = 0
-    if config.offload:
-        zero["offload_optimizer"] = {"device": "cpu"}
-        if config.stage == 3:
-            zero["offload_param"] = {"device": "cpu"}
-    share = optim.batch // world
-    own = {
-        "train_micro_batch_size_per_gpu": max(1, share // parts),
-        "gradient_accumulation_steps": parts,
-        "gradient_clipping": optim.clip,
-        "bf16": {"enabled": config.bf16},
-        "zero_optimization": zero,
-        "zero_force_ds_cpu_optimizer": False,
-        "zero_allow_untested_optimizer": True,
-        "steps_per_print": 10**9,
-        "wall_clock_breakdown": False,
-    }
-    return merged(own, config.settings)
-
-
 class ZeroEngine:
     """See ``Engine``. ``parts`` is how many micro-batches make a step, on every rank."""
 
@@ -85,17 +65,13 @@ class ZeroEngine:
         team: Team,
         parts: int,
     ) -> None:
-        import deepspeed
-
-        from recommit.train.engine.deepspeed_state import Pieces
-
         self._linear = torch.nn.functional.linear
         self.groups, self.parts, self.stage, self.team = groups, parts, config.stage, team
         self.together = config.stage == 3
         self.trained = [p for group in groups for p in group.parameters]
         optimizer = torch.optim.AdamW(
             [{"params": group.parameters, "lr": group.lr} for group in groups],
-            betas=optim.betas,
+            betas=BETAS,
             weight_decay=optim.weight_decay,
         )
         with quietly():
@@ -109,15 +85,14 @@ class ZeroEngine:
         result: T = self.engine(work)
         return result
 
-    def backward(self, loss: Tensor, *, last: bool) -> None:
-        """See ``Engine``."""
-        del last  # DeepSpeed counts for itself
+    def backward(self, loss: Tensor) -> None:
+        """See ``Engine``; DeepSpeed counts the parts of a step for itself."""
         self.engine.backward(loss * self.parts)  # it divides by the number of parts; the loss already is a share
         if not self.engine.is_gradient_accumulation_boundary():
             self.engine.step()
 
     def step(self, scale: float) -> float:
-        """See ``Engine``; here a gradient that is not finite ends the run, since the weights have moved already."""
+        """See ``Engine``; here a gradient that is not finite ends the run, since the weights have changed already."""
         for group, own in zip(self.engine.optimizer.param_groups, self.groups, strict=True):
             group["lr"] = own.lr * scale
         norm = self._norm() if self.stage == 0 else None
@@ -144,13 +119,13 @@ class ZeroEngine:
     def save(self, folder: Path) -> None:
         """See ``Engine``; frozen weights are not written."""
         states = (self.pieces.state(parameter) for parameter in self.trained)
-        engine_state.save(folder, states, write=self.team.is_main_process)
+        save_states(folder, states, write=self.team.is_main_process)
 
     def load(self, folder: Path) -> None:
         """See ``Engine``; whatever number of ranks, stage or engine it was that saved."""
-        shapes = [engine_state.shape(parameter) for parameter in self.trained]
+        shapes = [whole_shape(parameter) for parameter in self.trained]
         begun = False
-        for parameter, state in zip(self.trained, engine_state.load(folder, shapes), strict=True):
+        for parameter, state in zip(self.trained, load_states(folder, shapes), strict=True):
             if "step" in state and not begun:
                 self.pieces.begin_moments(state["step"])
                 begun = True
@@ -162,16 +137,10 @@ class ZeroEngine:
         if self.stage < 3:
             yield
             return
-        import deepspeed
-
         heads = [*policy.depth_head.parameters(), *policy.decoder.parameters()]  # frozen parts of them are saved, too
         saved = list(policy.parameters()) if policy.config.lora is None else [*self.trained, *heads]
-        with deepspeed.zero.GatheredParameters(list(dict.fromkeys(saved)), modifier_rank=None):
+        with GatheredParameters(list(dict.fromkeys(saved)), modifier_rank=None):
             yield
-
-    def judged(self) -> AbstractContextManager[None]:
-        """See ``Engine``: they are those that learn."""
-        return nullcontext()
 
     def close(self) -> None:
         """See ``Engine``; stage 3 leaves a ``linear`` of its own behind, whose gradients are rounded otherwise."""
@@ -191,3 +160,99 @@ def quietly() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(was)
+
+
+class Pieces:
+    """Whole weights and moments of parameters that ZeRO has split over ranks; ``optimizer`` is the engine's."""
+
+    def __init__(self, optimizer: Any, stage: int, rank: int) -> None:
+        self.optimizer, self.stage, self.rank = optimizer, stage, rank
+
+    def weight(self, parameter: nn.Parameter) -> Tensor:
+        """A copy of all of a trained parameter, in float32."""
+        if self.stage == 0:
+            return parameter.detach().float().clone()
+        whole: Tensor = safe_get_full_fp32_param(parameter)
+        return whole.reshape(whole_shape(parameter))
+
+    @torch.no_grad()
+    def set_weight(self, parameter: nn.Parameter, value: Tensor) -> None:
+        """Change a trained parameter and its master, from which the next step would else bring the old value back."""
+        if self.stage == 3:
+            safe_set_local_fp32_param(parameter, self._own(parameter, value))
+            with GatheredParameters([parameter], modifier_rank=0):
+                parameter.copy_(value)
+            return
+        parameter.copy_(value)
+        if self.stage:
+            safe_set_full_fp32_param(parameter, value.to(parameter.device, torch.float32))
+
+    def _own(self, parameter: nn.Parameter, value: Tensor) -> Tensor:
+        """This rank's piece under stage 3, padded: DeepSpeed's setter of a whole value fails where ranks do not divide
+        it.
+        """
+        size: int = parameter.ds_tensor.numel()
+        flat = value.flatten().float()[size * self.rank : size * (self.rank + 1)]
+        return pad(flat, (0, size - flat.numel()))
+
+    def state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
+        """Weight, moments and number of steps; the weight alone before the first step."""
+        weight = {"weight": self.weight(parameter)}
+        step = self._step(parameter)
+        if step is None:
+            return weight
+        self._link()
+        return {**weight, **{name: self._moment(parameter, name) for name in MOMENTS}, "step": step.clone()}
+
+    def set_state(self, parameter: nn.Parameter, state: dict[str, Tensor]) -> None:
+        """Back to ``state``; the optimizer must have moments: see ``begin_moments``."""
+        self.set_weight(parameter, state["weight"])
+        for name in MOMENTS:
+            if name in state:
+                self._set_moment(parameter, name, state[name])
+
+    def begin_moments(self, step: Tensor) -> None:
+        """Make empty moments, as the first step would, that ``set_state`` can fill."""
+        optimizer = self.optimizer if self.stage == 0 else self.optimizer.optimizer
+        for piece in self._pieces():
+            empty = {name: torch.zeros_like(piece) for name in MOMENTS}
+            optimizer.state[piece] = {"step": step.clone(), **empty}
+        self._link()
+
+    def _link(self) -> None:
+        """Let DeepSpeed look again where moments are: under stages 1 and 2 it looks once, after the first step of the
+        first group, when the other groups have none."""
+        if self.stage in (1, 2):
+            self.optimizer._hp_optimizer_states_linked = False
+            self.optimizer._lazy_init_hp_params_optimizer_state()
+
+    def _pieces(self) -> list[Tensor]:
+        """What the optimizer has on this rank."""
+        if self.stage == 0:
+            return [p for group in self.optimizer.param_groups for p in group["params"]]
+        name = "fp32_partitioned_groups_flat" if self.stage == 3 else "single_partition_of_fp32_groups"
+        pieces: list[Tensor] = getattr(self.optimizer, name)
+        return pieces
+
+    def _step(self, parameter: nn.Parameter) -> Tensor | None:
+        """All pieces of a rank take their steps together."""
+        if self.stage == 0:
+            step: Tensor | None = self.optimizer.state.get(parameter, {}).get("step")
+            return step
+        states = (self.optimizer.optimizer.state.get(piece, {}) for piece in self._pieces())
+        return next((state["step"] for state in states if "step" in state), None)
+
+    def _moment(self, parameter: nn.Parameter, name: str) -> Tensor:
+        if self.stage == 0:
+            moment: Tensor = self.optimizer.state[parameter][name]
+            return moment
+        whole: Tensor = safe_get_full_optimizer_state(parameter, name)
+        return whole.reshape(whole_shape(parameter))
+
+    def _set_moment(self, parameter: nn.Parameter, name: str, value: Tensor) -> None:
+        if self.stage == 0:
+            self.optimizer.state[parameter][name].copy_(value)
+        elif self.stage == 3:
+            safe_set_local_optimizer_state(parameter, self._own(parameter, value), name)
+        else:
+            safe_set_full_optimizer_state(parameter, value.to(parameter.device, torch.float32), name)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
-from recommit.train.engine import state as engine_state
-from recommit.train.engine.average import Average
+from recommit.train.engine.base import BETAS, load_states, save_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +26,7 @@ T = TypeVar("T")
 
 
 class TorchEngine:
-    """AdamW in one process."""
+    """AdamW in one process; see ``Engine``."""
 
     together = False
 
@@ -35,18 +34,17 @@ class TorchEngine:
         self.config, self.team, self.groups = config, team, groups
         self.optimizer = torch.optim.AdamW(
             [{"params": group.parameters, "lr": group.lr} for group in groups],
-            betas=config.betas,
+            betas=BETAS,
             weight_decay=config.weight_decay,
             fused=True,
         )
         self.parameters = [p for group in groups for p in group.parameters]
-        self.average = Average(self.parameters, config.ema) if config.ema else None
 
     def run(self, work: Callable[[], T]) -> T:
         """See ``Engine``."""
         return work()
 
-    def backward(self, loss: Tensor, *, last: bool) -> None:  # noqa: ARG002
+    def backward(self, loss: Tensor) -> None:
         """See ``Engine``."""
         loss.backward()
 
@@ -58,18 +56,12 @@ class TorchEngine:
             group["lr"] = own.lr * scale
         if math.isfinite(norm):
             self.optimizer.step()
-            if self.average is not None:
-                self.average.follow()
         self.optimizer.zero_grad(set_to_none=True)
         return norm
 
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
         """See ``Engine``."""
         return nullcontext()
-
-    def judged(self) -> AbstractContextManager[None]:
-        """See ``Engine``."""
-        return nullcontext() if self.average is None else self.average.in_place()
 
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
         """See ``Engine``."""
@@ -83,18 +75,14 @@ class TorchEngine:
 
     def save(self, folder: Path) -> None:
         """See ``Engine``."""
-        averages = [{}] * len(self.parameters) if self.average is None else self.average.states()
-        pairs = zip(self.parameters, averages, strict=True)
-        engine_state.save(folder, ({"weight": p, **self.optimizer.state.get(p, {}), **own} for p, own in pairs))
+        save_states(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
 
     def load(self, folder: Path) -> None:
         """See ``Engine``."""
-        states = engine_state.load(folder, [p.shape for p in self.parameters])
-        moments: dict[int, engine_state.State] = {}
+        moments = {}
+        states = load_states(folder, [p.shape for p in self.parameters])
         for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
             self.assign([parameter], [state.pop("weight")])
-            if self.average is not None:
-                self.average.take_up(i, state)
             if state:
                 moments[i] = state
         self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})

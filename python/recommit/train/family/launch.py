@@ -92,6 +92,24 @@ def fleet(
     return Fleet(launcher, names, wanted, hosts, path, device or "auto")
 
 
+def requested(
+    gpus: int | None,
+    per_run: int | None,
+    hostfile: Path | None,
+    launcher: Launcher,
+    device: str | None,
+    *,
+    elsewhere: bool = False,
+) -> Fleet | None:
+    """The ``fleet`` of the flags of a command; None without ``gpus``."""
+    if gpus is None:
+        if per_run is not None or hostfile is not None:
+            flag = "--hostfile" if per_run is None else "--gpus-per-run"
+            raise ValueError(f"gpus: expected a number with {flag}, got none")
+        return None
+    return fleet(gpus, per_run, hostfile=hostfile, launcher=launcher, device=device, elsewhere=elsewhere)
+
+
 def command(fleet: Fleet, place: Slot, module: str, words: Sequence[str], port: int) -> list[str]:
     """What starts a module with its flags on every rank of a place."""
     count = str(len(place.gpus))

@@ -1,33 +1,37 @@
-"""Training runs as values: what each is made of, where it lies, how far it is, and how it is started."""
+"""Training runs as values, and a family of them: every variant with every seed, each skipped when it is finished."""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit.rollout.variants import variant
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.progress import named
 from recommit.storage import digests, files, ownership, reading
-from recommit.train.config import plain
-from recommit.train.grpo.old_config import updated
+from recommit.train.config import changed, plain, section
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.recipe import mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from recommit.train.config import SftConfig
-    from recommit.train.grpo.config import GrpoConfig
 
 #: Names the best policy; see ``recommit.runs.directory``.
 BEST = "best.json"
+#: Between a variant's name and the decisions of its training episodes, where these are not the recipe's.
+BUDGET = "-k"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One warm start from data sets, or one reinforcement from a warm start."""
+    """One warm start from data sets, or one GRPO run from a warm start."""
 
     verb: Literal["sft", "grpo"]
     config: SftConfig | GrpoConfig
@@ -67,10 +71,8 @@ class Run:
     @property
     def _settled(self) -> bool:
         """Is the best policy named, and everything sealed? A run that died after its last checkpoint, or while it was
-        begun again, may lack both, and goes on to them. Runs from before there were digests have none."""
-        if os.path.lexists(self.folder / digests.NAME):
-            return BEST in digests.read(self.folder)
-        return (self.folder / BEST).is_file()
+        begun again, may lack both, and goes on to them."""
+        return os.path.lexists(self.folder / digests.NAME) and BEST in digests.read(self.folder)
 
     @property
     def state(self) -> str:
@@ -91,9 +93,9 @@ class Run:
         """Is it finished? With another configuration or from another start it is refused, not mixed in."""
         if not self.finished:
             return False
-        begun = json.loads(json.dumps(updated(reading.values(self.folder, "config.json"))))
+        begun = reading.values(self.folder, "config.json")
         now = json.loads(json.dumps(plain(self.config)))
-        ownership.check(self.folder, _common(begun, now), _common(now, begun))
+        ownership.check(self.folder, {name: begun.get(name) for name in now}, now)
         if all(source.is_dir() for source in self.sources):
             ownership.check(self.folder, *self._starts(begun))
         return True
@@ -102,20 +104,61 @@ class Run:
         """What the finished run started from, and what its sources hold now, by content."""
         if self.verb == "grpo":
             return {"init": begun["init"]}, {"init": _weights(self.sources[0])}
-        from recommit.train.sft.run import described, opened
+        from recommit.train.sft import described, opened
 
         return {"data": _contents(begun["data"])}, {"data": _contents(described(opened(self.sources)))}
 
     def train(self, quiet: bool) -> int:
         """Run, or go on with it, in this process."""
-        from recommit.train.grpo import run as grpo
-        from recommit.train.sft import run as sft
+        from recommit.train import grpo, sft
 
         with named(self.name):
             if self.verb == "sft":
                 return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
             start = self.sources[0]
             return grpo.train(self.config, start, self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
+
+
+def family_configs(
+    recipe: str, names: Sequence[str], changes: Sequence[str], flags: dict[str, Any]
+) -> dict[str, GrpoConfig]:
+    """The configuration of each run: the stage grpo of a recipe, what its stage family says of fixed depths or of a run
+    of this name, ``flags`` that are not None, and ``changes``. A run that is not called like its variant has it among
+    its values."""
+    special = {name: mapping(values, f"family.{name}") for name, values in section(recipe, "family").items()}
+    own = {name: {"variant": name, **special.get(name, {})} for name in names}
+    fixed = {name: special.get("fixed", {}) if variant(values["variant"]).depth else {} for name, values in own.items()}
+    flags = {name: value for name, value in flags.items() if value is not None}
+    return {name: changed(recipe, {**fixed[name], **own[name], **flags}, changes, GrpoConfig, "grpo") for name in names}
+
+
+def member(out: str | Path, name: str, seed: int) -> Path:
+    """Where a run of the family lies: ``name`` is its variant, or also its training budget, as in ``adaptive-k5``."""
+    return Path(out) / f"{name}-s{seed}"
+
+
+def members(
+    configs: dict[str, GrpoConfig],
+    init: str | Path | Mapping[int, str | Path],
+    out: str | Path,
+    seeds: tuple[int, ...],
+    once: Collection[str] = (),
+    data: Path | None = None,
+) -> list[Run]:
+    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has
+    several. ``configs`` has one configuration per name (see ``member``), usually that of its variant; those of
+    ``once`` come last, with the first seed alone."""
+    order = [(seed, name) for seed in seeds for name in configs if name not in once]
+    order += [(seed, name) for seed in seeds[:1] for name in configs if name in once]
+    starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)
+    return [
+        Run("grpo", seeded(configs[name], seed), starts[seed], member(out, name, seed), data) for seed, name in order
+    ]
+
+
+def seeded(config: GrpoConfig, seed: int) -> GrpoConfig:
+    """The same with another seed."""
+    return replace(config, run=replace(config.run, seed=seed))
 
 
 def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
@@ -137,10 +180,3 @@ def _weights(init: str | Path) -> str:
     from recommit.policy.checkpoint import local_folder, weights_of
 
     return weights_of(local_folder(init))
-
-
-def _common(one: Any, other: Any) -> Any:
-    """What both have: a version may know values that another does not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return {key: _common(value, other[key]) for key, value in one.items() if key in other}
-    return one

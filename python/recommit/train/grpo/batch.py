@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GrpoBatch:
-    """S states; D depths that were judged and G plans that were judged in each of them.
+    """S states, and in each of them D depths and G plans with advantages.
 
     For sampled commitments D = G, and plan g goes with depth g. A weight of 0 says that an entry is not there (an
     action that was not executed, padding); its other values then mean nothing. ``old`` values are log probabilities
-    when the commitments were made.
+    when the commitments were sampled.
     """
 
     states: NDArray[np.uint8]
@@ -33,7 +33,7 @@ class GrpoBatch:
     action_advantage: NDArray[np.float32]
     action_weight: NDArray[np.float32]
     action_old: NDArray[np.float32]
-    remaining: NDArray[np.int64]  #: [S]: decisions left, this one included
+    remaining: NDArray[np.int64]  #: [S]: remaining decisions, this one included
     #: [S]: how much a state counts in KL and entropies.
     weight: NDArray[np.float32]
 
@@ -60,9 +60,9 @@ class GrpoBatch:
 def gathered(own: GrpoBatch, place: NDArray[np.int64], team: Team) -> GrpoBatch:
     """The decisions of all ranks on every rank, in the order of their ``place``: that of one process."""
     columns = {f.name: getattr(own, f.name) for f in fields(own)}
-    heard = team.exchange({"place": place, **columns})
-    order = np.argsort(np.concatenate([each.pop("place") for each in heard]))
-    return join([GrpoBatch(**each) for each in heard]).where(order)
+    of_ranks = team.exchange({"place": place, **columns})
+    order = np.argsort(np.concatenate([each.pop("place") for each in of_ranks]))
+    return join([GrpoBatch(**each) for each in of_ranks]).where(order)
 
 
 def join(parts: list[GrpoBatch]) -> GrpoBatch:

@@ -1,62 +1,137 @@
-"""What a GRPO run is made of. Every field says which value the paper has, where it has one.
-
-Credit and phases have files of their own: ``recommit.train.grpo.settings.credit`` and
-``recommit.train.grpo.settings.phases``.
-"""
+"""What a GRPO run is made of. Every field says which value the paper has, where it has one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from recommit.graph.commitments import Prices
 from recommit.policy.config import VIEWS, HeadConfig
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
-from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig
-from recommit.train.grpo.settings.credit import Credit, ExactCredit, StateCredit, at_prices
-from recommit.train.grpo.settings.phases import EXACT, GrpoPhase, begun, simplest, stretched, without_head
-from recommit.train.parsing import check_choices, check_least, parse, parse_list, plain
+from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, check_length
+from recommit.train.recipe import check_choices, check_least, listed, parse, parse_list, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from recommit.graph.commitments import Prices
-
+#: A price for the whole run, or its first and its last value: it moves in a straight line from step to step. A price
+#: that is high from the start can get stuck at shallow depths.
+Price: TypeAlias = "float | tuple[float, float]"
 #: Sections that a puzzle may have values of its own in.
-OWN = ("credit", "objective", "rollout", "validation")
+PER_TASK = ("advantage", "prices", "objective", "rollout", "validation")
+#: The fields of ``AdvantageConfig`` that not every estimator reads, and of a phase that ``exact`` alone does.
+_SAMPLED = ("state", "episode", "branch")
+_READ_BY = {
+    **dict.fromkeys(("progress", "progress_per", "deadlock", "penalty", "scale"), _SAMPLED),
+    "follow": ("state", "branch"),
+    **dict.fromkeys(("max_expansions", "depth_weighting"), ("exact",)),
+}
+_EXACT_PHASE = ("head_updates", "head_only", "head_lr", "starts", "budgets")
+
+
+@dataclass(frozen=True)
+class AdvantageConfig:
+    """How commitments are scored, and what they are compared with."""
+
+    #: ``state``: commitments of one state, by their own actions (the paper's operational sentence). ``episode``: whole
+    #: episodes from one start (the paper's return). ``branch``: commitments of one state, each played to the end of the
+    #: budget by the policy. ``exact``: every depth by its value on the commitment graph of greedy plans, and sampled
+    #: plans by where they lead; the return is then episodes solved, less the prices.
+    estimator: Literal["state", "episode", "branch", "exact"] = "state"
+    #: Commitments or episodes per group (the paper: 4 for sliding, 8 for Sokoban); ``exact``: plans per state.
+    group_size: int = 4
+    #: Added to the deviation that advantages are divided by, so that rewards that hardly differ are not blown up.
+    eps: float = 1e-6
+    #: Weight of the bounded progress term tanh(mean progress per action) beside the success term (the paper: 0.20).
+    progress: float = 0.2
+    #: Progress is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper):
+    #: what was gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
+    progress_per: Literal["action", "commitment"] = "commitment"
+    #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs ``penalty``, or
+    #: also ends the episode.
+    deadlock: Literal["zero", "penalty", "terminate"] = "zero"
+    penalty: float = 0.2
+    #: Advantages are divided by the standard deviation of their group (the paper), by the root mean square over the
+    #: batch (so does ``exact``), or by nothing.
+    scale: Literal["group", "batch", "none"] = "group"
+    #: Which candidate an episode goes on with; the first is a sample of the policy.
+    follow: Literal["first", "best", "random"] = "first"
+    #: Nodes expanded per start and decision; beyond them, distance and remaining decisions stand in for a value.
+    max_expansions: int = 4
+    #: The advantage of a plan weighs depths as the head chooses them, or uniformly. A plan gets better where it is used
+    #: and is used where it is better, so that a head that leaves a depth early may never find out what it could be.
+    depth_weighting: Literal["chosen", "uniform"] = "chosen"
+
+    def __post_init__(self) -> None:
+        check_choices("advantage", self)
+        least = 1 if self.estimator == "exact" else 2  # to compare
+        check_least("advantage", self, group_size=least, eps=0, progress=0, penalty=0, max_expansions=1)
+        for name, readers in _READ_BY.items():
+            value = getattr(self, name)
+            if self.estimator not in readers and value != type(self).__dataclass_fields__[name].default:
+                raise ValueError(
+                    f"advantage.{name}: expected no such field with advantage.estimator {self.estimator}, which does "
+                    f"not read it ({listed(readers, 'and')} {'do' if readers[1:] else 'does'}), got {value}"
+                )
+
+
+@dataclass(frozen=True)
+class PriceConfig:
+    """What an executed action and an observation cost, in solved episodes.
+
+    With ``exact`` every episode pays; with sampled advantages what succeeded does: groups that all fail would differ
+    only in length, and teach depth 1.
+    """
+
+    action: Price = 0.0
+    observation: Price = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("action", "observation"):
+            if min(_ends(getattr(self, name))) < 0:
+                raise ValueError(f"prices.{name}: expected at least 0, got {getattr(self, name)}")
+
+    def at(self, progress: float) -> Prices:
+        """When this share of the run is over."""
+        ends = _ends(self.action), _ends(self.observation)
+        return Prices(*(first + (last - first) * progress for first, last in ends))
+
+
+def _ends(price: Price) -> tuple[float, float]:
+    return price if isinstance(price, tuple) else (price, price)
 
 
 @dataclass(frozen=True)
 class ObjectiveConfig:
-    """Clipped ratios, a KL to the warm start, and entropy. The defaults are the paper's for sliding."""
+    """Clipped ratios, a KL to the warm start, and entropies; see ``loss``. The defaults are the paper's for sliding."""
 
     #: Half width of the trust region of a ratio (the paper: 0.05).
     clip: float = 0.05
     #: ``factor``: the depth and every action have a ratio of their own; ``joint``: one ratio of the whole commitment.
     ratio: Literal["factor", "joint"] = "factor"
-    #: What a commitment's terms are divided by: ``constant`` 9, the most there can be, or its ``own`` number of them,
-    #: which makes the gradient of the depth depend on the depth.
-    length: Literal["constant", "own"] = "constant"
-    #: Weight of the exact KL to the policy that the run started from, summed over the depth and the executed actions
-    #: (the paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so
-    #: that its KL is log |H| minus its entropy, and the weight adds to that of the entropy.
+    #: What is divided by the number of a commitment's terms. ``surrogate``: the surrogate alone, by 9, the most there
+    #: can be; KL is a sum and the actions' entropy an eighth of one. ``constant``: KL and entropies, too, so that they
+    #: have the surrogate's scale. ``length``: all of them, by the commitment's own number of terms, which makes the
+    #: gradient of the depth depend on the depth.
+    loss_normalization: Literal["surrogate", "constant", "length"] = "surrogate"
+    #: Weight of the exact KL to the policy that the run started from, over the depth and the executed actions (the
+    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that
+    #: its KL is log |H| minus its entropy, and the weight adds to that of the entropy.
     kl: float = 0.05
     kl_depth: bool = True
-    #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have
-    #: the surrogate's scale, or the ``surrogate`` alone, KL being a sum and the actions' entropy an eighth of one.
-    mean: Literal["all", "surrogate"] = "surrogate"
     #: Weights of the exact entropies (the paper: 0.01 and 0.001).
     entropy_depth: float = 0.01
     entropy_actions: float = 0.001
-    #: How often the same commitments are learned from.
-    epochs: int = 1
 
     def __post_init__(self) -> None:
-        check_least("objective", self, clip=0, kl=0, epochs=1)
+        check_least("objective", self, clip=0, kl=0)
         check_choices("objective", self)
-        if self.ratio == "joint" and self.mean == "all":
+        if self.ratio == "joint" and self.loss_normalization != "surrogate":
             raise ValueError(
-                "objective.mean: expected surrogate with objective.ratio joint, which is one term, got all"
+                "objective.loss_normalization: expected surrogate with objective.ratio joint, which is one term, "
+                f"got {self.loss_normalization}"
             )
 
 
@@ -77,47 +152,83 @@ class RolloutConfig:
 
     def __post_init__(self) -> None:
         check_least("rollout", self, instances=1, budget=1, states=0)
-        if len(self.length) not in (0, 2):
-            raise ValueError(f"rollout.length: expected two numbers or none, got {self.length}")
+        check_length("rollout", self.length)
+
+
+@dataclass(frozen=True)
+class GrpoPhase:
+    """So many steps alike. What a phase does not say is as in the rest of the recipe."""
+
+    steps: int
+    #: Updates of the depth head alone in every step, on the commitment graph of its plans. Each values all depths anew,
+    #: without an observation.
+    head_updates: int = 0
+    #: Plans stay as they are: the step is over after the head's updates. The default is both.
+    head_only: bool = False
+    #: Learning rate of these updates; 0: ``optim.depth_lr``, by the run's schedule.
+    head_lr: float = 0.0
+    #: Start states per step, all ranks together, a multiple of ``rollout.instances``; 0: as many as those.
+    starts: int = 0
+    #: Equal parts of the episodes have each of these numbers of decisions, or ``rollout.budget`` where that is less;
+    #: all have that one if none is named. The policy does not see which.
+    budgets: tuple[int, ...] = ()
+    #: Instead of ``prices.action``.
+    price_action: float | None = None
+
+    def __post_init__(self) -> None:
+        check_least("phases", self, steps=1, head_updates=0, head_lr=0, starts=0)
+        if self.head_only and not self.head_updates:
+            raise ValueError("phases.head_updates: expected at least 1 with phases.head_only, got 0")
+        if self.head_lr and not self.head_updates:
+            raise ValueError(f"phases.head_lr: expected 0 without phases.head_updates, got {self.head_lr}")
+        check_budgets("phases", self.budgets)
+        if (self.price_action or 0) < 0:
+            raise ValueError(f"phases.price_action: expected at least 0, got {self.price_action}")
+
+
+def check_budgets(owner: str, budgets: tuple[int, ...]) -> None:
+    """Refuse what is no number of decisions."""
+    if min(budgets, default=1) < 1:
+        raise ValueError(f"{owner}.budgets: expected numbers from 1 on, got {budgets}")
 
 
 @dataclass(frozen=True)
 class GrpoValidationConfig(ValidationConfig):
-    """How a reinforcement run is watched."""
+    """Validation of a GRPO run."""
 
     every: int = 20
     #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the
-    #: highest share solved less the prices of its actions and looks at the end of the run, on average over all of them.
+    #: highest share solved less the prices of its actions and observations at the end of the run, on average over all.
     budgets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.budgets, default=1) < 1:
-            raise ValueError(f"validation.budgets: expected numbers from 1 on, got {self.budgets}")
+        check_budgets("validation", self.budgets)
 
 
 @dataclass(frozen=True)
 class GrpoConfig:
-    """Reinforcement of both heads, from a warm start."""
+    """GRPO on both heads, from a warm start."""
 
     variant: str = "adaptive"
     #: Another depth head than the warm start's, which supervision has not touched.
     head: HeadConfig | None = None
-    #: Views of every picture, in play and in learning (see ``views`` of the policy): as many times the arithmetic of a
-    #: look. 0: as many as the warm start has.
+    #: Views of every picture, in rollouts and in the loss (see ``views`` of the policy): as many times the arithmetic
+    #: of an observation. 0: as many as the warm start has.
     views: int = 0
-    credit: Credit = field(default_factory=StateCredit)
+    advantage: AdvantageConfig = field(default_factory=AdvantageConfig)
+    prices: PriceConfig = field(default_factory=PriceConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it
     #: does, phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
     phases: tuple[GrpoPhase, ...] = ()
-    #: ``steps`` of rollout and update; ``batch`` states per move of the weights, several of which make a step.
+    #: ``steps`` of rollout and update; ``batch`` states per optimizer step, several of which make a step.
     optim: OptimConfig = field(
         default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
     )
     validation: GrpoValidationConfig = field(default_factory=GrpoValidationConfig)
-    #: Which puzzles of a warm start that has several, by name, with or without size; several are reinforced together.
+    #: Which puzzles of a warm start that has several, by name, with or without size; several are trained jointly.
     tasks: tuple[str, ...] = ()
     #: Values that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
     by_task: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -134,8 +245,8 @@ class GrpoConfig:
         if not isinstance(optim, dict) or not isinstance(optim.get("steps", 0), int):
             return values  # which are refused when they are read
         steps = optim.get("steps") or sum(phase.steps for phase in phases)
-        own = phases if variant(values.get("variant", cls.variant)).head else without_head(phases)
-        return {**values, "phases": simplest(stretched(own, steps)), "optim": {**optim, "steps": steps}}
+        own = phases if variant(values.get("variant", cls.variant)).head else _without_head(phases)
+        return {**values, "phases": _simplest(_stretched(own, steps)), "optim": {**optim, "steps": steps}}
 
     def __post_init__(self) -> None:
         for task in self.by_task:
@@ -143,34 +254,31 @@ class GrpoConfig:
             self.of(task)
         if self.views not in (0, *VIEWS):
             raise ValueError(f"views: expected 0 or one of {', '.join(map(str, VIEWS))}, got {self.views}")
-        if isinstance(self.credit, ExactCredit):
+        if self.advantage.estimator == "exact":
             self._check_exact()
         self._check_phases()
-        if self.optim.ema:
-            raise ValueError(f"optim.ema: expected 0, since heads move alone in reinforcement, got {self.optim.ema}")
         if not variant(self.variant).head and self.objective.ratio == "joint":
             raise ValueError(
                 f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"
             )
 
     def _check_exact(self) -> None:
-        for name, paired in (("ratio", "joint"), ("length", "own")):
+        for name, paired in (("ratio", "joint"), ("loss_normalization", "length")):
             if getattr(self.objective, name) == paired:
                 raise ValueError(
-                    f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
-                    f"got {paired}"
+                    f"objective.{name}: expected another with advantage.estimator exact, which scores depths and plans "
+                    f"apart, got {paired}"
                 )
 
     def _check_phases(self) -> None:
         if self.phases and (total := sum(phase.steps for phase in self.phases)) != self.optim.steps:
             raise ValueError(f"phases: expected optim.steps {self.optim.steps} in all, got {total}")
         for i, phase in enumerate(self.phases):
-            for name in EXACT if not isinstance(self.credit, ExactCredit) else ():
+            for name in _EXACT_PHASE if self.advantage.estimator != "exact" else ():
                 if value := getattr(phase, name):
                     raise ValueError(
-                        f"phases[{i}].{name}: expected no such field with credit.group {self.credit.group}, which "
-                        "does not "
-                        f"read it (exact does), got {value}"
+                        f"phases[{i}].{name}: expected no such field with advantage.estimator "
+                        f"{self.advantage.estimator}, which does not read it (exact does), got {value}"
                     )
             if phase.starts % self.rollout.instances:
                 raise ValueError(
@@ -183,31 +291,29 @@ class GrpoConfig:
         values = {**plain(self), "by_task": {}}
         for path, value in _dotted(self.by_task.get(task, {})):
             section, _, name = path.partition(".")
-            if section not in OWN or name not in values[section]:
-                raise ValueError(f"by_task.{task}: expected values of {', '.join(OWN)}, got {path}")
+            if section not in PER_TASK or name not in values[section]:
+                raise ValueError(f"by_task.{task}: expected values of {', '.join(PER_TASK)}, got {path}")
             values[section][name] = value
         own: GrpoConfig = parse(GrpoConfig, values) if task in self.by_task else self
         return own
 
     def phase_at(self, step: int) -> GrpoPhase:
         """The phase of ``step`` = 0, 1, ..."""
-        return begun(self.phases, step + 1)[-1] if self.phases else GrpoPhase(self.optim.steps)
+        return _until(self.phases, step + 1)[-1] if self.phases else GrpoPhase(self.optim.steps)
 
-    def credit_at(self, step: int) -> Credit:
-        """The credit of ``step`` = 0, 1, ...: at one price each, and with the budgets of its phase."""
-        phase, credit = self.phase_at(step), self.credit
-        if isinstance(credit, ExactCredit) and phase.budgets:
-            credit = replace(credit, budgets=phase.budgets)
-        return at_prices(credit, phase.prices(credit.prices_at(step / max(self.optim.steps - 1, 1))))
+    def prices_at(self, step: int) -> Prices:
+        """The prices of ``step`` = 0, 1, ..."""
+        prices, own = self.prices.at(step / max(self.optim.steps - 1, 1)), self.phase_at(step).price_action
+        return prices if own is None else replace(prices, action=own)
 
     @property
     def last_prices(self) -> Prices:
-        """What an action and a look cost in the last step; so much they cost in validations, too."""
-        return self.credit_at(self.optim.steps - 1).prices
+        """What an action and an observation cost in the last step; so much they cost in validations, too."""
+        return self.prices_at(self.optim.steps - 1)
 
     def shards_before(self, step: int) -> int:
         """How many shards of ``rollout.instances`` starts the steps before this one have."""
-        return sum(phase.steps * self.shards(phase) for phase in begun(self.phases or (self.phase_at(0),), step))
+        return sum(phase.steps * self.shards(phase) for phase in _until(self.phases or (self.phase_at(0),), step))
 
     def shards(self, phase: GrpoPhase) -> int:
         """How many shards of ``rollout.instances`` starts a step of a phase has."""
@@ -226,3 +332,36 @@ def _dotted(values: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]
             yield from _dotted(value, f"{outer}{name}.")
         else:
             yield f"{outer}{name}", value
+
+
+def _without_head(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
+    """The phases of a run whose depth no head chooses: one that would be the head's alone has nothing of its own."""
+    return tuple(
+        GrpoPhase(phase.steps) if phase.head_only else replace(phase, head_updates=0, head_lr=0.0) for phase in phases
+    )
+
+
+def _stretched(phases: Sequence[GrpoPhase], steps: int) -> tuple[GrpoPhase, ...]:
+    """Phases of ``steps`` in all, in the same proportions; one that would have none is left out."""
+    ends = [0, *accumulate(phase.steps for phase in phases)]
+    own = [int(end * steps / ends[-1] + 0.5) for end in ends]
+    return tuple(
+        replace(phase, steps=end - begin)
+        for phase, begin, end in zip(phases, own, own[1:], strict=False)
+        if end > begin
+    )
+
+
+def _simplest(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
+    """The same, or none if none of them says anything but its steps."""
+    return () if all(phase == GrpoPhase(phase.steps) for phase in phases) else tuple(phases)
+
+
+def _until(phases: Sequence[GrpoPhase], steps: int) -> list[GrpoPhase]:
+    """As much of the phases as so many steps are, the last of them cut."""
+    result = []
+    for phase in phases:
+        if steps > 0:
+            result.append(replace(phase, steps=min(phase.steps, steps)))
+        steps -= phase.steps
+    return result

@@ -1,4 +1,4 @@
-"""The depth head's own moves: many per step on one graph, without a look, and on any number of ranks."""
+"""Updates of the depth head alone: many per step on one commitment graph, without an observation, on all ranks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recommit.graph.plan_graph import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
 from recommit.train.grpo import loss, reward
-from recommit.train.loop import Diverged
+from recommit.train.trainer import Diverged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,36 +23,34 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
-    from recommit.train.grpo.config import ObjectiveConfig
-    from recommit.train.grpo.settings.credit import ExactCredit
+    from recommit.train.grpo.config import AdvantageConfig, ObjectiveConfig
 
 
 @dataclass(frozen=True)
 class DepthHeadOptimizer:
-    """Raises the expected return by the depth head alone; the program of values is run again after every move.
+    """Raises the expected return by the depth head alone; all values are computed anew after every update.
 
-    Every rank reads what it looked at and moves a copy of the whole head: logits and gradients are exchanged, so that
-    the copies stay equal.
+    Every rank has the head's inputs of the states that it observed, and a copy of the whole head: logits and gradients
+    are exchanged, so that the copies stay equal.
     """
 
     policy: CommitPolicy
     engine: Engine
-    credit: ExactCredit
+    advantage: AdvantageConfig
     objective: ObjectiveConfig
     lr: float
-    moves: int
+    updates: int
 
     def __call__(self, program: Program) -> None:
-        """Move the head, and give the program's graph its logits."""
+        """Update the head, and give the program's graph its logits."""
         graph, head = program.graph, self._copy()
         rows = NodeShares(graph, program.nodes, next(head.parameters()).device)
         optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
-        for _ in range(self.moves):
-            logits = head(rows.inputs)
-            gain = _gain(program, logits, rows, self.credit, self.objective)
+        for _ in range(self.updates):
+            objective = self._objective(program, head(rows.inputs), rows)
             optimizer.zero_grad()
-            (-gain).backward()
-            _add_up(list(head.parameters()), rows.team)
+            (-objective).backward()
+            _sum_gradients(list(head.parameters()), rows.team)
             optimizer.step()
         self.engine.assign(self.policy.depth_head.parameters(), [p.detach() for p in head.parameters()])
         with torch.no_grad():
@@ -68,49 +66,47 @@ class DepthHeadOptimizer:
         head.load_state_dict(dict(zip(names, values, strict=True)), assign=True)
         return head
 
+    def _objective(self, program: Program, logits: Tensor, rows: NodeShares) -> Tensor:
+        """This rank's part of what is maximised: the return, and as much entropy beside it as in the loss."""
+        probs = softmax(rows.whole(logits))
+        advantage, mass = program.advantages(probs)
+        share = mass / mass.sum()
+        scaled = reward.scaled_by_batch(advantage, mass[:, None] * probs, self.advantage.eps) * share[:, None]
+        returns = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
+        entropies = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
+        terms = loss.TERMS if self.objective.loss_normalization == "surrogate" else 1
+        return returns + self.objective.entropy_depth * entropies * terms
+
 
 class NodeShares:
-    """Which of all nodes this rank has read, and how what all ranks say of theirs becomes one array."""
+    """Which of all nodes this rank has observed, and how what all ranks have of theirs becomes one array."""
 
     def __init__(self, graph: PlanGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
         read, inputs = graph.read()
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.
         self.own = np.searchsorted(nodes, read)
-        self._every = np.concatenate([gathered["rows"] for gathered in self.team.exchange({"rows": self.own})])
+        self._all = np.concatenate([gathered["rows"] for gathered in self.team.exchange({"rows": self.own})])
 
     def whole(self, logits: Tensor) -> NDArray[np.float32]:
         """This rank's rows and those of all others, by node."""
         gathered = self.team.exchange({"logits": logits.detach().cpu().numpy()})
         parts = np.concatenate([each["logits"] for each in gathered])
         result = np.empty_like(parts)
-        result[self._every] = parts
+        result[self._all] = parts
         return result
 
 
-def _gain(
-    program: Program, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
-) -> Tensor:
-    """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
-    probs = softmax(rows.whole(logits))
-    advantage, mass = program.advantages(probs)
-    share = mass / mass.sum()
-    scaled = reward.whole_batch(advantage, mass[:, None] * probs, credit) * share[:, None]
-    worth = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
-    spread = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
-    terms = loss.TERMS if objective.mean == "surrogate" else 1
-    return worth + objective.entropy_depth * spread * terms
+def _sum_gradients(parameters: list[torch.nn.Parameter], team: Team) -> None:
+    """Gradients of all ranks, added in one order, so that every rank has the same bits; they must be finite.
 
-
-def _add_up(parameters: list[torch.nn.Parameter], team: Team) -> None:
-    """Gradients of all ranks, added in one order, so that every rank has the same bits; they must be numbers.
-
-    Unlike those of an engine's step nobody looks at their norm, and the head is judged and saved right after its moves.
+    Unlike those of an engine's step nobody looks at their norm, and the head is validated and saved right after its
+    updates.
     """
     own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
     gathered = team.exchange({"gradient": own.cpu().numpy()})
     total = torch.from_numpy(np.sum([each["gradient"] for each in gathered], axis=0, dtype=np.float64))
     if not total.isfinite().all():
-        raise Diverged("a gradient of the depth head's own moves is not finite; lower its learning rate")
+        raise Diverged("a gradient of the depth head's own updates is not finite; lower its learning rate")
     for parameter, part in zip(parameters, total.split([p.numel() for p in parameters]), strict=True):
         parameter.grad = part.reshape(parameter.shape).to(parameter)

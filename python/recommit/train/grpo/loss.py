@@ -1,4 +1,17 @@
-"""The loss of GRPO on both heads: clipped surrogate, exact KL to the warm start, exact entropies."""
+"""The loss of GRPO on both heads: clipped surrogate, exact KL to the warm start, exact entropies.
+
+A commitment has up to nine terms, a depth and the n <= 8 actions that were executed, each with a probability ratio r
+and an advantage A of its own. With state weights w, plan weights w_g = w / G and ``divisor`` = sum of w:
+
+    surrogate = sum of weight * min(r A, clip(r, 1 - c, 1 + c) A)             over depths and executed actions
+    loss = (-surrogate / Z + kl * (KL_depth + KL_actions) / Z_kl
+            - entropy_depth * H_depth / Z_kl - entropy_actions * H_actions / Z_h) / divisor
+
+``loss_normalization`` says what the Z are: ``surrogate``: Z = 9, Z_kl = 1, Z_h = 8 (sums over terms, the actions'
+entropy a mean over eight). ``constant``: all 9. ``length``: all the commitment's own number of terms, 1 + n, inside the
+sums. Dividing by the constant does not push the depth; dividing by 1 + n does. KL and H are exact sums over a head's
+outcomes. With ``ratio: joint`` a commitment is one term: r is the product over its factors, and Z = 1.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Terms of the longest commitment: its depth and eight actions.
 TERMS = MAX_ACTIONS + 1
-#: What the second result holds, in this order: sums, and the furthest that a ratio was from 1.
+#: What the second result holds, in this order: sums, and the largest deviation of a ratio from 1.
 MEASURES = (
     "surrogate",
     "kl",
@@ -37,13 +50,13 @@ MEASURES = (
     "ratios",
     "states",
     "actions",
-    "furthest",
+    "max_ratio_deviation",
 )
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """A batch on the policy's device, and what its sums are divided by: known before any pass."""
+class TensorBatch:
+    """What the loss reads of a ``GrpoBatch``, on the policy's device."""
 
     choices: Tensor
     depth_advantage: Tensor
@@ -57,24 +70,22 @@ class Weighed:
     weight: Tensor
 
     @classmethod
-    def of(cls, batch: GrpoBatch, device: torch.device) -> Weighed:
+    def of(cls, batch: GrpoBatch, device: torch.device) -> TensorBatch:
         """From numpy."""
         names = cls.__dataclass_fields__
         return cls(**{name: to_device(getattr(batch, name), device) for name in names})
 
 
 def total_weight(batch: GrpoBatch) -> float:
-    """Judged commitments, by weight: what ``grpo_loss`` is divided by."""
+    """The states by weight: what ``grpo_loss`` is divided by."""
     return float(batch.weight.sum(dtype="float64"))
 
 
 def totals(measures: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """``MEASURES`` of several moves together: sums, and the largest of the last one."""
-    return reduce(_added, measures, np.zeros(len(MEASURES)))
-
-
-def _added(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.append(one[:-1] + other[:-1], max(one[-1], other[-1]))
+    """``MEASURES`` of several batches together: sums, and the largest of the last one."""
+    return reduce(
+        lambda one, other: np.append(one[:-1] + other[:-1], max(one[-1], other[-1])), measures, np.zeros(len(MEASURES))
+    )
 
 
 def grpo_loss(
@@ -89,19 +100,19 @@ def grpo_loss(
 ) -> tuple[Tensor, Tensor]:
     """(loss, ``MEASURES``), both divided by ``divisor`` where they are averages over states.
 
-    ``fresh`` says that the weights are still those that made the commitments: the ratio is then exactly 1.
+    ``fresh`` says that the weights are still those that sampled the commitments: the ratio is then exactly 1.
     """
-    weighed = Weighed.of(batch, policy.depth_head.weight.device)
+    tensors = TensorBatch.of(batch, policy.depth_head.weight.device)
     depth_logits, action_logits = policy(
-        task, batch.states, weighed.actions, weighed.plan_depth, remaining=batch.remaining
+        task, batch.states, tensors.actions, tensors.plan_depth, remaining=batch.remaining
     )
-    return from_logits(depth_logits, action_logits, weighed, config, divisor, reference, fresh=fresh)
+    return from_logits(depth_logits, action_logits, tensors, config, divisor, reference, fresh=fresh)
 
 
 def from_logits(
     depth_logits: Tensor,
     action_logits: Tensor,
-    weighed: Weighed,
+    batch: TensorBatch,
     config: ObjectiveConfig,
     divisor: float,
     reference: tuple[Tensor, Tensor] | None = None,
@@ -109,68 +120,73 @@ def from_logits(
     fresh: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """``grpo_loss`` of [S, |H|] and [S, G, 8, 4] logits."""
-    live = weighed.action_weight > 0
-    worth, clipped, furthest = _surrogate(depth_logits, action_logits, weighed, live, config, fresh=fresh)
-    ratios = (weighed.depth_weight > 0).sum() + (live.sum() if config.ratio == "factor" else 0)
+    live = batch.action_weight > 0
+    surrogate, clipped, deviation = _surrogate(depth_logits, action_logits, batch, live, config, fresh=fresh)
+    ratios = (batch.depth_weight > 0).sum() + (live.sum() if config.ratio == "factor" else 0)
 
-    scored = weighed.weight[:, None, None] * live / max(weighed.actions.shape[1], 1)
-    share = _share(live, worth.dtype, config) if config.mean == "all" else None
-    entropies = weighed.weight * entropy(depth_logits), scored * entropy(action_logits)
-    depth_worth, action_worth = _summed(*entropies, share)
-    loss = -worth - config.entropy_depth * depth_worth
-    loss = loss - config.entropy_actions * (action_worth if config.mean == "all" else action_worth / MAX_ACTIONS)
-    kls = worth.new_zeros(()), worth.new_zeros(())
+    scored = batch.weight[:, None, None] * live / max(batch.actions.shape[1], 1)
+    share = _own_length(live, surrogate.dtype) if config.loss_normalization == "length" else None
+    terms = 1 if config.loss_normalization == "surrogate" else TERMS
+    entropies = batch.weight * entropy(depth_logits), scored * entropy(action_logits)
+    depth_entropy, action_entropy = _sums(*entropies, share)
+    loss = -surrogate - config.entropy_depth * (depth_entropy / terms)
+    loss = loss - config.entropy_actions * (action_entropy / (MAX_ACTIONS if terms == 1 else TERMS))
+    kls = surrogate.new_zeros(()), surrogate.new_zeros(())
     if reference is not None:
-        kls = weighed.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
-        depth_kl, action_kl = _summed(*kls, share)
-        loss = loss + config.kl * (action_kl + (depth_kl if config.kl_depth else 0.0))
+        kls = batch.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
+        depth_kl, action_kl = _sums(*kls, share)
+        loss = loss + config.kl * (action_kl / terms + (depth_kl / terms if config.kl_depth else 0.0))
     measured = [
-        worth,
+        surrogate,
         kls[1].sum(),
         kls[0].sum(),
         entropies[0].sum(),
         entropies[1].sum(),
         clipped,
         ratios,
-        weighed.weight.sum(),
+        batch.weight.sum(),
         scored.sum(),
-        furthest,
+        deviation,
     ]
     return loss / divisor, torch.stack([m.detach().float() for m in measured])
 
 
 def _surrogate(
-    depth_logits: Tensor, action_logits: Tensor, weighed: Weighed, live: Tensor, config: ObjectiveConfig, *, fresh: bool
+    depth_logits: Tensor,
+    action_logits: Tensor,
+    batch: TensorBatch,
+    live: Tensor,
+    config: ObjectiveConfig,
+    *,
+    fresh: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The clipped surrogate, how many ratios were clipped, and the furthest that one was from 1."""
-    depth_log = log_prob(depth_logits[:, None].expand(-1, weighed.choices.shape[1], -1), weighed.choices)
-    action_log = log_prob(action_logits, weighed.actions)
-    depth_change = depth_log - (depth_log.detach() if fresh else weighed.depth_old)
-    action_change = action_log - (action_log.detach() if fresh else weighed.action_old)
+    """The clipped surrogate, how many ratios were clipped, and their largest deviation from 1."""
+    depth_log = log_prob(depth_logits[:, None].expand(-1, batch.choices.shape[1], -1), batch.choices)
+    action_log = log_prob(action_logits, batch.actions)
+    depth_change = depth_log - (depth_log.detach() if fresh else batch.depth_old)
+    action_change = action_log - (action_log.detach() if fresh else batch.action_old)
     if config.ratio == "joint":
-        change = depth_change * (weighed.depth_weight > 0) + (action_change * live).sum(-1)
-        values, clipped, furthest = _clipped(change, weighed.depth_advantage, weighed.depth_weight, config.clip)
-        return values.sum(), clipped, furthest
-    first, clipped, furthest = _clipped(depth_change, weighed.depth_advantage, weighed.depth_weight, config.clip)
-    rest, more, further = _clipped(action_change, weighed.action_advantage, weighed.action_weight, config.clip)
-    if config.length == "own":
-        share = _share(live, first.dtype, config)
-        first, rest = first * share, rest * share[..., None]
-    return (first.sum() + rest.sum()) / TERMS, clipped + more, torch.maximum(furthest, further)
+        change = depth_change * (batch.depth_weight > 0) + (action_change * live).sum(-1)
+        values, clipped, deviation = _clipped(change, batch.depth_advantage, batch.depth_weight, config.clip)
+        return values.sum(), clipped, deviation
+    depths, clipped, deviation = _clipped(depth_change, batch.depth_advantage, batch.depth_weight, config.clip)
+    actions, more, other = _clipped(action_change, batch.action_advantage, batch.action_weight, config.clip)
+    if config.loss_normalization == "length":
+        share = _own_length(live, depths.dtype)
+        depths, actions = depths * share, actions * share[..., None]
+    return (depths.sum() + actions.sum()) / TERMS, clipped + more, torch.maximum(deviation, other)
 
 
-def _share(live: Tensor, dtype: torch.dtype, config: ObjectiveConfig) -> Tensor:
-    """[S, G]: of each term of a commitment in a mean over its terms, in ninths."""
-    if config.length == "own":
-        return TERMS / (1.0 + live.sum(-1).to(dtype))
-    return torch.ones(live.shape[:2], dtype=dtype, device=live.device)
+def _own_length(live: Tensor, dtype: torch.dtype) -> Tensor:
+    """[S, G]: 9 / (1 + n), by which a division by nine becomes one by a commitment's own number of terms."""
+    return TERMS / (1.0 + live.sum(-1).to(dtype))
 
 
-def _summed(depth: Tensor, actions: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Sums of [S] and [S, G, 8] values, or of their ``share`` in means over terms: a depth has those of its plans."""
-    if share is None:
-        return depth.sum(), actions.sum()
-    return (depth * share.mean(-1)).sum() / TERMS, (actions * share[..., None]).sum() / TERMS
+def _sums(depth: Tensor, actions: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Sums of [S] and [S, G, 8] values, each times its commitment's ``share``: a depth has the mean of its plans'."""
+    if share is not None:
+        depth, actions = depth * share.mean(-1), actions * share[..., None]
+    return depth.sum(), actions.sum()
 
 
 def _clipped(change: Tensor, advantage: Tensor, weight: Tensor, clip: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -183,5 +199,5 @@ def _clipped(change: Tensor, advantage: Tensor, weight: Tensor, clip: float) -> 
     value = torch.minimum(plain, bounded).masked_fill(~live, 0.0) * weight
     with torch.no_grad():
         clipped = (live & (bounded < plain)).sum()
-        furthest = ((ratio - 1.0).abs() * live).max() if live.numel() else ratio.new_zeros(())
-    return value, clipped, furthest
+        deviation = ((ratio - 1.0).abs() * live).max() if live.numel() else ratio.new_zeros(())
+    return value, clipped, deviation

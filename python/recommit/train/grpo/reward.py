@@ -1,7 +1,8 @@
-"""From what happened to advantages: rewards of commitments, episodes and continuations, compared within groups."""
+"""Rewards of sampled commitments, episodes and continuations, and their advantages within groups."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,83 +15,120 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graph.commitments import Prices
     from recommit.rollout.trace import Trace
     from recommit.rollout.variants import Variant
-    from recommit.train.grpo.settings.credit import ExactCredit, SampledCredit
+    from recommit.train.grpo.config import AdvantageConfig
 
     Floats = NDArray[np.float64]
-    Total = Callable[[list[float]], list[float]]
+    SumOverRanks = Callable[[list[float]], list[float]]
 
 #: A deviation that is no more than rounding: all rewards of the group are equal.
 EQUAL = 1e-12
 
 
-def rewards(
-    solved: NDArray[np.bool_],
-    progress: NDArray[np.integer],
-    executed: NDArray[np.integer],
-    decisions: NDArray[np.integer] | int,
-    config: SampledCredit,
-    *,
-    lost: NDArray[np.bool_] | None = None,
-) -> Floats:
-    """The reward of each scored span: a success term, a bounded progress term, prices; ``lost`` says where it made the
-    puzzle unsolvable."""
-    n, d = np.asarray(executed, np.float64), np.asarray(progress, np.float64)
-    dense = {
-        "mean": lambda: np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0),
-        "total": lambda: np.tanh(d / 4.0),
-        "potential": lambda: d / MAX_ACTIONS,
-        "solved": lambda: np.zeros_like(n),
-    }[config.reward]()
-    prices = config.prices
-    price = prices.action * n + prices.look * np.asarray(decisions, np.float64)
-    result: Floats = solved.astype(np.float64) + config.progress * dense - np.where(solved, price, 0.0)
-    if lost is not None and config.deadlock == "penalty":
-        result = result - config.penalty * lost
-    return result
+@dataclass(frozen=True)
+class Spans:
+    """What happened in the spans that are scored (commitments, episodes, branches), as arrays of one shape."""
+
+    solved: NDArray[np.bool_]
+    progress: NDArray[np.integer]  #: lowered distance
+    executed: NDArray[np.integer]
+    decisions: NDArray[np.integer]
+    lost: NDArray[np.bool_]  #: where the puzzle became unsolvable
+
+    @classmethod
+    def none(cls, count: int) -> Spans:
+        """So many in which nothing has happened yet."""
+        return cls(np.zeros(count, np.bool_), *np.zeros((3, count), np.int64), np.zeros(count, np.bool_))
+
+    @classmethod
+    def of_commitments(cls, trace: Trace, per: str) -> Spans:
+        """Every candidate of a trace, row by row."""
+        columns = (trace.solved, trace.progress(per), trace.executed, np.ones_like(trace.executed), trace.lost)
+        return cls(*(each.reshape(-1).astype(each.dtype if each.dtype == bool else np.int64) for each in columns))
+
+    def add(self, trace: Trace, per: str) -> Spans:
+        """The same after the decisions of a trace of one candidate each, whose episodes they are."""
+        np.logical_or.at(self.solved, trace.episode, trace.solved[:, 0])
+        np.logical_or.at(self.lost, trace.episode, trace.lost[:, 0])
+        np.add.at(self.progress, trace.episode, trace.progress(per)[:, 0])
+        np.add.at(self.executed, trace.episode, trace.executed[:, 0])
+        np.add.at(self.decisions, trace.episode, 1)
+        return self
 
 
-def advantages(reward: Floats, config: SampledCredit) -> Floats:
+def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
+    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action)."""
+    n, d = spans.executed.astype(np.float64), spans.progress.astype(np.float64)
+    dense = np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0)
+    price = prices.action * n + prices.look * spans.decisions.astype(np.float64)
+    result: Floats = spans.solved.astype(np.float64) + config.progress * dense - np.where(spans.solved, price, 0.0)
+    return result - config.penalty * spans.lost if config.deadlock == "penalty" else result
+
+
+def by_state(trace: Trace, config: AdvantageConfig, prices: Prices) -> Floats:
+    """[N, G]: rewards of commitments by their own actions alone."""
+    spans = Spans.of_commitments(trace, config.progress_per)
+    return rewards(spans, config, prices).reshape(trace.executed.shape)
+
+
+def by_episode(trace: Trace, starts: int, config: AdvantageConfig, prices: Prices) -> Floats:
+    """[episodes]: rewards of whole episodes of one candidate each."""
+    return rewards(Spans.none(starts).add(trace, config.progress_per), config, prices)
+
+
+def by_branch(trace: Trace, after: Trace, config: AdvantageConfig, prices: Prices) -> Floats:
+    """[N, G]: rewards of commitments and of what followed; episode i of ``after`` continues candidate i of all."""
+    spans = Spans.of_commitments(trace, config.progress_per).add(after, config.progress_per)
+    return rewards(spans, config, prices).reshape(trace.executed.shape)
+
+
+def advantages(reward: Floats, config: AdvantageConfig) -> Floats:
     """[N, G]: each reward against its group's mean; a group of equal rewards gives exactly zero."""
     centred = reward - reward.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     centred = np.where(deviation <= EQUAL, 0.0, centred)
     if config.scale == "group":
-        # A floor of 0 is allowed: where the deviation is 0, so is what is divided.
-        return centred / np.maximum(deviation + config.floor, EQUAL)
+        # An eps of 0 is allowed: where the deviation is 0, so is what is divided.
+        return centred / np.maximum(deviation + config.eps, EQUAL)
     return centred
 
 
-def dead_share(reward: Floats) -> float:
-    """Groups of equal rewards, from which nothing is learned."""
+def zero_std_fraction(reward: Floats) -> float:
+    """Share of groups of equal rewards, from which nothing is learned."""
     return float((np.ptp(reward, axis=1) <= EQUAL).mean()) if len(reward) else 0.0
 
 
-def alone(values: list[float]) -> list[float]:
+def on_one_rank(values: list[float]) -> list[float]:
     """Sums over the ranks of a run that has one."""
     return values
 
 
-def whole_batch(
-    advantage: Floats, weight: NDArray[np.floating], config: SampledCredit | ExactCredit, total: Total = alone
+def scaled_by_batch(
+    advantage: Floats, weight: NDArray[np.floating], eps: float, sum_over_ranks: SumOverRanks = on_one_rank
 ) -> Floats:
-    """With ``scale: batch``: divided by the root of the weighted mean square of all of them, on all ranks together."""
-    if config.scale != "batch":
-        return advantage
-    squares, weights = total([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
+    """Divided by the root of the weighted mean square of all of them, on all ranks together."""
+    squares, weights = sum_over_ranks([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
     deviation = np.sqrt(squares / weights) if weights else 0.0
-    return advantage / max(deviation + config.floor, EQUAL)
+    return advantage / max(deviation + eps, EQUAL)
 
 
 def decisions_of(
-    trace: Trace, advantage: Floats, config: SampledCredit, variant: Variant, *, total: Total = alone
+    trace: Trace,
+    advantage: Floats,
+    config: AdvantageConfig,
+    variant: Variant,
+    *,
+    sum_over_ranks: SumOverRanks = on_one_rank,
 ) -> GrpoBatch:
     """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
     proposals = trace.proposals
     many, count = proposals.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
-    scaled = whole_batch(advantage, weight, config, total).astype(np.float32)
+    if config.scale == "batch":
+        advantage = scaled_by_batch(advantage, weight, config.eps, sum_over_ranks)
+    scaled = advantage.astype(np.float32)
     executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
     return GrpoBatch(
         states=trace.states,
@@ -106,36 +144,3 @@ def decisions_of(
         remaining=trace.remaining,
         weight=np.ones(many, np.float32),
     )
-
-
-def by_state(trace: Trace, config: SampledCredit) -> Floats:
-    """[N, G]: rewards of commitments by their own actions alone."""
-    progress = trace.progress(config.progress_per)
-    return rewards(trace.solved, progress, trace.executed, 1, config, lost=trace.lost)
-
-
-def by_episode(trace: Trace, starts: int, config: SampledCredit) -> Floats:
-    """[episodes]: rewards of whole episodes of one candidate each."""
-    solved, lost = np.zeros(starts, np.bool_), np.zeros(starts, np.bool_)
-    progress, executed, decisions = (np.zeros(starts, np.int64) for _ in range(3))
-    np.logical_or.at(solved, trace.episode, trace.solved[:, 0])
-    np.logical_or.at(lost, trace.episode, trace.lost[:, 0])
-    np.add.at(progress, trace.episode, trace.progress(config.progress_per)[:, 0])
-    np.add.at(executed, trace.episode, trace.executed[:, 0])
-    np.add.at(decisions, trace.episode, 1)
-    return rewards(solved, progress, executed, decisions, config, lost=lost)
-
-
-def by_branch(trace: Trace, after: Trace, config: SampledCredit) -> Floats:
-    """[N, G]: rewards of commitments and of what followed; episode i of ``after`` continues candidate i of all."""
-    many = trace.executed.size
-    solved, lost = trace.solved.reshape(-1).copy(), trace.lost.reshape(-1).copy()
-    progress = trace.progress(config.progress_per).reshape(-1).astype(np.int64)
-    executed, decisions = trace.executed.reshape(-1).astype(np.int64), np.ones(many, np.int64)
-    np.logical_or.at(solved, after.episode, after.solved[:, 0])
-    np.logical_or.at(lost, after.episode, after.lost[:, 0])
-    np.add.at(progress, after.episode, after.progress(config.progress_per)[:, 0])
-    np.add.at(executed, after.episode, after.executed[:, 0])
-    np.add.at(decisions, after.episode, 1)
-    result = rewards(solved, progress, executed, decisions, config, lost=lost)
-    return result.reshape(trace.executed.shape)

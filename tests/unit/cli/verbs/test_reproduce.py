@@ -20,7 +20,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.reproduce import preset, stages
 from recommit.runs.directory import best_policy
 from recommit.train import config
-from recommit.train.family import configs
+from recommit.train.family import runs as families
 
 PRESET = """
 tasks:
@@ -38,7 +38,7 @@ tasks:
       - run.tensorboard=false
     grpo:
       - optim.steps=1
-      - credit.size=2
+      - advantage.group_size=2
       - "rollout={instances: 4, budget: 3, states: 64, length: [4, 14]}"
       - "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
       - run.tensorboard=false
@@ -70,7 +70,7 @@ def test_everything_is_made_once(tmp_path, capsys):
     runs = {p.name for p in (tmp_path / "out" / "small" / "family").iterdir()}
     assert runs == {"adaptive-s0", "adaptive-s1", "fixed-4-s0", "fixed-4-s1", "paper-s0"}
     config = json.loads((tmp_path / "out" / "small" / "family" / "paper-s0" / "config.json").read_text())
-    assert (config["variant"], config["head"], config["credit"]["group"]) == ("adaptive", None, "state")
+    assert (config["variant"], config["head"], config["advantage"]["estimator"]) == ("adaptive", None, "state")
     table = (tmp_path / "out" / "small" / "results.md").read_text()
     assert "# 2 seeds together" in table
     assert "## 3 budget" in table
@@ -244,7 +244,7 @@ def test_presets(capsys):
             DataSpec.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
             names = (*task["variants"], *task.get("ablations", ()))
-            plans = configs.family(task["recipe"], names, tuple(task.get("grpo", [])), {})
+            plans = families.family_configs(task["recipe"], names, tuple(task.get("grpo", [])), {})
             assert set(plans) == set(names)
     assert "recipe: laptop-sliding" in capsys.readouterr().out
     assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2

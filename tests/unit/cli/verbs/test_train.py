@@ -54,7 +54,7 @@ def test_deepspeed_is_told_by_name_or_file(verb, capsys, tmp_path):
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
 def test_every_data_set_counts(words, monkeypatch):
     """None but the last would be left if a flag that is there twice were read as usual."""
-    sft, gathered = pytest.importorskip("recommit.train.sft.run"), []
+    sft, gathered = pytest.importorskip("recommit.train.sft"), []
     monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: gathered.append([str(each) for each in data]) or 0)
     assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
     assert gathered == [["a", "b"]]
@@ -65,4 +65,4 @@ def test_puzzles_of_a_warm_start_are_named(capsys):
     assert main([*call, "--task", "sliding", "sokoban"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["tasks"] == ["sliding", "sokoban"]
-    assert shown["by_task"]["sokoban"]["credit.size"] == 8
+    assert shown["by_task"]["sokoban"]["advantage.group_size"] == 8

@@ -13,9 +13,9 @@ def looks(passes, kind):
     return sum(p.looks for p in passes if p.kind == kind)
 
 
-def play(budget=3, size=4, instances=8, **credit):
+def play(budget=3, size=4, instances=8, **advantage):
     """A step of one rank that chooses among four depths."""
-    config = grpo(credit={"size": size, **credit}, rollout={"instances": instances, "budget": budget})
+    config = grpo(advantage={"group_size": size, **advantage}, rollout={"instances": instances, "budget": budget})
     return schedule(config, 1, 4).step
 
 
@@ -29,39 +29,40 @@ def test_every_rank_imitates_its_share():
     assert [(p.states, p.times) for p in step if p.kind == "learn"] == [(10, 2), (4, 1)]
 
 
-def test_state_credit_looks_once_per_decision():
-    step = play(group="state")
+def test_state_advantages_looks_once_per_decision():
+    step = play(estimator="state")
     assert looks(step, "propose") == looks(step, "pictures") == 8 * 3
     assert looks(step, "learn") == looks(step, "reference") == 8 * 3
     assert {p.plans for p in step if p.kind == "propose"} == {4}
 
 
-def test_episode_credit_plays_every_copy():
-    step = play(group="episode")
+def test_episode_advantages_plays_every_copy():
+    step = play(estimator="episode")
     assert looks(step, "propose") == looks(step, "learn") == 8 * 4 * 3
 
 
-def test_branch_credit_plays_every_candidate_to_its_end():
-    step = play(group="branch")
+def test_branch_advantages_plays_every_candidate_to_its_end():
+    step = play(estimator="branch")
     # Three decisions with candidates, whose branches have two, one and no decisions left.
     assert looks(step, "propose") == 8 * 3 + 8 * 4 * (2 + 1)
     assert looks(step, "learn") == 8 * 3
 
 
-def test_exact_credit_looks_at_what_plans_reach():
-    step = play(group="exact", width=6, budget=3)
+def test_exact_advantages_looks_at_what_plans_reach():
+    step = play(estimator="exact", max_expansions=6, budget=3)
     assert looks(step, "plans") == 8 + 8 * 4 + 8 * 6  # four depths at first, then no more than width
     assert looks(step, "propose") == looks(step, "plans")
 
 
 def test_moves_are_padded_to_whole_batches():
-    step = play(group="state", instances=9)
+    step = play(estimator="state", instances=9)
     assert looks(step, "learn") == 32  # 27 states, 8 in a batch
 
 
 def test_the_head_finishes_alone():
     last = {"steps": 5, "head_only": True, "head_updates": 7, "starts": 3 * grpo().rollout.instances}
-    run = schedule(grpo(credit={"group": "exact", "width": 1}, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
+    exact = {"estimator": "exact", "max_expansions": 1}
+    run = schedule(grpo(advantage=exact, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
     assert (run.steps, run.finish_steps) == (5, 5)
     assert looks(run.finish, "plans") == 3 * looks(run.step, "plans")
     assert looks(run.finish, "head") == 7 * looks(run.finish, "plans")
@@ -80,7 +81,7 @@ def test_no_play_looks_more_often_than_was_planned(group, data, tmp_path):
     """Real episodes, which end early and meet, against the bound."""
     from recommit.runs.directory import RunDirectory
 
-    config = grpo(credit={"group": group, "size": 2}, rollout={"instances": 6, "budget": 4})
+    config = grpo(advantage={"estimator": group, "group_size": 2}, rollout={"instances": 6, "budget": 4})
     with RunDirectory(tmp_path / "run") as run:
         trainer = trainer_of(config, data, run, sft(ADAPTED).model)
         seen, look = [], trainer.policy.look

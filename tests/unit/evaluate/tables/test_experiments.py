@@ -20,11 +20,11 @@ from recommit.evaluate.tables import experiments, front
 from recommit.evaluate.tables.table import PaperTables
 from recommit.report import published
 from recommit.report.reading import Folder
+from recommit.train import sft
 from recommit.train.config import parse
-from recommit.train.family import family
-from recommit.train.grpo import run as grpo
+from recommit.train.family import runs
+from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.sft import run as sft
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -36,7 +36,7 @@ def trained(run, plan, data, tmp_path_factory):
     plan = parse(
         GrpoConfig,
         {
-            "credit": {"group": "exact", "size": 2},
+            "advantage": {"estimator": "exact", "group_size": 2},
             "objective": {"kl": 0.0},
             "rollout": {"instances": 4, "budget": 3},
             "optim": {"steps": 3, "batch": 32, "warmup": 0},
@@ -45,10 +45,10 @@ def trained(run, plan, data, tmp_path_factory):
         },
     )
     plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4", "random", "depth-only")}
-    assert family.train(plans, run, out, (0,), quiet=True) == 0
-    assert family.train({"adaptive": plans["adaptive"]}, run, out, (1,), quiet=True) == 0
+    assert runs.train(runs.members(plans, run, out, (0,)), quiet=True) == 0
+    assert runs.train(runs.members({"adaptive": plans["adaptive"]}, run, out, (1,)), quiet=True) == 0
     short = replace(plans["adaptive"], rollout=replace(plans["adaptive"].rollout, budget=4))
-    assert family.train({"adaptive-k4": short}, run, out, (0,), quiet=True) == 0
+    assert runs.train(runs.members({"adaptive-k4": short}, run, out, (0,)), quiet=True) == 0
     alone = replace(start, targets=replace(start.targets, depths=(2,)))
     assert sft.train(alone, data, out / "single-2-init", quiet=True) == 0
     assert (

@@ -1,4 +1,4 @@
-"""Learning rates, schedules, gradients that are not finite, and going on."""
+"""Learning rates, schedules, gradients that are not finite, and what a checkpoint holds, in files of bounded size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
-from recommit.train.engine.base import Group, schedule
+from recommit.train.engine.base import Group, load_states, save_states, schedule
 from recommit.train.engine.torch import TorchEngine
 
 
@@ -22,7 +22,7 @@ def engine(seed=0, lrs=(1e-2, 1e-3), **options):
 
 
 def move(engine, parameters, factor=1.0, scale=1.0):
-    engine.backward(sum((factor * p**2).sum() for p in parameters), last=True)
+    engine.backward(sum((factor * p**2).sum() for p in parameters))
     return engine.step(scale)
 
 
@@ -84,3 +84,42 @@ def test_weights_are_copied_out_and_put_back():
     assert not torch.equal(values[0], parameters[0])
     made.assign(parameters, values)
     assert all(torch.equal(p, v) for p, v in zip(parameters, values, strict=True))
+
+
+STATES = [
+    {"weight": torch.arange(6.0).view(2, 3), "exp_avg": torch.ones(2, 3), "step": torch.tensor(4.0)},
+    {"weight": torch.arange(4.0)},
+]
+SHAPES = [torch.Size([2, 3]), torch.Size([4])]
+
+
+def equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize(("limit", "files"), [(1 << 20, 1), (1, 2)])
+def test_it_comes_back_from_any_number_of_files(tmp_path, limit, files):
+    save_states(tmp_path, STATES, limit=limit)
+    assert len(list(tmp_path.iterdir())) == files
+    assert all(equal(*pair) for pair in zip(load_states(tmp_path, SHAPES), STATES, strict=True))
+
+
+def test_ranks_that_do_not_write_go_through_every_state(tmp_path):
+    gathered = []
+    save_states(tmp_path, (gathered.append(state) or state for state in STATES), write=False)
+    assert gathered == STATES
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([torch.Size([2, 3]), torch.Size([5])], r"expected weight 1 of shape \(5,\), got \(4,\)"),
+        ([torch.Size([2, 3])], r"expected the state of 1 weights, got 1\.weight besides"),
+        ([*SHAPES, torch.Size([1])], r"expected weight 2 of shape \(1,\), got None"),
+    ],
+)
+def test_the_state_of_other_weights_is_refused_before_the_first(tmp_path, shapes, message):
+    save_states(tmp_path, STATES)
+    with pytest.raises(ValueError, match=message):
+        next(load_states(tmp_path, shapes))

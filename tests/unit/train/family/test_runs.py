@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, plan_of
 
-from recommit.runs.directory import BEGUN, SEALED, RunDirectory, best_policy
+from recommit.runs.directory import BEGUN, RunDirectory, best_policy
 from recommit.storage import digests
 from recommit.storage.files import Files
 from recommit.train import config
@@ -69,26 +69,23 @@ def killed(*_):
 
 @pytest.mark.parametrize("lost", ["best.json", "DIGESTS", "begun again"])
 def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tmp_path, lost, monkeypatch):
-    """The pointer to the best policy and the digests come after it; a run from before there were digests has none."""
+    """The pointer to the best policy and the digests come after it."""
     folder = tmp_path / "run"
     shutil.copytree(init, folder)
     written = json.loads((folder / "config.json").read_text())
     sections = ("model", "optim", "targets", "validation", "engine", "run")
     run = Run("sft", config.parse(config.SftConfig, {key: written[key] for key in sections}), data, folder)
-    (folder / "DIGESTS").unlink()
     assert run.finished
     if lost == "begun again":
-        digests.seal(Files(), folder, SEALED)
-        assert run.finished
         monkeypatch.setattr(RunDirectory, "_seal", killed)
         with pytest.raises(KeyboardInterrupt):
             run.train(True)
         monkeypatch.undo()
-    elif lost == "best.json":
-        (folder / lost).unlink()
-        assert run.state.startswith("can go on after step ")
     else:
         digests.seal(Files(), folder, BEGUN)
+    if lost == "best.json":
+        (folder / lost).unlink()
+        assert run.state.startswith("can go on after step ")
     assert not run.finished
     assert run.train(True) == 0
     assert run.finished

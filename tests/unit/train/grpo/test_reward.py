@@ -9,36 +9,35 @@ pytest.importorskip("torch")
 
 from tests.reference import grpo as slow
 
-from recommit.train.grpo import reward as credit
-from recommit.train.grpo.settings.credit import EpisodeCredit, StateCredit
-
-CONFIGS = [
-    EpisodeCredit(reward=reward, price_action=price, price_observation=price / 2, deadlock=deadlock)
-    for reward in ("mean", "total", "potential", "solved")
-    for price in (0.0, 0.01)
-    for deadlock in ("zero", "penalty")
-]
+from recommit.graph.commitments import Prices
+from recommit.train.grpo import reward as rewards
+from recommit.train.grpo.config import AdvantageConfig
+from recommit.train.grpo.reward import Spans
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.reward}-{c.price_action}-{c.deadlock}")
-def test_rewards_equal_plain_python(config):
+@pytest.mark.parametrize("progress", [0.2, 0.0])
+@pytest.mark.parametrize("price", [0.0, 0.01])
+@pytest.mark.parametrize("deadlock", ["zero", "penalty"])
+def test_rewards_equal_plain_python(progress, price, deadlock):
+    config = AdvantageConfig("episode", progress=progress, deadlock=deadlock)
+    prices = Prices(price, price / 2)
     draw = np.random.default_rng(0)
     solved, lost = draw.random(300) < 0.4, draw.random(300) < 0.2
     executed, decisions = draw.integers(0, 40, 300), draw.integers(1, 9, 300)
-    progress = draw.integers(-20, 20, 300)
-    fast = credit.rewards(solved, progress, executed, decisions, config, lost=lost)
-    rows = zip(solved, progress, executed, decisions, lost, strict=True)
-    wanted = [slow.reward(*map(int, row[:4]), config, bool(row[4])) for row in rows]
+    gained = draw.integers(-20, 20, 300)
+    fast = rewards.rewards(Spans(solved, gained, executed, decisions, lost), config, prices)
+    rows = zip(solved, gained, executed, decisions, lost, strict=True)
+    wanted = [slow.reward(*map(int, row[:4]), config, prices, bool(row[4])) for row in rows]
     assert fast == pytest.approx(wanted, rel=1e-12)
 
 
 def test_the_papers_reward_keeps_its_bounds():
     """One commitment of the sliding puzzle: every action changes the distance by at most one."""
-    config = StateCredit()
     executed = np.repeat(np.arange(1, 9), 17)
     progress = np.clip(np.tile(np.arange(-8, 9), 8), -executed, executed)
     for solved in (False, True):
-        found = credit.rewards(np.full(len(executed), solved), progress, executed, 1, config)
+        spans = Spans(np.full(len(executed), solved), progress, executed, np.ones_like(executed), np.zeros(136, bool))
+        found = rewards.rewards(spans, AdvantageConfig(), Prices())
         assert found.min() == pytest.approx(solved - 0.1523, abs=1e-4)
         assert found.max() == pytest.approx(solved + 0.1523, abs=1e-4)
 
@@ -48,8 +47,8 @@ def test_progress_before_a_deadlock_counts():
     distances = [19, 18, 17, 16, 15, 14, -1, -1, -1]
     gained = {per: slow.progress(distances, per) for per in ("action", "commitment")}
     assert gained == {"action": 5, "commitment": 0}
-    reward = credit.rewards(np.array(False), np.array(gained["action"]), np.array(8), 1, StateCredit())
-    assert float(reward) == pytest.approx(0.111, abs=5e-4)
+    spans = Spans(*map(np.array, (False, gained["action"], 8, 1, True)))
+    assert float(rewards.rewards(spans, AdvantageConfig(), Prices())) == pytest.approx(0.111, abs=5e-4)
 
 
 def test_ten_thousand_groups_equal_plain_python():
@@ -58,31 +57,32 @@ def test_ten_thousand_groups_equal_plain_python():
     reward[::7] = reward[::7, :1]  # equal rewards
     reward[::11, 1] = reward[::11, 0]
     for scale in ("group", "none"):
-        found = credit.advantages(reward, StateCredit(scale=scale))
+        found = rewards.advantages(reward, AdvantageConfig(scale=scale))
         assert np.isfinite(found).all()
         assert (found[::7] == 0).all()
         wanted = np.array([slow.advantages(list(group), scale) for group in reward])
-        small = np.abs(reward).max(axis=1) < 1e-11  # below the floor there is nothing but rounding
+        small = np.abs(reward).max(axis=1) < 1e-11  # below eps there is nothing but rounding
         assert np.abs(found - wanted)[~small].max() <= 1e-6 * np.abs(wanted).max()
 
 
-@pytest.mark.parametrize("floor", [0.0, 1e-6, 1e-3])
-def test_the_floor_is_added_to_the_deviation(floor):
+@pytest.mark.parametrize("eps", [0.0, 1e-6, 1e-3])
+def test_eps_is_added_to_the_deviation(eps):
     group = [1e-3, 2e-3, 4e-3, 0.0]
-    found = credit.advantages(np.array([group, [0.5] * 4]), StateCredit(floor=floor))
-    assert found[0] == pytest.approx(slow.advantages(group, "group", floor), rel=1e-9)
+    found = rewards.advantages(np.array([group, [0.5] * 4]), AdvantageConfig(eps=eps))
+    assert found[0] == pytest.approx(slow.advantages(group, "group", eps), rel=1e-9)
     assert (found[1] == 0).all()
 
 
 def test_equal_rewards_that_differ_by_rounding_are_dead():
     reward = np.full((1, 8), 0.1) * 3
     reward[0, 3] = 0.1 + 0.2
-    assert (credit.advantages(reward, StateCredit()) == 0).all()
-    assert credit.dead_share(np.vstack([reward, np.arange(8.0)[None]])) == 0.5
+    assert (rewards.advantages(reward, AdvantageConfig()) == 0).all()
+    assert rewards.zero_std_fraction(np.vstack([reward, np.arange(8.0)[None]])) == 0.5
 
 
 def test_failures_do_not_pay():
     """If they did, all of a group could fail, and the shortest would look best."""
-    config = StateCredit(reward="solved", price_action=0.01, price_observation=0.02)
+    config, prices = AdvantageConfig(progress=0.0), Prices(0.01, 0.02)
     failed, executed = np.zeros((1, 4), bool), np.array([[15, 30, 60, 120]])
-    assert (credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, config), config) == 0).all()
+    spans = Spans(failed, 0 * executed, executed, 0 * executed + 15, failed)
+    assert (rewards.advantages(rewards.rewards(spans, config, prices), config) == 0).all()

@@ -10,7 +10,7 @@ from tests.unit.train.runs import lines, moved, plan_of, same, warm_start
 
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.train.grpo import run
+from recommit.train.grpo import trainer as run
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,7 @@ def init(levels, tmp_path_factory):
 def test_views_are_played_learned_and_saved(init, tmp_path, monkeypatch, group):
     phases = [{"steps": 2}, {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01}]
     more = {"phases": phases} if group == "exact" else {}
-    credit = {"group": group}
-    plan = plan_of(views=4, credit=credit, head={"reads": "views", "hidden": 6}, **more)
+    plan = plan_of(views=4, advantage={"estimator": group}, head={"reads": "views", "hidden": 6}, **more)
     shapes = []
     look = CommitPolicy.look
     monkeypatch.setattr(CommitPolicy, "look", lambda *a, **k: (shapes.append(look(*a, **k)), shapes[-1])[1])
@@ -37,7 +36,7 @@ def test_views_are_played_learned_and_saved(init, tmp_path, monkeypatch, group):
 
 def test_the_same_run_ends_in_the_same_bits_and_not_in_those_of_one_view(init, tmp_path):
     for name, views in (("one", 2), ("two", 2), ("other", 0)):
-        plan = plan_of(views=views, credit={"group": "exact"})
+        plan = plan_of(views=views, advantage={"estimator": "exact"})
         assert run.train(plan, init, tmp_path / name, quiet=True) == 0
     same(tmp_path / "one", tmp_path / "two")
     last = [tmp_path / name / "checkpoints" / "step-00000004" / "policy" for name in ("one", "other")]

@@ -1,4 +1,4 @@
-"""What a step of GRPO says of itself, and when to worry."""
+"""The metrics of a GRPO step, and warnings about them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLLAPSED = 0.1
 
 @dataclass
 class Signals:
-    """Sums over the episodes of one step on one rank; ``total`` adds ranks and steps."""
+    """Sums over the episodes of one step on one rank, which add up over ranks."""
 
     episodes: float
     solved: float
@@ -37,14 +37,14 @@ class Signals:
     decisions: float
     reward: float
     groups: float
-    dead: float
-    settled: float  #: of ``credit.group exact``: share of visits on states that were looked at, times groups
+    zero_std: float  #: groups of equal rewards
+    exact: float  #: with ``exact``: share of visits on states that were observed, times groups
     advantage: float  #: sum of absolute advantages
-    judged: float  #: how many of them
+    advantages: float  #: how many of them
     by_depth: Floats  #: [8] decisions by depth
     buckets: Floats  #: [3, 2] decisions and depths by distance
     probs: Floats  #: [|H|] probabilities of the depth head, summed over states
-    chance_entropy: float
+    entropy: float  #: of these, summed over states
     states: float
 
     @classmethod
@@ -54,7 +54,7 @@ class Signals:
         followed: NDArray[np.int64],
         episodes: int,
         reward: Floats,
-        dead: float,
+        zero_std: float,
         depths: tuple[int, ...],
     ) -> Signals:
         """Count sampled commitments; ``followed`` is the candidate that each episode went on with."""
@@ -70,14 +70,14 @@ class Signals:
             decisions=len(trace),
             reward=float(reward.mean(axis=1).sum()) if len(reward) else 0.0,
             groups=len(reward),
-            dead=dead * len(reward),
-            settled=len(reward),
+            zero_std=zero_std * len(reward),
+            exact=len(reward),
             advantage=float(np.abs(reward - reward.mean(axis=1, keepdims=True)).sum()),
-            judged=reward.size,
+            advantages=reward.size,
             by_depth=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
             buckets=buckets,
             probs=probs.sum(axis=0),
-            chance_entropy=float(_entropy(probs).sum()),
+            entropy=float(_entropy(probs).sum()),
             states=len(trace),
         )
 
@@ -92,32 +92,32 @@ class Signals:
     ) -> Signals:
         """Expectations instead of samples."""
         mass = values.visits.sum(axis=0)
-        looked = np.flatnonzero(graph.expanded & (mass > 0))
-        share = mass[looked, None] * probs[looked]
+        observed = np.flatnonzero(graph.expanded & (mass > 0))
+        share = mass[observed, None] * probs[observed]
         buckets = np.zeros((3, 2))
         depth = np.array(graph.depths)
         np.add.at(
-            buckets, _bucket(values.distance[looked]), np.stack([mass[looked], (share * depth).sum(axis=1)], axis=1)
+            buckets, _bucket(values.distance[observed]), np.stack([mass[observed], (share * depth).sum(axis=1)], axis=1)
         )
         by_depth = np.zeros(MAX_ACTIONS)
         by_depth[depth - 1] = share.sum(axis=0)
-        head = softmax(graph.logits[looked])
+        head = softmax(graph.logits[observed])
         return cls(
             episodes=len(roots),
-            solved=float((share * graph.solved[looked]).sum()),
-            actions=float((share * graph.executed[looked]).sum()),
+            solved=float((share * graph.solved[observed]).sum()),
+            actions=float((share * graph.executed[observed]).sum()),
             decisions=float(share.sum()),
             reward=float((values.begin @ values.value[:, roots]).sum()),
             groups=len(roots),
-            dead=0.0,
-            settled=values.settled * len(roots),
+            zero_std=0.0,
+            exact=values.settled * len(roots),
             advantage=float((batch.depth_weight * np.abs(batch.depth_advantage)).sum()),
-            judged=float(batch.depth_weight.sum()),
+            advantages=float(batch.depth_weight.sum()),
             by_depth=by_depth,
             buckets=buckets,
-            probs=(mass[looked, None] * head).sum(axis=0),
-            chance_entropy=float((mass[looked] * _entropy(head)).sum()),
-            states=float(mass[looked].sum()),
+            probs=(mass[observed, None] * head).sum(axis=0),
+            entropy=float((mass[observed] * _entropy(head)).sum()),
+            states=float(mass[observed].sum()),
         )
 
     def flat(self) -> list[float]:
@@ -127,18 +127,18 @@ class Signals:
     def filled(self, values: list[float]) -> Signals:
         """The same shapes with other numbers."""
         numbers: dict[str, Any] = {}
-        at = 0
+        begin = 0
         for f in fields(self):
             old = getattr(self, f.name)
             size = int(np.size(old))
-            now = np.array(values[at : at + size])
+            now = np.array(values[begin : begin + size])
             numbers[f.name] = float(now[0]) if np.ndim(old) == 0 else now.reshape(np.shape(old))
-            at += size
+            begin += size
         return Signals(**numbers)
 
 
 def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
-    """A log line: rates of ``signals`` and means of ``learned`` (sums by ``objective.MEASURES``)."""
+    """A log line: rates of ``signals`` and means of ``learned`` (sums by ``loss.MEASURES``)."""
     decisions, states = max(signals.decisions, 1e-9), max(signals.states, 1e-9)
     mean = signals.probs / states
     marginal = float(_entropy(mean[None])[0])
@@ -149,22 +149,22 @@ def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
         "actions": signals.actions / max(signals.episodes, 1),
         "decisions": signals.decisions / max(signals.episodes, 1),
         "reward": signals.reward / max(signals.groups, 1),
-        "zero_std_fraction": signals.dead / max(signals.groups, 1),
-        "known": signals.settled / max(signals.groups, 1),
-        "advantage": signals.advantage / max(signals.judged, 1e-9),
+        "zero_std_fraction": signals.zero_std / max(signals.groups, 1),
+        "exact_fraction": signals.exact / max(signals.groups, 1),
+        "advantage": signals.advantage / max(signals.advantages, 1e-9),
         "depths": {str(i + 1): v / decisions for i, v in enumerate(signals.by_depth) if v},
         "mean_depth": {n: b[1] / b[0] for n, b in zip(BUCKETS, signals.buckets, strict=True) if b[0] > 0},
-        "entropy_depth": signals.chance_entropy / states,
-        #: How much the state decides of the depth, in nats: entropy of the mean minus mean entropy.
-        "information": max(marginal - signals.chance_entropy / states, 0.0),
+        "entropy_depth": signals.entropy / states,
+        #: Between state and depth, in nats: entropy of the mean minus mean entropy.
+        "mutual_information": max(marginal - signals.entropy / states, 0.0),
     }
-    if learned["states"] > 0:  # not a step in which the depth head moved alone
+    if learned["states"] > 0:  # not a step in which the depth head was updated alone
         line |= {
             "entropy_actions": learned["entropy_actions"] / max(learned["actions"], 1e-9),
             "kl_actions": learned["kl"] / max(learned["actions"], 1e-9),
             "kl_depth": learned["kl_depth"] / weight,
             "clipped": learned["clipped"] / max(learned["ratios"], 1),
-            "max_ratio_deviation": learned["furthest"],
+            "max_ratio_deviation": learned["max_ratio_deviation"],
             "gradient_norm": learned["norm"],
         }
     return rounded(line)
@@ -173,7 +173,7 @@ def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
 def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *, head: bool) -> list[str]:
     """What looks like a run going wrong."""
     result = []
-    if head and line["entropy_depth"] < COLLAPSED * np.log(depths) and line["information"] < 0.01:
+    if head and line["entropy_depth"] < COLLAPSED * np.log(depths) and line["mutual_information"] < 0.01:
         result.append(f"the depth head says the same in every state (entropy {line['entropy_depth']:.3f})")
     if line["zero_std_fraction"] > 0.9:
         result.append(

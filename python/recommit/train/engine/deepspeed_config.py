@@ -1,11 +1,14 @@
-"""DeepSpeed's own configuration files: what of one concerns a run, and what the run decides for itself."""
+"""The configuration of DeepSpeed: that of a run, and what a file in DeepSpeed's own words changes in a recipe."""
 
 from __future__ import annotations
 
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recommit.train.config import EngineConfig, OptimConfig
 
 #: What follows from the recipe; a file may only leave it out or say ``auto``.
 DECIDED = (
@@ -31,6 +34,41 @@ def names() -> list[str]:
     """Names of the files in this package."""
     folder = files("recommit") / "recipes" / "deepspeed"
     return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name.endswith(".json"))
+
+
+def settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -> dict[str, Any]:
+    """The configuration of a run, of which ``parts`` micro-batches make a step; combinations that are known to go wrong
+    are refused."""
+    check_places(config.settings)
+    if config.stage == 0 and config.bf16:
+        raise ValueError(
+            "engine.stage: expected 1, 2 or 3 with engine.bf16, got 0 (its bf16 optimizer takes a wrong first step; "
+            "stage 1 costs the same on one rank)"
+        )
+    if config.stage == 0 and config.offload:
+        raise ValueError("engine.offload: expected stage 1, 2 or 3, got 0 (there is nothing to offload)")
+    zero: dict[str, Any] = {"stage": config.stage}
+    if config.stage == 3:
+        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then
+        # fails.
+        zero["stage3_param_persistence_threshold"] = 0
+    if config.offload:
+        zero["offload_optimizer"] = {"device": "cpu"}
+        if config.stage == 3:
+            zero["offload_param"] = {"device": "cpu"}
+    share = optim.batch // world
+    own = {
+        "train_micro_batch_size_per_gpu": max(1, share // parts),
+        "gradient_accumulation_steps": parts,
+        "gradient_clipping": optim.clip,
+        "bf16": {"enabled": config.bf16},
+        "zero_optimization": zero,
+        "zero_force_ds_cpu_optimizer": False,
+        "zero_allow_untested_optimizer": True,
+        "steps_per_print": 10**9,
+        "wall_clock_breakdown": False,
+    }
+    return merged(own, config.settings)
 
 
 def changes(name: str) -> dict[str, Any]:
@@ -64,7 +102,7 @@ def check_places(settings: dict[str, Any], where: str = "engine.settings") -> No
 
 
 def _offload(zero: dict[str, Any], stage: int, name: str) -> bool:
-    """Is the optimiser (with stage 3: and are the weights) kept in the host's memory? Devices are taken out."""
+    """Is the optimizer (with stage 3: and are the weights) kept in the host's memory? Devices are taken out."""
     where = {key: zero[key].pop("device", "none") for key in _OFFLOADS if key in zero}
     if wrong := [key for key, device in where.items() if device not in ("cpu", "none")]:
         raise ValueError(f"deepspeed: expected {wrong[0]}.device cpu or none in {name}, got {where[wrong[0]]}")

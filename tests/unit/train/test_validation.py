@@ -14,11 +14,11 @@ from recommit.data.starts import symmetry
 from recommit.graph.commitments import Prices
 from recommit.graph.plan_graph import Episodes
 from recommit.runs.ranks import Team
-from recommit.train import initial_policy, validate
+from recommit.train import initial_policy, validation
 from recommit.train.config import ValidationConfig
 
 #: More than there are.
-CONFIG = ValidationConfig(instances=20, budget=4, depths=(1, 4, 8))
+CONFIG = ValidationConfig(instances=20, budget=4)
 
 
 @pytest.fixture
@@ -27,12 +27,12 @@ def dataset(data):
 
 
 def test_instances_are_of_the_validation_split(dataset):
-    made = validate.instances(dataset.spec, CONFIG)
+    made = validation.instances(dataset.spec, CONFIG)
     assert len(made.starts) == 15, "a 2x3 board has 18 such starts, fewer than 20"
     assert symmetry.belongs(symmetry.keys("sliding", made.starts), "validation").all()
     assert (made.states.distance > 0).all()
     assert len(set(made.states.distance.tolist())) > 3
-    longer = validate.instances(dataset.spec, ValidationConfig(instances=6, length=(10, 12)))
+    longer = validation.instances(dataset.spec, ValidationConfig(instances=6, length=(10, 12)))
     assert set(dataset.puzzle.distance(longer.starts).tolist()) <= {10, 11, 12}
 
 
@@ -56,26 +56,26 @@ class Perfect:
 
 
 def test_an_exact_player_solves_what_the_budget_allows(dataset):
-    made = validate.instances(dataset.spec, CONFIG)
+    made = validation.instances(dataset.spec, CONFIG)
     player = Perfect()
-    found = validate.episodes(player, dataset.puzzle, made.starts, CONFIG)
+    found = validation.episodes(player, dataset.puzzle, made.starts, CONFIG)
     length = dataset.puzzle.distance(made.starts)
-    for depth in CONFIG.depths:
+    for depth in player.config.depths:
         assert found["solved"][str(depth)] == pytest.approx((length <= 4 * depth).mean(), abs=1e-4)
         spent = np.where(length <= 4 * depth, length, 4 * depth)
         assert found["actions"][str(depth)] == pytest.approx(spent.mean(), abs=0.01)
-    assert player.asked < 20 * 4 * 3, "states that were seen before are not asked again"
+    assert player.asked < 20 * 4 * 4, "states that were seen before are not asked again"
 
 
 def test_measures_are_complete_and_repeatable(dataset, tmp_path, plan):
-    policy = initial_policy.policy(plan.model, tmp_path, 0, Team()).train()
-    made = validate.instances(dataset.spec, CONFIG)
-    found = validate.measure(policy, dataset.puzzle, made, CONFIG)
+    policy = initial_policy.new_policy(plan.model, tmp_path, 0, Team()).train()
+    made = validation.instances(dataset.spec, CONFIG)
+    found = validation.measure(policy, dataset.puzzle, made, CONFIG)
     assert policy.training
     assert set(found) == {"loss", "optimal", "accuracy", "solved", "actions"}
-    assert found == validate.measure(policy, dataset.puzzle, made, CONFIG)
+    assert found == validation.measure(policy, dataset.puzzle, made, CONFIG)
     better = {**found, "solved": {"1": 1.0}}
-    assert validate.score(better) > validate.score(found)
+    assert validation.score(better) > validation.score(found)
 
 
 @pytest.mark.parametrize(("prices", "better"), [((0.0, 0.0), 0), ((0.01, 0.0), 1), ((0.0, 0.06), 2), ((0.01, 0.05), 2)])
@@ -85,23 +85,23 @@ def test_prices_of_actions_and_looks_choose_the_best_policy(prices, better):
         [Episodes(np.arange(10) < solved, np.full(10, actions), np.full(10, looks), np.zeros(4)) for looks in budgets]
         for solved, actions, budgets in ((9, 60, (10, 12)), (7, 20, (10, 12)), (6, 30, (4, 5)))
     ]
-    worth = [validate.worth(played, Prices(*prices)) for played in policies]
+    values = [validation.value(played, Prices(*prices)) for played in policies]
     mean = [sum(one.decisions.mean() for one in played) / 2 for played in policies]
     wanted = [solved - prices[0] * actions for solved, actions in ((0.9, 60), (0.7, 20), (0.6, 30))]
-    assert worth == pytest.approx([one - prices[1] * looks for one, looks in zip(wanted, mean, strict=True)])
-    assert max(range(3), key=worth.__getitem__) == better
+    assert values == pytest.approx([one - prices[1] * looks for one, looks in zip(wanted, mean, strict=True)])
+    assert max(range(3), key=values.__getitem__) == better
 
 
 def test_controls_do_not_choose_the_best_policy():
     earlier = {
         "loss": 0.1,
         "solved": {"adaptive": 0.6, "sampled": 0.99, "shuffled": 0.95},
-        "worth": 0.5,
+        "value": 0.5,
     }
     later = {
         "loss": 0.2,
         "solved": {"adaptive": 0.59, "sampled": 0.6, "shuffled": 0.4},
-        "worth": 0.545,
+        "value": 0.545,
     }
-    assert validate.score(later) > validate.score(earlier)
-    assert validate.score(later)[0] == pytest.approx(0.545)
+    assert validation.score(later) > validation.score(earlier)
+    assert validation.score(later)[0] == pytest.approx(0.545)

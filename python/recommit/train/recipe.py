@@ -1,4 +1,7 @@
-"""Configurations from plain values: nested mappings become frozen classes; what a class does not read is refused."""
+"""Recipes: one YAML file per experiment with a section per stage; ``parse`` makes frozen configurations of its values.
+
+``recommit.train.config.load`` does both, with changes as ``--set`` has them.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,50 @@ import functools
 import math
 import types
 import typing
-from typing import Any
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief
 
-#: The field by which a mapping says which of several classes it is of.
-KIND = "group"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def recipes() -> list[str]:
+    """Names of the recipes in this package."""
+    return sorted(p.name.removesuffix(".yaml") for p in folder().iterdir() if p.name.endswith(".yaml"))
+
+
+def folder() -> Any:
+    """Where the recipes of this package lie."""
+    return files("recommit") / "recipes"
+
+
+def section(recipe: str | Path, stage: str) -> dict[str, Any]:
+    """What a recipe says of a stage; empty if it says nothing."""
+    whole = _whole(recipe)
+    if not isinstance(whole, dict) or not isinstance(whole.get(stage) or {}, dict):
+        raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
+    return whole.get(stage) or {}
+
+
+def tasks(recipe: str | Path) -> tuple[str, ...]:
+    """The puzzles that a recipe was made for; empty if it does not say."""
+    whole = _whole(recipe)
+    return tuple(whole.get("tasks", ())) if isinstance(whole, dict) else ()
+
+
+def _whole(recipe: str | Path) -> Any:
+    named = folder() / f"{recipe}.yaml"
+    if not named.is_file() and not Path(recipe).is_file():
+        raise ValueError(f"recipe: expected a file or one of {', '.join(recipes())}, got {recipe}")
+    text = named.read_text(encoding="utf-8") if named.is_file() else Path(recipe).read_text(encoding="utf-8")
+    try:
+        return recipe_text.read(text) or {}
+    except ValueError as error:
+        raise ValueError(f"recipe: {error} in {recipe}") from None
 
 
 def plain(config: Any) -> dict[str, Any]:
@@ -31,26 +72,18 @@ def parse(cls: type[Any], values: Any, name: str = "") -> Any:
     values = mapping(values, name or "recipe")
     if hasattr(cls, "completed"):
         values = cls.completed(values)
-    hints, fields = _hints(cls), field_names(cls)  # type: ignore[arg-type]  # a class can be hashed
-    if unknown := [str(key) for key in values if key not in fields]:
-        raise ValueError(f"{name or 'recipe'}: expected fields of {', '.join(fields)}, got {', '.join(unknown)[:200]}")
-    if absent := [field.name for field in dataclasses.fields(cls) if field.name not in values and _is_needed(field)]:
+    hints, fields = _hints(cls), dataclasses.fields(cls)  # type: ignore[arg-type]  # a class can be hashed
+    names = [field.name for field in fields]
+    if unknown := [str(key) for key in values if key not in names]:
+        raise ValueError(f"{name or 'recipe'}: expected fields of {', '.join(names)}, got {', '.join(unknown)[:200]}")
+    if absent := [field.name for field in fields if field.name not in values and _is_required(field)]:
         raise ValueError(f"{name or 'recipe'}: expected a value of {', '.join(absent)}, got none")
     return cls(**{key: _value(hints[key], value, f"{name}.{key}".lstrip(".")) for key, value in values.items()})
 
 
-@functools.cache  # which compiles every hint
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
-
-
-def _is_needed(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def field_names(cls: type[Any]) -> list[str]:
-    """What a configuration class reads."""
-    return [field.name for field in dataclasses.fields(cls)]
+def parse_list(cls: type[Any], values: Any, name: str) -> tuple[Any, ...]:
+    """Configurations of one class from a list of mappings."""
+    return _list(tuple.__class_getitem__((cls, ...)), values, name)
 
 
 def check_least(owner: str, config: Any, **least: float) -> None:
@@ -68,7 +101,7 @@ def check_choices(owner: str, config: Any) -> None:
             raise ValueError(f"{owner}.{name}: expected {listed(choices, 'or')}, got {getattr(config, name)}")
 
 
-def listed(words: typing.Sequence[Any], last: str) -> str:
+def listed(words: Sequence[Any], last: str) -> str:
     """Words in a sentence: a, b or c."""
     *first, end = map(str, words)
     return f"{', '.join(first)} {last} {end}" if first else end
@@ -81,47 +114,30 @@ def mapping(values: Any, name: str) -> dict[str, Any]:
     return values
 
 
+@functools.cache  # since every hint is compiled
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
 def _value(hint: Any, value: Any, name: str) -> Any:
     """One value as its hint wants it; of several hints the one that fits."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if value is None and types.NoneType in options:
         return None
-    classes = [option for option in options if dataclasses.is_dataclass(option)]
-    if type(value) in classes:
-        return value
-    if classes:
-        return parse(_class_of(classes, value, name), value, name)
-    lists = [option for option in options if typing.get_origin(option) is tuple]
-    if lists and (isinstance(value, list | tuple) or len(options) == 1):
-        return _list(lists[0], value, name)
-    (hint,) = [option for option in options if option not in (*lists, types.NoneType)]
+    hint, *others = [option for option in options if option is not types.NoneType]
+    if dataclasses.is_dataclass(hint):
+        return value if type(value) is hint else parse(typing.cast("type[Any]", hint), value, name)
+    for option in (hint, *others):
+        if typing.get_origin(option) is tuple and (isinstance(value, list | tuple) or not others):
+            return _list(option, value, name)
     if typing.get_origin(hint) is dict:
-        if not isinstance(value, dict):
-            raise ValueError(f"{name}: expected a mapping, got {brief(value)}")
-        return {key: _value(typing.get_args(hint)[1], each, f"{name}.{key}") for key, each in value.items()}
+        each_hint = typing.get_args(hint)[1]
+        return {key: _value(each_hint, each, f"{name}.{key}") for key, each in mapping(value, name).items()}
     return _scalar(hint, value, name)
-
-
-def _class_of(classes: list[Any], values: Any, name: str) -> Any:
-    """The one of several classes whose kind the values name, the first where they name none; refused is what it does
-    not read and another does."""
-    kinds = {getattr(cls, KIND, ""): cls for cls in classes}
-    chosen = mapping(values, name).get(KIND, next(iter(kinds)))
-    if not isinstance(chosen, str) or chosen not in kinds:
-        raise ValueError(f"{name}.{KIND}: expected {listed(list(kinds), 'or')}, got {brief(chosen)}")
-    for field, value in values.items():
-        readers = [kind for kind, cls in kinds.items() if field in field_names(cls)]
-        if readers and chosen not in readers:
-            raise ValueError(
-                f"{name}.{field}: expected no such field with {name}.{KIND} {chosen}, which does not read it "
-                f"({listed(readers, 'and')} {'do' if readers[1:] else 'does'}), got {brief(value)}"
-            )
-    return kinds[chosen]
-
-
-def parse_list(cls: type[Any], values: Any, name: str) -> tuple[Any, ...]:
-    """Configurations of one class from a list of mappings."""
-    return _list(tuple.__class_getitem__((cls, ...)), values, name)
 
 
 def _list(hint: Any, value: Any, name: str) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""How good the policy is on instances that no training set contains."""
+"""Validation: how good the policy is on instances that no training set contains, and a few of its decisions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import torch
 from recommit import rng
 from recommit.data.building import labels
 from recommit.data.starts import sampling
-from recommit.graph.plan_graph import PlanGraph, always, drawn, head, run_directly, walk
+from recommit.graph.plan_graph import PlanGraph, always, drawn, head, run_directly, softmax, walk
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.division import divided, turns
 from recommit.runs.ranks import Team
 from recommit.storage import errors
-from recommit.train import imitation_loss, targets
+from recommit.train import targets
 from recommit.train.config import TargetConfig
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.graph.commitments import Prices
-    from recommit.graph.plan_graph import Chooser, Episodes
+    from recommit.graph.plan_graph import Chooser, Episodes, RunPass
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.variants import Variant
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from recommit.train.engine.base import Engine
     from recommit.train.targets import Targets
 
+ACTIONS = ("up", "down", "left", "right")
+
 
 @dataclass(frozen=True)
 class ValidationSet:
-    """What is validated on: start states, and states on the way with what is optimal there."""
+    """Start states, and states on the way with what is optimal there."""
 
     starts: NDArray[np.uint8]
     states: Targets
@@ -44,7 +46,7 @@ class ValidationSet:
 
 @dataclass(frozen=True)
 class ValidationTask:
-    """One puzzle that a run is validated on; a run from several data sets has several."""
+    """The validation of one puzzle; a run from several data sets has several."""
 
     name: str
     task: Puzzle
@@ -52,7 +54,7 @@ class ValidationTask:
     config: ValidationConfig
 
 
-def watched(name: str, spec: DataSpec, config: ValidationConfig) -> list[ValidationTask]:
+def tasks_of(name: str, spec: DataSpec, config: ValidationConfig) -> list[ValidationTask]:
     """Instances as in the data of a recipe; none if the configuration asks for none."""
     if not config.instances:
         return []
@@ -107,12 +109,12 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engin
     the states."""
     config, run_pass = TargetConfig(), engine.run if engine else run_directly
     team, together = (engine.team, engine.together) if engine else (Team(), False)
-    total = imitation_loss.total_weight(states, config)
+    total = targets.total_weight(states, config)
     sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
     for rows in turns(divided(np.arange(len(states)), team.world), team, together):
         part = states[rows] if len(rows) else targets.nothing(states)
-        value, logits = run_pass(partial(imitation_loss.sft_loss, policy, task, part, config, total))
-        hits, live = imitation_loss.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
+        value, logits = run_pass(partial(targets.sft_loss, policy, task, part, config, total))
+        hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
     loss, right, counted = np.split(team.total(sums.tolist()), [1, 1 + MAX_ACTIONS])
@@ -132,16 +134,17 @@ def episodes(
     engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    graph = PlanGraph(policy, task, config.depths)
+    depths = policy.config.depths
+    graph = PlanGraph(policy, task, depths)
     if engine:
-        graph = PlanGraph(policy, task, config.depths, run_pass=engine.run, team=engine.team, together=engine.together)
-    played = {str(depth): walk(graph, starts, config.budget, always(graph, depth)) for depth in config.depths}
+        graph = PlanGraph(policy, task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
+    played = {str(depth): walk(graph, starts, config.budget, always(graph, depth)) for depth in depths}
     return rates(played)
 
 
 def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
-    """Episodes of a variant's own agent, and of what a depth head is held against: drawn depths, and its own ones drawn
-    as often in whatever state."""
+    """Episodes of a variant's own agent, and of the controls of a depth head: sampled depths, and its own depths
+    shuffled over states."""
     choose = own_agent(graph, variant)
     if not variant.head:
         return {str(variant.depth or "uniform"): walk(graph, starts, budget, choose)}
@@ -151,14 +154,14 @@ def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget
 
 
 def own_agent(graph: PlanGraph, variant: Variant) -> Chooser:
-    """Who chooses the depths of a variant when nothing is left to chance that need not be."""
+    """What chooses the depths of a variant, greedily where it has a head."""
     if variant.depth:
         return always(graph, variant.depth)
     return head(graph) if variant.head else drawn(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
 
 
-def worth(played: list[Episodes], prices: Prices) -> float:
-    """Share solved less what actions and looks cost, on average over budgets."""
+def value(played: list[Episodes], prices: Prices) -> float:
+    """Share solved less what actions and observations cost, on average over budgets."""
     each = (one.solve_rate - prices.action * one.mean_actions - prices.look * one.mean_looks for one in played)
     return sum(each) / len(played)
 
@@ -189,10 +192,10 @@ def _mean(values: list[Any]) -> Any:
 
 
 def score(validation: dict[str, Any]) -> tuple[float, ...]:
-    """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of
-    the best fixed depth), then the loss. Of several data sets the mean."""
+    """Larger is better: the ``value`` of the run's own agent, its controls left out (without one: the solve rate of the
+    best fixed depth), then the loss. Of several data sets the mean."""
     every = [
-        (each.get("worth", max(each["solved"].values())), -each["loss"])
+        (each.get("value", max(each["solved"].values())), -each["loss"])
         for each in validation.get("sets", {"": validation}).values()
     ]
     return tuple(sum(column) / len(every) for column in zip(*every, strict=True))
@@ -207,3 +210,47 @@ def line_of(validation: dict[str, Any]) -> str:
         for depth, rate in validation["solved"].items()
     )
     return f"solved {rates}  optimal {100 * validation['optimal']:.1f}%  loss {validation['loss']:.4f}"
+
+
+def decisions(
+    policy: CommitPolicy,
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    distances: NDArray[np.int32],
+    run_pass: RunPass = run_directly,
+    depth: int | None = None,
+    budget: int = 0,
+) -> list[dict[str, Any]]:
+    """One greedy decision per state, with how good it is. ``depth`` is that of a policy whose depth is fixed; else the
+    depth head's likeliest one is committed. ``budget``: remaining decisions, for a policy that is told."""
+    depths = policy.config.depths if depth is None else (depth,)
+    remaining = {"remaining": np.full(len(states), budget)} if policy.config.budget_conditioned else {}
+    _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **remaining))
+    probs = softmax(logits)
+    column = probs.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)
+    actions = plans[np.arange(len(states)), column]
+    good = good_until(task, states, actions)
+    return [
+        {
+            "state": states[i].tolist(),
+            "distance": int(distances[i]),
+            "depths": {str(d): round(float(p), 4) for d, p in zip(policy.config.depths, probs[i], strict=True)},
+            "depth": depths[column[i]],
+            "plan": [ACTIONS[action] for action in actions[i]],
+            "optimal_actions": int(good[i]),
+            "optimal": bool(good[i] >= min(depths[column[i]], int(distances[i]))),
+        }
+        for i in range(len(states))
+    ]
+
+
+def good_until(task: Puzzle, states: NDArray[np.uint8], plans: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How many actions of each plan, from its first, are optimal one after the other; none count behind the goal."""
+    good, live, here = np.zeros(len(states), np.int64), np.ones(len(states), bool), states
+    for actions in plans.T:
+        live &= task.optimal_actions(here)[np.arange(len(states)), actions]
+        if not live.any():
+            break
+        good += live
+        here = task.step(here, np.ascontiguousarray(actions))
+    return good

@@ -7,22 +7,22 @@ import pytest
 
 pytest.importorskip("torch")
 
-from recommit.train.grpo import log_line, loss
+from recommit.train.grpo import loss, metrics
 
 
 def test_shares_of_depths_are_averaged_over_all_steps():
     steps = [{"depths": {"1": 1.0}, "mean_depth": {"near": 1.0}}] * 9
     steps.append({"depths": {"1": 0.9, "8": 0.1}, "mean_depth": {"near": 2.0, "far": 8.0}})
-    line = log_line.averaged(steps)
+    line = metrics.averaged(steps)
     assert line["depths"] == {"1": 0.99, "8": 0.01}
     assert line["mean_depth"] == {"near": 1.1, "far": 8.0}, "means over the steps that have one"
 
 
 def test_a_step_without_an_update_says_nothing_of_updates():
     nothing = dict.fromkeys((*loss.MEASURES, "norm", "loss"), 0.0)
-    empty = log_line.Signals(**dict.fromkeys(log_line.Signals.__dataclass_fields__, 0.0))
+    empty = metrics.Signals(**dict.fromkeys(metrics.Signals.__dataclass_fields__, 0.0))
     empty.probs, empty.by_depth, empty.buckets = np.full(4, 0.25), np.zeros(8), np.zeros((3, 2))
-    still = log_line.line_of(empty, nothing)
-    moved = log_line.line_of(empty, {**nothing, "states": 2.0, "actions": 1.0, "entropy_actions": 0.5})
+    still = metrics.line_of(empty, nothing)
+    moved = metrics.line_of(empty, {**nothing, "states": 2.0, "actions": 1.0, "entropy_actions": 0.5})
     assert moved.keys() - still.keys() >= {"entropy_actions", "kl_actions", "gradient_norm", "clipped"}
-    assert log_line.averaged([still, moved])["entropy_actions"] == 0.5
+    assert metrics.averaged([still, moved])["entropy_actions"] == 0.5

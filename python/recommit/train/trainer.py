@@ -1,9 +1,9 @@
 """The training loop: what every run does besides its own step.
 
-``Trainer.run`` takes up the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft/run.py``,
-``grpo/step.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint
+``Trainer.run`` loads the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft.py``,
+``grpo/trainer.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint
 after each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint
-holds weights, the optimiser, the place in the data, every generator's state and how long the logs were: a resumed run
+holds weights, the optimizer, the place in the data, every generator's state and how long the logs were: a resumed run
 cuts its logs there and ends in the bits of one that never stopped.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,12 +23,12 @@ from recommit.storage import reading
 from recommit.storage.files import Files, replace
 from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.storage.terminal_text import say
-from recommit.train import examples, validate
+from recommit.train import validation
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
-from recommit.train.meter import Meter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from recommit.policy.policy import CommitPolicy
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
     from recommit.runs.progress import Interrupt
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
-    from recommit.train.validate import ValidationTask
+    from recommit.train.validation import ValidationTask
 
 #: So many steps in a row whose gradient is not finite end a run.
 PATIENCE_WITH_NAN = 10
+#: Decisions that are written down at each validation.
+SAMPLES = 4
 
-
-#: What a run says of its steps, of the machine, and of a few decisions.
+#: Of its steps, of the machine, and of a few decisions.
 LOGS = ("metrics", "timing", "samples")
 
 
@@ -51,15 +53,40 @@ class Diverged(RuntimeError):
 
 
 @dataclass
-class Progressed:
+class TrainerState:
     """Where a run is: everything that a checkpoint holds besides weights, feed and randomness."""
 
     step: int = 0
     states: int = 0
     skipped: int = 0
-    #: ``validate.score`` and step of the best validation, and how many came since.
+    #: ``validation.score`` and step of the best validation.
     best: dict[str, Any] = field(default_factory=dict)
-    stale: int = 0
+
+
+class Meter:
+    """The pace of a run, and what the steps since the last log line found."""
+
+    def __init__(self, steps: Sequence[dict[str, float]] = ()) -> None:
+        #: No line has them yet: a checkpoint holds them, so that the next line is that of an undisturbed run.
+        self.steps = list(steps)
+        self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
+
+    def add(self, step: dict[str, float], states: int) -> None:
+        """One step."""
+        self.steps.append(step)
+        self._states += states
+
+    def take(self) -> list[dict[str, float]]:
+        """What the steps since the last call found."""
+        steps, self.steps = self.steps, []
+        return steps
+
+    def pace(self) -> dict[str, float]:
+        """Since the last call."""
+        wall, cpu = time.monotonic() - self._wall, time.process_time() - self._cpu
+        states, self._states = self._states, 0
+        self._wall, self._cpu = time.monotonic(), time.process_time()
+        return {"wall_s": round(wall, 4), "cpu_s": round(cpu, 4), "states_per_s": round(states / max(wall, 1e-9), 1)}
 
 
 class Trainer(ABC):
@@ -71,17 +98,17 @@ class Trainer(ABC):
     steps_between_trims = 100
     policy: CommitPolicy
     engine: Engine
-    #: What is validated on; nothing if nobody asked for it.
-    watched: list[ValidationTask]
+    #: Empty without validation.
+    validation_tasks: list[ValidationTask]
     samples: JsonLines
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
-        self.at, self.meter = Progressed(), Meter()
+        self.state, self.meter = TrainerState(), Meter()
 
     @abstractmethod
     def _step(self) -> dict[str, float]:
-        """One step; sums and values for ``_summary``. Counts ``at.step`` and ``at.states`` up."""
+        """One step; sums and values for ``_summary``. Counts ``state.step`` and ``state.states`` up."""
 
     @abstractmethod
     def _summary(self, steps: list[dict[str, float]]) -> dict[str, Any]:
@@ -92,40 +119,36 @@ class Trainer(ABC):
         """What is trained on what."""
 
     @abstractmethod
-    def _more(self) -> dict[str, Any]:
-        """What else a checkpoint must hold."""
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint must hold of the subclass."""
 
     @abstractmethod
-    def _take_up(self, more: dict[str, Any]) -> None:
-        """Back to ``_more``."""
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Back to ``state_dict``."""
 
-    def _validate(self) -> dict[str, Any]:
-        """How good the policy is."""
-        return validate.together({each.name: self._measure(each) for each in self.watched})
-
-    def _measure(self, watched: ValidationTask) -> dict[str, Any]:
+    def _measure(self, task: ValidationTask) -> dict[str, Any]:
         """How good the policy is in one puzzle."""
-        return validate.measure(self.policy, watched.task, watched.instances, watched.config, self.engine)
+        return validation.measure(self.policy, task.task, task.instances, task.config, self.engine)
 
-    def _sample(self, watched: ValidationTask) -> None:
+    def _sample(self, task: ValidationTask) -> None:
         """Write down what the policy decides in the first few states of the validation."""
-        shown = watched.instances.states[: watched.config.samples]
+        shown = task.instances.states[:SAMPLES]
         if not len(shown):
             return
         training = self.policy.training
         self.policy.eval()
-        samples = examples.decisions(
+        samples = validation.decisions(
             self.policy,
-            watched.task,
+            task.task,
             shown.states,
             shown.distance,
             self.engine.run,
             self._fixed_depth(),
-            watched.config.budget,
+            task.config.budget,
         )
         self.policy.train(training)
         for sample in samples:
-            self.samples.add({"step": self.at.step, "task": watched.task.task, **sample})
+            self.samples.add({"step": self.state.step, "task": task.task.task, **sample})
 
     def _fixed_depth(self) -> int | None:
         """The depth of a policy that does not choose."""
@@ -136,11 +159,11 @@ class Trainer(ABC):
         self.engine.close()
 
     def run(self, interrupt: Interrupt) -> int:
-        """Until the last step, an early stop, or an interruption; the exit status."""
+        """Until the last step or an interruption; the exit status."""
         with ExitStack() as logs:
             log, timing, self.samples = (logs.enter_context(self._log(name)) for name in LOGS)
             self._resume(log)
-            progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
+            progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
             status = self._steps(log, timing, interrupt, progress)
         if status == 0:
             self.folder.seal()
@@ -159,56 +182,58 @@ class Trainer(ABC):
             tensorboard=run.tensorboard,
             wandb=run.wandb,
             whole=plain(self.config),
-            step=self.at.step,
+            step=self.state.step,
         )
         progress.say(self._introduction())
         self.meter = meter = Meter(self.meter.steps)  # its clock begins here
         try:
-            while self.at.step < self.config.optim.steps and not self._stopped_early():
-                states = self.at.states
-                meter.add(self._step(), self.at.states - states)
-                self._tell(meter, log, timing, curves, progress)
-                if self.at.step % self.steps_between_trims == 0:
+            while self.state.step < self.config.optim.steps:
+                states = self.state.states
+                meter.add(self._step(), self.state.states - states)
+                self._log_step(meter, log, timing, curves, progress)
+                if self.state.step % self.steps_between_trims == 0:
                     process.trim()
                 due = self._due(log, curves, progress)
                 if self.team.largest(interrupt.number):
                     self._save(log)
-                    progress.say(f"interrupted after step {self.at.step:,}; the same command goes on from there")
+                    progress.say(f"interrupted after step {self.state.step:,}; the same command goes on from there")
                     return 130
                 if due:
                     self._save(log)
         finally:
             curves.close()
-        if self.at.skipped:
-            raise Diverged(f"step {self.at.step}: the gradient of the last step was not finite; lower optim.lr")
+        if self.state.skipped:
+            raise Diverged(f"step {self.state.step}: the gradient of the last step was not finite; lower optim.lr")
         return 0
 
     def _watch_for_nan(self, norm: float) -> None:
         if math.isfinite(norm):
-            self.at.skipped = 0
+            self.state.skipped = 0
             return
-        self.at.skipped += 1
-        if self.at.skipped >= PATIENCE_WITH_NAN:
-            raise Diverged(f"step {self.at.step}: {self.at.skipped} gradients in a row were not finite; lower optim.lr")
+        self.state.skipped += 1
+        if self.state.skipped >= PATIENCE_WITH_NAN:
+            raise Diverged(
+                f"step {self.state.step}: {self.state.skipped} gradients in a row were not finite; lower optim.lr"
+            )
 
-    def _tell(self, meter: Meter, log: JsonLines, timing: JsonLines, curves: Curves, progress: Progress) -> None:
-        """JsonLines every few steps."""
-        if self.at.step % self.config.run.log_every and self.at.step < self.config.optim.steps:
-            progress.between(self.at.step)
+    def _log_step(self, meter: Meter, log: JsonLines, timing: JsonLines, curves: Curves, progress: Progress) -> None:
+        """Write log lines every few steps."""
+        if self.state.step % self.config.run.log_every and self.state.step < self.config.optim.steps:
+            progress.between(self.state.step)
             return
         line = self._summary(meter.take())
         values = {
-            "step": self.at.step,
-            "states": self.at.states,
-            "lr_scale": schedule(self.config.optim, self.at.step - 1),
+            "step": self.state.step,
+            "states": self.state.states,
+            "lr_scale": schedule(self.config.optim, self.state.step - 1),
             **line,
         }
         pace = meter.pace()
         tokens = pace["states_per_s"] * self.tokens
         log.add(values)
-        timing.add({"step": self.at.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
-        curves.add(self.at.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
-        progress.show(self.at.step, pace["states_per_s"], tokens, line["loss"])
+        timing.add({"step": self.state.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
+        curves.add(self.state.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
+        progress.show(self.state.step, pace["states_per_s"], tokens, line["loss"])
 
     @property
     @abstractmethod
@@ -221,50 +246,44 @@ class Trainer(ABC):
 
     def _due(self, log: JsonLines, curves: Curves, progress: Progress) -> bool:
         """Validate if it is time to; is it time for a checkpoint?"""
-        last = self.at.step == self.config.optim.steps
-        if self.at.skipped:
+        last = self.state.step == self.config.optim.steps
+        if self.state.skipped:
             return last  # weights that may not be finite are neither judged nor kept
-        validated = self.at.step % self.config.validation.every == 0 or last
-        if validated and self.watched:
-            with self.engine.judged():
-                validation = self._validate()
-                for each in self.watched:
-                    self._sample(each)
-            log.add({"step": self.at.step, "validation": validation})
-            curves.add(self.at.step, validation, "validation")
-            progress.say(f"step {self.at.step:,}  validation: {validate.line_of(validation)}")
-            score = list(validate.score(validation))
-            better = not self.at.best or score > self.at.best["score"]
-            self.at.stale = 0 if better else self.at.stale + 1
-            if better:
-                self.at.best = {"step": self.at.step, "score": score, "validation": validation}
-        elif not self.watched:
-            self.at.best = {"step": self.at.step, "score": [], "validation": None}
-        return last or validated or self.at.step % self.config.run.save_every == 0 or self._stopped_early()
-
-    def _stopped_early(self) -> bool:
-        return 0 < self.config.validation.patience <= self.at.stale
+        validated = self.state.step % self.config.validation.every == 0 or last
+        if validated and self.validation_tasks:
+            found = validation.together({each.name: self._measure(each) for each in self.validation_tasks})
+            for each in self.validation_tasks:
+                self._sample(each)
+            log.add({"step": self.state.step, "validation": found})
+            curves.add(self.state.step, found, "validation")
+            progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")
+            score = list(validation.score(found))
+            if not self.state.best or score > self.state.best["score"]:
+                self.state.best = {"step": self.state.step, "score": score, "validation": found}
+        elif not self.validation_tasks:
+            self.state.best = {"step": self.state.step, "score": [], "validation": None}
+        return last or validated or self.state.step % self.config.run.save_every == 0
 
     def _save(self, log: JsonLines) -> None:
         def write(folder: Path) -> None:
             self.engine.save(folder)
-            with self.engine.judged(), self.engine.whole(self.policy):
+            with self.engine.whole(self.policy):
                 if self.team.is_main_process:
                     self.policy.save_pretrained(folder / "policy")
             replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
             if self.team.is_main_process:
                 sizes = {"log": log.size(), "samples": self.samples.size()}
                 logs = {**sizes, "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
-                rest = {"at": vars(self.at), **self._more(), **logs}
+                rest = {"state": vars(self.state), **self.state_dict(), **logs}
                 replace(Files(), folder / "state.json", json.dumps(rest).encode())
 
-        if self.at.skipped:
+        if self.state.skipped:
             return  # weights of a step that was not finite are never kept
-        if not self.at.best:
-            self.at.best = {"step": self.at.step, "score": [], "validation": None}
+        if not self.state.best:
+            self.state.best = {"step": self.state.step, "score": [], "validation": None}
         self._settle(
             self.folder.checkpoints.save(
-                self.at.step, write, is_main_process=self.team.is_main_process, barrier=self.team.barrier
+                self.state.step, write, is_main_process=self.team.is_main_process, barrier=self.team.barrier
             )
         )
 
@@ -273,11 +292,11 @@ class Trainer(ABC):
         again when a run goes on, since the last one may have died between the two."""
         if not self.team.is_main_process:
             return
-        policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"
-        pointer = {**self.at.best, "policy": policy, "last": newest.folder.name}
+        policy = f"checkpoints/step-{self.state.best['step']:08d}/policy"
+        pointer = {**self.state.best, "policy": policy, "last": newest.folder.name}
         if (self.folder.folder / policy).is_dir():
             self.folder.write("best.json", pointer)
-        self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
+        self.folder.checkpoints.prune(self.config.run.keep, {self.state.best["step"]})
 
     def _resume(self, log: JsonLines) -> None:
         newest = self.folder.checkpoints.newest(self._say)
@@ -285,15 +304,15 @@ class Trainer(ABC):
             log.cut(0)
             self.samples.cut(0)
             return
-        state = reading.values(newest.folder, "state.json", {"at": dict, "log": int, "samples": int})
+        state = reading.values(newest.folder, "state.json", {"state": dict, "log": int, "samples": int})
         self.engine.load(newest.folder)
-        self.at, self.meter = Progressed(**state["at"]), Meter(state.get("unlogged", ()))
-        self._take_up(state)
+        self.state, self.meter = TrainerState(**state["state"]), Meter(state["unlogged"])
+        self.load_state_dict(state)
         log.cut(state["log"])
         self.samples.cut(state["samples"])
-        self.folder.check_logs(state.get("logs_sha256", {}), newest.folder)  # older checkpoints do not note them
+        self.folder.check_logs(state["logs_sha256"], newest.folder)
         self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
-        self.at.best = self.at.best or {"step": newest.step, "score": [], "validation": None}
+        self.state.best = self.state.best or {"step": newest.step, "score": [], "validation": None}
         self._settle(newest)
         self._say(f"going on after step {newest.step:,}")
 
@@ -302,7 +321,7 @@ class Trainer(ABC):
         if path.is_file():
             random_state.restore(reading.values(path.parent, path.name))
         else:
-            random_state.seed(self.config.run.seed + self.team.rank + (self.at.step << 16))
+            random_state.seed(self.config.run.seed + self.team.rank + (self.state.step << 16))
 
     def _say(self, text: str) -> None:
         if not self.quiet:

@@ -1,4 +1,4 @@
-"""Whole reinforcement runs: every kind of credit runs, what must not move does not, and runs end in the same bits."""
+"""Whole GRPO runs: every estimator runs, what must not move does not, and runs end in the same bits."""
 
 from __future__ import annotations
 
@@ -16,30 +16,29 @@ from tests.unit.train.runs import lines, moved, plan_of, same, weights
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.variants import variant
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
-from recommit.train import loop, validate
+from recommit.train import trainer as loop
+from recommit.train import validation
 from recommit.train.config import parse
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.grpo import run
-from recommit.train.grpo import step as grpo_step
+from recommit.train.grpo import puzzle
+from recommit.train.grpo import trainer as run
 
-CREDITS = [
-    {"group": "state", "reward": "mean"},
-    {"group": "state", "reward": "total", "follow": "best", "scale": "none", "deadlock": "penalty"},
-    {"group": "branch", "reward": "solved", "follow": "random", "deadlock": "terminate"},
-    {"group": "episode", "reward": "potential", "scale": "batch"},
-    {"group": "exact", "price_action": 0.002, "price_observation": 0.01},
-    {"group": "exact", "moves": 3},
-]
+PRICES = {"prices": {"action": 0.002, "observation": 0.01}}
+UPDATES = {"phases": [{"steps": 4, "head_updates": 3}]}
+CASES = {
+    "state": {},
+    "best": {"advantage": {"follow": "best", "scale": "none", "deadlock": "penalty"}},
+    "branch": {"advantage": {"estimator": "branch", "progress": 0.0, "follow": "random", "deadlock": "terminate"}},
+    "episode": {"advantage": {"estimator": "episode", "scale": "batch"}},
+    "exact": {"advantage": {"estimator": "exact"}, **PRICES},
+    "head updates": {"advantage": {"estimator": "exact"}, **UPDATES},
+}
 
 
-@pytest.mark.parametrize(
-    "credit", CREDITS, ids=lambda c: f"{c['group']}-{c.get('reward', 'value')}-{c.get('moves', 0)}"
-)
-def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credit):
+@pytest.mark.parametrize("case", CASES)
+def test_every_estimator_trains_both_heads_and_nothing_frozen(init, tmp_path, case):
     out = tmp_path / "run"
-    phases = [{"steps": 4, "head_updates": credit["moves"]}] if "moves" in credit else []
-    credit = {name: value for name, value in credit.items() if name != "moves"}
-    assert run.train(plan_of(credit=credit, phases=phases), init, out, quiet=True) == 0
+    assert run.train(plan_of(**CASES[case]), init, out, quiet=True) == 0
     said = lines(out)
     assert [line["step"] for line in said] == [1, 2, 3, 4]
     assert all(np.isfinite(line["gradient_norm"]) for line in said)
@@ -55,28 +54,26 @@ def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credi
 
 @pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
-    credit = {"group": "exact", "price_action": 0.01, "price_observation": [0.0, 0.02]}
-    last = {
-        "steps": 1,
-        "head_only": True,
-        "head_updates": 2,
-        "budgets": [2, 4],
-        "price_action": 0.03,
-        "price_observation": 0.05,
-    }
-    given = plan_of(credit=credit, phases=[{"steps": 3}, last], variant=variant, validation={"budgets": [2, 4]})
+    last = {"steps": 1, "head_only": True, "head_updates": 2, "budgets": [2, 4], "price_action": 0.03}
+    given = plan_of(
+        variant=variant,
+        advantage={"estimator": "exact"},
+        prices={"action": 0.01, "observation": [0.0, 0.02]},
+        phases=[{"steps": 3}, last],
+        validation={"budgets": [2, 4]},
+    )
     assert run.train(given, init, tmp_path / "run", quiet=True) == 0
     best = json.loads((tmp_path / "run" / "best.json").read_text())
-    judged = best["validation"]["judged"]
-    assert set(judged) == {"2", "4", str(given.validation.budget)}
-    own, price, price_observation = ("adaptive", 0.03, 0.05) if variant == "adaptive" else ("2", 0.01, 0.02)
-    assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
+    rates = best["validation"]["by_budget"]
+    assert set(rates) == {"2", "4", str(given.validation.budget)}
+    own, price = ("adaptive", 0.03) if variant == "adaptive" else ("2", 0.01)
+    assert rates[str(given.validation.budget)] == best["validation"]["solved"][own]
     policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
-    starts = validate.instances(grpo_step._instances(recipe, given), given.validation).starts
-    slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
-    assert [share for share, *_ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
-    worth = np.mean([share - price * actions - price_observation * looks for share, actions, looks in slow])
-    assert best["score"][0] == pytest.approx(worth, abs=1e-5)
+    starts = validation.instances(puzzle._instances(recipe, given), given.validation).starts
+    slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in rates]
+    assert [share for share, *_ in slow] == pytest.approx(list(rates.values()), abs=1e-4)
+    value = np.mean([share - price * actions - 0.02 * observations for share, actions, observations in slow])
+    assert best["score"][0] == pytest.approx(value, abs=1e-5)
 
 
 def one_by_one(policy, task, starts, budget, chosen):
@@ -95,15 +92,15 @@ def one_by_one(policy, task, starts, budget, chosen):
 
 def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch):
     made = []
-    whole = run.Grpo.__init__
+    whole = run.GrpoTrainer.__init__
 
     def noted(self, *arguments, **options):
         whole(self, *arguments, **options)
         made.append(self)
 
-    monkeypatch.setattr(run.Grpo, "__init__", noted)
+    monkeypatch.setattr(run.GrpoTrainer, "__init__", noted)
     assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
-    kept = made[0].reference._copy.state_dict()
+    kept = made[0].puzzles[0].reference._copy.state_dict()
     start = CommitPolicy.from_pretrained(best_policy(init)).state_dict()
     assert kept.keys() == start.keys()
     assert all(torch.equal(kept[name], start[name]) for name in kept)
@@ -113,7 +110,7 @@ def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", ["fixed-2", "fixed-3", "random", "depth-only"])
 def test_variants(init, tmp_path, name, group):
     out = tmp_path / "run"
-    assert run.train(plan_of(variant=name, credit={"group": group}), init, out, quiet=True) == 0
+    assert run.train(plan_of(variant=name, advantage={"estimator": group}), init, out, quiet=True) == 0
     changed = moved(best_policy(init), out / "checkpoints" / "step-00000004" / "policy")
     depths = {depth for line in lines(out) for depth in line["depths"]}
     validated = set(json.loads((out / "best.json").read_text())["validation"]["solved"])
@@ -145,17 +142,17 @@ def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, monkeyp
 
 
 def interrupt_and_go_on(plan, init, out, monkeypatch, stop):
-    step = run.Grpo._step
+    step = run.GrpoTrainer._step
 
     def interrupted(self):
         measured = step(self)
-        if self.at.step == stop:
+        if self.state.step == stop:
             signal.raise_signal(signal.SIGINT)
         return measured
 
-    monkeypatch.setattr(run.Grpo, "_step", interrupted)
+    monkeypatch.setattr(run.GrpoTrainer, "_step", interrupted)
     assert run.train(plan, init, out, quiet=True) == 130
-    monkeypatch.setattr(run.Grpo, "_step", step)
+    monkeypatch.setattr(run.GrpoTrainer, "_step", step)
     torch.manual_seed(4321)
     assert run.train(plan, init, out, quiet=True) == 0
 
@@ -174,7 +171,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(run.Grpo, "_learn"), (TorchEngine, "step"), (loop.Trainer, "_save")],
+    [(run.GrpoTrainer, "_learn"), (TorchEngine, "step"), (loop.Trainer, "_save")],
     ids=lambda v: str(v)[-12:],
 )
 def test_a_killed_run_goes_back_to_its_checkpoint(init, straight, tmp_path, monkeypatch, owner, name):
@@ -219,10 +216,10 @@ def test_the_first_ratio_is_exactly_one(init, tmp_path):
 
 
 def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path, monkeypatch):
-    from recommit.train.grpo import reward as credit
+    from recommit.train.grpo import reward
 
-    whole = credit.rewards
-    monkeypatch.setattr(credit, "rewards", lambda *a, **k: whole(*a, **k) * np.nan)
+    whole = reward.rewards
+    monkeypatch.setattr(reward, "rewards", lambda *a, **k: whole(*a, **k) * np.nan)
     with pytest.raises(loop.Diverged):
         run.train(plan_of(optim={"steps": 30}), init, tmp_path / "run", quiet=True)
     assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
@@ -233,7 +230,7 @@ def test_starts_are_mirrored_and_turned(tmp_path):
     from recommit.data.starts import symmetry
     from recommit.runs.ranks import Team
     from recommit.train.config import ModelConfig
-    from recommit.train.initial_policy import policy as new_policy
+    from recommit.train.initial_policy import new_policy
 
     recipe = DataSpec(task="sokoban", size=(6, 6), difficulties=(Difficulty((3, 8), 1),), count=64)
     task = recipe.puzzle()
@@ -243,9 +240,9 @@ def test_starts_are_mirrored_and_turned(tmp_path):
         config = plan_of(
             rollout={"augment": augment, "instances": 32}, validation={"instances": 0}, objective={"kl": 0}
         )
-        one = run.Grpo(config, made, recipe, RunDirectory(tmp_path / "run"), Team(), quiet=True)
-        one.at.step = step
-        return one._starts()
+        parts = run.puzzles_of(config, [recipe])
+        one = run.GrpoTrainer(config, parts, made, RunDirectory(tmp_path / "run"), Team(), quiet=True)
+        return one.puzzles[0].starts(step)
 
     plain, turned = starts(False), starts(True)
     assert np.array_equal(turned, starts(True))
@@ -258,7 +255,7 @@ def test_starts_are_mirrored_and_turned(tmp_path):
 
 
 def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
-    step, plan = run.Grpo._step, plan_of(optim={"steps": 2})
+    step, plan = run.GrpoTrainer._step, plan_of(optim={"steps": 2})
     shutil.copytree(init, tmp_path / "warm")
 
     def interrupted(self):
@@ -266,7 +263,7 @@ def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
         return step(self)
 
     with monkeypatch.context() as once:
-        once.setattr(run.Grpo, "_step", interrupted)
+        once.setattr(run.GrpoTrainer, "_step", interrupted)
         assert run.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 130
     shutil.rmtree(tmp_path / "warm")
     assert run.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 0

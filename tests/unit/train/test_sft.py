@@ -15,9 +15,9 @@ from tests.unit.train.runs import lines, same
 import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
-from recommit.train import loop
+from recommit.train import sft as run
+from recommit.train import trainer as loop
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.sft import run
 
 
 def losses_of(folder):
@@ -51,17 +51,17 @@ def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, m
 
 
 def interrupt_and_go_on(plan, data, out, monkeypatch, stop):
-    step = run.Sft._step
+    step = run.SftTrainer._step
 
     def interrupted(self):
         measured = step(self)
-        if self.at.step == stop:
+        if self.state.step == stop:
             signal.raise_signal(signal.SIGINT)
         return measured
 
-    monkeypatch.setattr(run.Sft, "_step", interrupted)
+    monkeypatch.setattr(run.SftTrainer, "_step", interrupted)
     assert run.train(plan, data, out, quiet=True) == 130
-    monkeypatch.setattr(run.Sft, "_step", step)
+    monkeypatch.setattr(run.SftTrainer, "_step", step)
     torch.manual_seed(12345)  # whatever else the new process did
     assert run.train(plan, data, out, quiet=True) == 0
 
@@ -81,11 +81,11 @@ class Killed(BaseException):
 
 #: Where a run dies, the second time it comes there: before a step, and at every stage of saving.
 MOMENTS = [
-    (run.Sft, "_step"),
+    (run.SftTrainer, "_step"),
     (TorchEngine, "save"),
-    (run.Sft, "_save"),
+    (run.SftTrainer, "_save"),
     (checkpoints, "commit"),
-    (run.Sft, "_settle"),
+    (run.SftTrainer, "_settle"),
     (checkpoints.Checkpoints, "prune"),
 ]
 
@@ -144,15 +144,8 @@ def test_it_learns(plan, data, tmp_path):
 
 
 def test_gradients_that_stay_infinite_end_a_run(plan, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run.imitation_loss, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
+    monkeypatch.setattr(run.targets, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
     longer = replace(plan, optim=replace(plan.optim, steps=30))
     with pytest.raises(loop.Diverged, match="10 gradients in a row were not finite"):
         run.train(longer, data, tmp_path / "run", quiet=True)
     assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
-
-
-def test_early_stop(plan, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(loop.validate, "score", lambda _found: (0.0, 0.0))
-    short = replace(plan, validation=replace(plan.validation, every=1, patience=2))
-    assert run.train(short, data, tmp_path / "run", quiet=True) == 0
-    assert len(losses_of(tmp_path / "run")) == 3

@@ -17,17 +17,13 @@ import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
-from recommit.train import imitation_loss as loss
-from recommit.train import targets, validate
-from recommit.train.sft import run as sft
+from recommit.train import sft, targets, validation
 
 
 @pytest.fixture(scope="module")
 def joint(plan):
     """Micro-batches that do not divide what a batch has of a data set; the budget of each puzzle."""
-    return replace(
-        plan, optim=replace(plan.optim, micro_batch=3), validation=replace(plan.validation, budget=0, samples=2)
-    )
+    return replace(plan, optim=replace(plan.optim, micro_batch=3), validation=replace(plan.validation, budget=0))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +57,7 @@ def gradients(policy):
 def test_the_loss_is_one_mean_over_all_actions(joint, data, levels, tmp_path):
     """By hand: every state alone, with the weights that the first step finds."""
     datasets = sft.opened([data, levels])
-    run = sft.Sft(joint, datasets, RunDirectory(tmp_path / "run"), Team(), quiet=True)
+    run = sft.SftTrainer(joint, datasets, RunDirectory(tmp_path / "run"), Team(), quiet=True)
     portions = next(sft.mixture.Mixture(datasets, 16))
     batches = [
         targets.make(dataset.puzzle, portion.rows, joint.targets, seed=0, first=0)
@@ -69,12 +65,12 @@ def test_the_loss_is_one_mean_over_all_actions(joint, data, levels, tmp_path):
     ]
     values = torch.stack(
         [
-            loss.sft_loss(run.policy, dataset.puzzle, batch[i : i + 1], joint.targets, 1.0)[0]
+            targets.sft_loss(run.policy, dataset.puzzle, batch[i : i + 1], joint.targets, 1.0)[0]
             for dataset, batch in zip(datasets, batches, strict=True)
             for i in range(8)
         ]
     )
-    whole = sum(loss.total_weight(batch, joint.targets) for batch in batches)
+    whole = sum(targets.total_weight(batch, joint.targets) for batch in batches)
     (values.sum() / whole).backward()
     by_hand, added = gradients(run.policy), {}
     run.policy.zero_grad()
@@ -97,9 +93,9 @@ def test_what_is_written_says_each_data_set(data, levels, straight):
         (sets["sliding-2x3"]["solved"]["4"] + sets["sokoban-6x6"]["solved"]["4"]) / 2, abs=1e-6
     )
     best = json.loads((straight / "best.json").read_text())
-    assert best["score"] == list(max(validate.score(each) for each in checked))
+    assert best["score"] == list(max(validation.score(each) for each in checked))
     samples = [json.loads(line) for line in (straight / "samples.jsonl").read_text().splitlines()]
-    assert [each["task"] for each in samples] == ["sliding", "sliding", "sokoban", "sokoban"] * 2
+    assert [each["task"] for each in samples] == (["sliding"] * 4 + ["sokoban"] * 4) * 2
     contents = [recommit.data.open(folder).manifest.content for folder in (data, levels)]
     assert [each["content_sha256"] for each in json.loads((straight / "config.json").read_text())["data"]] == contents
 
@@ -115,17 +111,17 @@ def test_its_recipes_are_asked_for_by_task(data, straight):
 
 @pytest.mark.parametrize("stop", [1, 4])
 def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tmp_path, monkeypatch, stop):
-    step = sft.Sft._step
+    step = sft.SftTrainer._step
 
     def interrupted(self):
         measured = step(self)
-        if self.at.step == stop:
+        if self.state.step == stop:
             signal.raise_signal(signal.SIGINT)
         return measured
 
-    monkeypatch.setattr(sft.Sft, "_step", interrupted)
+    monkeypatch.setattr(sft.SftTrainer, "_step", interrupted)
     assert sft.train(joint, [data, levels], tmp_path / "again", quiet=True) == 130
-    monkeypatch.setattr(sft.Sft, "_step", step)
+    monkeypatch.setattr(sft.SftTrainer, "_step", step)
     with pytest.raises(ValueError, match="the folder belongs to another run: data was"):
         sft.train(joint, [levels, data], tmp_path / "again", quiet=True)
     assert sft.train(joint, [data, levels], tmp_path / "again", quiet=True) == 0
@@ -133,29 +129,15 @@ def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tm
 
 
 def test_a_puzzle_that_a_batch_lacks_gets_gradients_of_zero(joint, data, levels, tmp_path):
-    """Seven of eight steps have no Sokoban level: its output decays and moves on as under any other optimiser."""
+    """Seven of eight steps have no Sokoban level: its output decays and moves on as under any other optimizer."""
     rare = replace(joint, mix=(31, 1), optim=replace(joint.optim, batch=4, steps=2))
-    run = sft.Sft(rare, sft.opened([data, levels]), RunDirectory(tmp_path / "run"), Team(), quiet=True)
+    run = sft.SftTrainer(rare, sft.opened([data, levels]), RunDirectory(tmp_path / "run"), Team(), quiet=True)
     shown = []
     run.engine.step = lambda _scale: shown.append(run.policy.decoder.outputs[1].weight.grad.abs().max().item()) or 1.0
     for _ in range(8):
         run._step()
         run.policy.zero_grad()
     assert sorted(value > 0 for value in shown) == [False] * 7 + [True]
-
-
-def test_a_run_that_an_older_version_began_goes_on(plan, data, tmp_path):
-    """It did not know of ``mix``."""
-    short = replace(plan, optim=replace(plan.optim, steps=2))
-    assert sft.train(short, data, tmp_path / "run", quiet=True) == 0
-    path = tmp_path / "run" / "config.json"
-    written = json.loads(path.read_text())
-    assert isinstance(written["data"], dict)
-    (tmp_path / "run" / "DIGESTS").unlink()
-    path.write_text(json.dumps({name: value for name, value in written.items() if name != "mix"}))
-    assert sft.train(short, data, tmp_path / "run", quiet=True) == 0
-    with pytest.raises(ValueError, match=r"mix was \[\], is \[1\]"):
-        sft.train(replace(short, mix=(1,)), data, tmp_path / "run", quiet=True)
 
 
 def test_a_data_set_twice_is_refused(plan, data, tmp_path):
@@ -166,8 +148,8 @@ def test_a_data_set_twice_is_refused(plan, data, tmp_path):
 def test_the_best_policy_is_best_on_average():
     one = {"solved": {"1": 0.9, "4": 0.2}, "loss": 1.0, "actions": {"1": 3.0, "4": 5.0}}
     other = {"solved": {"1": 0.1, "4": 0.5}, "loss": 0.5, "actions": {"1": 4.0, "4": 6.0}}
-    both = validate.together({"a": one, "b": other})
-    assert validate.score(both) == pytest.approx((0.7, -0.75))
+    both = validation.together({"a": one, "b": other})
+    assert validation.score(both) == pytest.approx((0.7, -0.75))
     assert both["solved"] == {"1": 0.5, "4": 0.35}
-    assert validate.together({"a": one}) is one
-    assert np.isclose(validate.score(one)[0], 0.9)
+    assert validation.together({"a": one}) is one
+    assert np.isclose(validation.score(one)[0], 0.9)

@@ -1,16 +1,15 @@
-"""The supervised warm start. Also ``deepspeed ... -m recommit.train.sft`` with the flags of ``recommit train sft``.
+"""The supervised warm start: ``recommit train sft``, or ``deepspeed ... --module recommit.train.sft`` with its flags.
 
 One step: a batch of labelled states from the data sets (``data/feeding/mixture.py``), what is optimal in each of them
-(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once (``imitation_loss.py``).
-A plan of eight actions is taught together with its prefixes, since every depth commits to a prefix of one plan. What
-differs from usual imitation: with soft targets all optimal actions of a state share the credit, and with ``paths:
-resample`` every visit of a state teaches another of its optimal paths. The depth head gets no target and no gradient:
-it learns by reinforcement alone. What is common with reinforcement (logs, validation, checkpoints, resuming) is in
-``loop.py``.
+(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once. A plan of eight actions is
+taught together with its prefixes, since every depth commits to a prefix of one plan. What differs from usual imitation:
+with soft targets all optimal actions of a state share the credit, and with ``paths: resample`` every visit of a state
+teaches another of its optimal paths. The depth head gets no target and no gradient: it learns by GRPO alone.
 """
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -33,12 +32,11 @@ from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
 from recommit.runs.process import settle
 from recommit.runs.progress import Interrupt
-from recommit.train import imitation_loss, initial_policy, targets, validate
+from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
-from recommit.train.engine.base import schedule
-from recommit.train.engine.make import make_engine
+from recommit.train.engine.base import make_engine, schedule
 from recommit.train.ensemble import Ensemble
-from recommit.train.loop import Trainer
+from recommit.train.trainer import Trainer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +67,10 @@ def train(
     to distil is one, too. Data of other puzzles than ``tasks``, those of a recipe, are refused if there are any of
     these.
     """
-    init = _beginning(config, init)
-    settle(config.run.threads, config.run.products, config.run.device)
+    if init and config.targets.teacher:
+        raise ValueError(f"init: expected none with targets.teacher, as which the run begins, got {init}")
+    init = init or config.targets.teacher or None
+    settle(config.run.threads, config.run.matmul_backend, config.run.device)
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
@@ -78,16 +78,9 @@ def train(
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         if init:
             begun["init"] = weights_of(initial_policy.warm_start(init, folder, team))
-        folder.begin(begun, plain(type(config)()))
-        with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.is_main_process)) as run:
+        folder.begin(begun)
+        with closing(SftTrainer(config, datasets, folder, team, quiet=quiet or not team.is_main_process)) as run:
             return run.run(interrupt)
-
-
-def _beginning(config: SftConfig, init: str | Path | None) -> str | Path | None:
-    """What a run begins as: the policy that is named, or the teacher."""
-    if init and config.targets.teacher:
-        raise ValueError(f"init: expected none with targets.teacher, as which the run begins, got {init}")
-    return init or config.targets.teacher or None
 
 
 def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
@@ -118,7 +111,7 @@ class MicroBatch:
     batch: Targets
 
 
-class Sft(Trainer):
+class SftTrainer(Trainer):
     """Imitation of exact labels: every admissible depth of a state from one pass."""
 
     kind = "sft"
@@ -144,7 +137,7 @@ class Sft(Trainer):
             self.datasets, share, weights=config.mix, seed=config.run.seed, rank=team.rank, world=team.world
         )
         #: Micro-batches per step by data set, the same on every rank.
-        self.parts = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
+        self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
         random_state.seed(config.run.seed)
         self.ensemble, own = None, folder.folder / "init"
         if config.targets.teacher:
@@ -153,16 +146,16 @@ class Sft(Trainer):
         elif own.is_dir():
             self.policy = CommitPolicy.from_pretrained(own, device=team.device)
         else:
-            self.policy = initial_policy.policy(config.model, folder.folder, config.run.seed, team)
-        initial_policy.note_puzzles(self.policy, recipes, new=self.ensemble is None)
-        self.policy.train_only(*self.tasks, depth_head=False)  # the depth head learns by reinforcement alone
+            self.policy = initial_policy.new_policy(config.model, folder.folder, config.run.seed, team)
+        initial_policy.note_puzzles(self.policy, recipes)
+        self.policy.train_only(*self.tasks, depth_head=False)
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
         initial_policy.keep_features(self.policy, config.run)
-        self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.parts))
+        self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
         random_state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)
-        self.watched = [each for pair in pairs for each in validate.watched(*pair, config.validation)]
+        self.validation_tasks = [each for pair in pairs for each in validation.tasks_of(*pair, config.validation)]
 
     @property
     def tokens(self) -> float:
@@ -172,27 +165,28 @@ class Sft(Trainer):
         ]
         return sum(map(mul, self.feed.weights, each)) / sum(self.feed.weights)
 
-    def _more(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
+        """See ``Trainer``."""
         return {"feed": self.feed.state_dict()}
 
-    def _take_up(self, more: dict[str, Any]) -> None:
-        self.feed.load_state_dict(more["feed"])
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """See ``Trainer``."""
+        self.feed.load_state_dict(state["feed"])
 
     def _step(self) -> dict[str, Any]:
-        """One step of the optimiser."""
         batches = [self._targets(task, portion) for task, portion in zip(self.tasks, next(self.feed), strict=True)]
-        weights = self.team.total([imitation_loss.total_weight(batch, self.config.targets) for batch in batches])
+        weights = self.team.total([targets.total_weight(batch, self.config.targets) for batch in batches])
         # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
         divisor = max(sum(weights), 1.0) / self.team.world
-        parts, measured = self._parts(batches), []
-        for i, part in enumerate(parts):
+        parts, measured = self._split(batches), []
+        for part in parts:
             value, logits = self.engine.run(partial(self._loss, part, divisor))
-            self.engine.backward(value, last=i + 1 == len(parts))
+            self.engine.backward(value)
             measured.append(_measured(value, logits, part.batch))
-        norm = self.engine.step(schedule(self.config.optim, self.at.step))
+        norm = self.engine.step(schedule(self.config.optim, self.state.step))
         self._watch_for_nan(norm)
-        self.at.step += 1
-        self.at.states += self.config.optim.batch
+        self.state.step += 1
+        self.state.states += self.config.optim.batch
         return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
 
     def _targets(self, task: Puzzle, portion: Portion) -> Targets:
@@ -200,34 +194,34 @@ class Sft(Trainer):
         through the same passes, and every weight that learns gets a gradient."""
         seed = self.config.run.seed
         if self.ensemble is not None:
-            plan = partial(self._planned, task)
+            plan = partial(self._plans, task)
             batch: Targets = self.ensemble.targets(task, portion.rows.states, plan, seed=seed, first=portion.first)
         else:
             batch = targets.make(task, portion.rows, self.config.targets, seed=seed, first=portion.first, threads=1)
         return batch if portion.count else targets.nothing(batch)
 
-    def _planned(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """What the learner would do now."""
+    def _plans(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The learner's own."""
         remaining = {"remaining": np.ones(len(states), np.int64)} if self.policy.config.budget_conditioned else {}
         plans = self.engine.run(partial(self.policy.plan, task, states, (MAX_ACTIONS,), **remaining))[2]
         return plans[:, 0]
 
-    def _parts(self, batches: list[Targets]) -> list[MicroBatch]:
+    def _split(self, batches: list[Targets]) -> list[MicroBatch]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
         parts = []
         for number, (task, batch) in enumerate(zip(self.tasks, batches, strict=True)):
             size = self.config.optim.micro_batch or len(batch)
             own = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
-            own += [targets.nothing(batch)] * (self.parts[number] - len(own))
+            own += [targets.nothing(batch)] * (self.micro_batches[number] - len(own))
             parts += [MicroBatch(number, task, each) for each in own]
         return parts
 
     def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
-        value, logits = imitation_loss.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
+        value, logits = targets.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
         return value + self.policy.idle(part.task), logits
 
     def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
-        """What ``_measured`` said of the parts, of all ranks: together, and by data set."""
+        """Sums of ``_measured`` over the micro-batches of all ranks: together, and by data set."""
         (each,) = to_host(measured)
         sums = np.zeros((len(self.tasks), 3))
         for part, values in zip(parts, each.astype(np.float64), strict=True):
@@ -243,12 +237,12 @@ class Sft(Trainer):
 
     def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         line = {
-            "epoch": round(self.at.states / self.feed.total, 4),
+            "epoch": round(self.state.states / self.feed.total, 4),
             "loss": round(sum(f["loss"] for f in steps) / len(steps), 6),
             "optimal": round(sum(f["right"] for f in steps) / max(sum(f["live"] for f in steps), 1), 4),
             "gradient_norm": round(sum(f["norm"] for f in steps) / len(steps), 5),
         }
-        own = {name: _own([f["sets"][name] for f in steps]) for name in steps[0].get("sets", ())}
+        own = {name: _rates([f["sets"][name] for f in steps]) for name in steps[0].get("sets", ())}
         return {**line, "sets": own} if own else line
 
     def _introduction(self) -> str:
@@ -256,7 +250,7 @@ class Sft(Trainer):
         return f"{initial_policy.described(self.policy, self.team)}, on {self.feed.total:,} states{of}"
 
 
-def _own(steps: list[list[float]]) -> dict[str, float]:
+def _rates(steps: list[list[float]]) -> dict[str, float]:
     """A data set's loss per action, and its share of optimal first actions."""
     loss, weight, right, live = np.sum(steps, axis=0)
     return {"loss": round(float(loss / max(weight, 1)), 6), "optimal": round(float(right / max(live, 1)), 4)}
@@ -266,5 +260,11 @@ def _own(steps: list[list[float]]) -> dict[str, float]:
 def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
     """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still
     on the device, since whoever reads it waits for the whole queue."""
-    right, live = imitation_loss.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
+    right, live = targets.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (loss, right[0], live[0])])
+
+
+if __name__ == "__main__":
+    from recommit.cli.command_line import main
+
+    ranks.end(main(["train", "sft", *ranks.arguments(sys.argv[1:])]))

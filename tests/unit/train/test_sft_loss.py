@@ -12,7 +12,7 @@ from recommit.data.building.labels import label
 from recommit.data.feeding import samples
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
-from recommit.train import imitation_loss, targets
+from recommit.train import targets
 from recommit.train.config import TargetConfig
 
 TASK = recommit.Sliding(2, 3)
@@ -63,7 +63,7 @@ def test_the_gradient_is_that_of_the_expanded_samples(policy, kind, weighting, d
     batch = targets.make(TASK, rows, config, seed=0, first=0)
     slow = expanded(policy, rows, batch, config)
     wanted = gradients(policy, slow)
-    quick, _ = imitation_loss.sft_loss(policy, TASK, batch, config, imitation_loss.total_weight(batch, config))
+    quick, _ = targets.sft_loss(policy, TASK, batch, config, targets.total_weight(batch, config))
     given = gradients(policy, quick)
     assert quick.item() == pytest.approx(slow.item(), rel=1e-5)
     assert wanted.norm() > 0.01
@@ -74,9 +74,9 @@ def test_micro_batches_add_up(policy):
     rows = label(TASK, TASK.generate(12, seed=4, length=(1, 14)).states)
     config = TargetConfig()
     batch = targets.make(TASK, rows, config, seed=0, first=0)
-    divisor = imitation_loss.total_weight(batch, config)
-    whole = gradients(policy, imitation_loss.sft_loss(policy, TASK, batch, config, divisor)[0])
-    parts = [imitation_loss.sft_loss(policy, TASK, batch[i : i + 5], config, divisor)[0] for i in (0, 5, 10)]
+    divisor = targets.total_weight(batch, config)
+    whole = gradients(policy, targets.sft_loss(policy, TASK, batch, config, divisor)[0])
+    parts = [targets.sft_loss(policy, TASK, batch[i : i + 5], config, divisor)[0] for i in (0, 5, 10)]
     assert (gradients(policy, sum(parts)) - whole).norm() <= 1e-5 * whole.norm()
 
 
@@ -84,8 +84,8 @@ def test_positions_without_weight_are_not_seen():
     logits = torch.randn(1, 8, 4, requires_grad=True)
     optimal = torch.zeros(1, 8, 4, dtype=torch.bool)
     optimal[0, 0, 2] = True
-    each = imitation_loss.action_losses(logits, torch.zeros(1, 8, dtype=torch.long), optimal, "soft")
-    imitation_loss.weighted(each, torch.tensor([[1.0] + [0.0] * 7])).backward()
+    each = targets.action_losses(logits, torch.zeros(1, 8, dtype=torch.long), optimal, "soft")
+    targets.weighted(each, torch.tensor([[1.0] + [0.0] * 7])).backward()
     assert logits.grad.isfinite().all()
     assert (logits.grad[0, 1:] == 0).all()
     assert logits.grad[0, 0].abs().max() > 0
@@ -96,6 +96,6 @@ def test_accuracy_counts_any_optimal_action():
     optimal = torch.zeros(2, 8, 4, dtype=torch.bool)
     optimal[0, :, 1] = optimal[0, :, 2] = True
     optimal[1, :3, 0] = True
-    right, asked = imitation_loss.accuracy(logits, optimal)
+    right, asked = targets.accuracy(logits, optimal)
     assert right.tolist() == [1] * 8
     assert asked.tolist() == [2] * 3 + [1] * 5

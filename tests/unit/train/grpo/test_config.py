@@ -1,0 +1,127 @@
+"""What a configuration of a GRPO run means, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+from tests.unit.train.runs import plan_of
+
+from recommit.graph.commitments import Prices
+from recommit.train.grpo.config import GrpoConfig, GrpoPhase
+from recommit.train.recipe import parse, plain
+
+EXACT = {"advantage": {"estimator": "exact"}}
+LAST = {"steps": 2, "head_only": True, "head_updates": 7}
+
+
+def test_phases_of_the_head_want_exact_values():
+    for name, value in (("head_updates", 3), ("starts", 12), ("budgets", [2])):
+        message = rf"phases\[1\]\.{name}: .* advantage\.estimator state, which does not read it \(exact does\), got"
+        with pytest.raises(ValueError, match=message):
+            plan_of(phases=[{"steps": 3}, {"steps": 1, name: value}])
+    assert plan_of(phases=[{"steps": 4, "price_action": 0.1}]).last_prices == Prices(0.1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("phase", "message"),
+    [
+        ({"steps": 0}, r"phases\.steps: expected at least 1, got 0"),
+        ({"steps": 4, "head_only": True}, r"phases\.head_updates: expected at least 1 with phases\.head_only, got 0"),
+        ({"steps": 4, "head_lr": 0.1}, r"phases\.head_lr: expected 0 without phases\.head_updates, got 0\.1"),
+        ({"steps": 4, "starts": 7}, r"phases\[0\]\.starts: expected a multiple of rollout\.instances 6, got 7"),
+        ({"steps": 4, "budgets": [0]}, r"phases\.budgets: expected numbers from 1 on, got \(0,\)"),
+        ({"steps": 4, "price_action": -1}, r"phases\.price_action: expected at least 0, got -1\.0"),
+        ({"steps": 4, "price": 0.1}, r"phases\[0\]: expected fields of steps, .*, got price"),
+    ],
+)
+def test_phases_that_cannot_be_are_refused(phase, message):
+    with pytest.raises(ValueError, match=message):
+        plan_of(**EXACT, phases=[phase])
+
+
+def test_phases_say_how_many_steps_there_are():
+    exact = {**EXACT, "phases": [{"steps": 23}, {"steps": 13, "head_updates": 10}, LAST]}
+    alone = parse(GrpoConfig, {**exact, "rollout": {"instances": 6}})
+    assert alone.optim.steps == 38
+    assert parse(GrpoConfig, plain(alone)) == alone
+    for steps, parts in ((38, [23, 13, 2]), (10, [6, 3, 1]), (2, [1, 1]), (76, [46, 26, 4])):
+        assert [phase.steps for phase in plan_of(**exact, optim={"steps": steps}).phases] == parts
+    with pytest.raises(ValueError, match=r"phases: expected optim\.steps 100 in all, got 38"):
+        GrpoConfig(advantage=alone.advantage, phases=alone.phases)
+
+
+@pytest.mark.parametrize("name", ["fixed-2", "random"])
+def test_a_depth_that_no_head_chooses_leaves_out_what_is_the_heads(name):
+    updates = {"steps": 3, "head_updates": 5}
+    assert plan_of(**EXACT, variant=name, phases=[updates, LAST], optim={"steps": 5}).phases == ()
+    phases = [{**updates, "budgets": [2]}, {**LAST, "price_action": 0.5, "starts": 60}]
+    left = plan_of(**EXACT, variant=name, phases=phases, optim={"steps": 5}).phases
+    assert left == (GrpoPhase(3, budgets=(2,)), GrpoPhase(2))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "value", "readers"),
+    [
+        *(("exact", *each, "state") for each in (("progress", 0.1), ("deadlock", "penalty"), ("follow", "best"))),
+        *(("state", *each, "exact does") for each in (("max_expansions", 2), ("depth_weighting", "uniform"))),
+        ("episode", "follow", "best", "state and branch do"),
+    ],
+)
+def test_what_an_estimator_does_not_read_is_refused(estimator, name, value, readers):
+    message = rf"advantage\.{name}: .* advantage\.estimator {estimator}, which does not read it \({readers}.*\), got"
+    with pytest.raises(ValueError, match=message):
+        parse(GrpoConfig, {"advantage": {"estimator": estimator, name: value}})
+    reader = "exact" if readers.startswith("exact") else "state"
+    assert getattr(parse(GrpoConfig, {"advantage": {"estimator": reader, name: value}}).advantage, name) == value
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"advantage": {"price": 1}}, r"advantage: expected fields of .*group_size.*, got price"),
+        ({"advantage": {"estimator": "all"}}, r"advantage\.estimator: expected state, .* or exact, got all"),
+        ({"advantage": {"depth_weighting": "odd"}}, r"advantage\.depth_weighting: expected chosen or uniform, got odd"),
+        ({"finish": {"share": 0.1}}, r"recipe: expected fields of .*phases.*, got finish"),
+        ({"validation": {"budgets": [0]}}, r"validation\.budgets: expected numbers from 1 on"),
+        (
+            {"variant": "fixed-4", "objective": {"ratio": "joint"}},
+            r"objective\.ratio: expected factor with variant fixed-4",
+        ),
+        ({**EXACT, "objective": {"loss_normalization": "length"}}, r"objective\.loss_normalization: .* got length"),
+    ],
+)
+def test_what_cannot_be_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        parse(GrpoConfig, values)
+
+
+def test_steps_of_more_starts_take_shards_that_no_other_step_takes():
+    phases = [{"steps": 2}, {"steps": 1, "head_updates": 1, "starts": 18}, {"steps": 1}]
+    plan = plan_of(**EXACT, phases=phases)
+    assert [plan.shards_before(step) for step in range(5)] == [0, 1, 2, 5, 6]
+    assert plan.starts == 6 * 6
+
+
+@pytest.mark.parametrize("estimator", ["state", "exact"])
+def test_prices_move_from_the_first_to_the_last_step_and_a_phase_may_have_one(estimator):
+    run = {
+        "advantage": {"estimator": estimator},
+        "prices": {"action": [0.001, 0.005], "observation": [0.0, 0.04]},
+        "optim": {"steps": 5},
+    }
+    plan = plan_of(**run, phases=[{"steps": 3}, {"steps": 2, "price_action": 0.002}])
+    expected = [Prices(0.001, 0.0), Prices(0.002, 0.01), Prices(0.003, 0.02), Prices(0.002, 0.03), Prices(0.002, 0.04)]
+    found = [plan.prices_at(step) for step in range(5)]
+    for own, wanted in zip(found, expected, strict=True):
+        assert vars(own) == pytest.approx(vars(wanted))
+    assert plan.last_prices == found[-1]
+    assert plan_of(**run).last_prices == Prices(0.005, 0.04)
+    assert parse(GrpoConfig, plain(plan)) == plan
+
+
+@pytest.mark.parametrize("name", ["action", "observation"])
+@pytest.mark.parametrize("price", [-0.1, [0.1, -0.1], [0.1], [0.1, 0.2, 0.3], "dear"])
+def test_a_price_is_a_number_or_two(price, name):
+    with pytest.raises(ValueError, match=rf"prices\.{name}: expected"):
+        plan_of(prices={name: price})
