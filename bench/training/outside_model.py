@@ -33,9 +33,9 @@ from recommit.graph import values
 from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
-from recommit.policy.pictures.vision import Vision
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.policy.vision import Vision
 from recommit.rollout import sampling as rollout_sampling
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory

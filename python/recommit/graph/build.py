@@ -20,8 +20,8 @@ import torch
 
 from recommit import rng
 from recommit.graph.graph import NEVER, NOWHERE, PLAN, CommitmentGraph
-from recommit.policy.transfer import to_device, to_host
-from recommit.policy.views import plan_agreement
+from recommit.policy.augmentations import plan_agreement
+from recommit.policy.tensors import to_device, to_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable

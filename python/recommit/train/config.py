@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.policy.config import (
+    AUGMENTATIONS,
     MAX_ACTIONS,
-    MOST_LEFT,
-    VIEWS,
+    MAX_REMAINING,
     DecoderConfig,
     HeadConfig,
     LoraConfig,
@@ -98,17 +98,17 @@ class TargetConfig:
 
     def __post_init__(self) -> None:
         check_least("targets", self, budget=1)
-        if self.budget > MOST_LEFT:
-            raise ValueError(f"targets.budget: expected at most {MOST_LEFT}, got {self.budget}")
+        if self.budget > MAX_REMAINING:
+            raise ValueError(f"targets.budget: expected at most {MAX_REMAINING}, got {self.budget}")
         check_choices("targets", self)
         if (self.kind == "ensemble") != bool(self.teacher):
             raise ValueError(
                 f"targets.teacher: expected a run with kind ensemble and none without, got {self.teacher or 'none'} "
                 f"with {self.kind}"
             )
-        if self.views not in VIEWS or not 0 <= self.reached <= 1:
+        if self.views not in AUGMENTATIONS or not 0 <= self.reached <= 1:
             raise ValueError(
-                f"targets.views and targets.reached: expected one of {', '.join(map(str, VIEWS))} and 0..1, "
+                f"targets.views and targets.reached: expected one of {', '.join(map(str, AUGMENTATIONS))} and 0..1, "
                 f"got {self.views} and {self.reached}"
             )
         if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):

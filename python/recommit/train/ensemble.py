@@ -39,12 +39,12 @@ class Ensemble:
         self.teacher = CommitPolicy.from_pretrained(folder, device=device).eval().requires_grad_(False)
         if not self.teacher.plans_first:
             raise ValueError("targets.teacher: expected decoder.depth_conditioning none, got embedding")
-        self.teacher.replace_views(config.views)
+        self.teacher.replace_augmentations(config.views)
 
     def learner(self, folder: Path, *, device: object) -> CommitPolicy:
         """The same weights, with one view."""
         policy: CommitPolicy = CommitPolicy.from_pretrained(folder, device=device)
-        policy.replace_views(1)
+        policy.replace_augmentations(1)
         return policy
 
     def targets(

@@ -26,7 +26,7 @@ from recommit.data.feeding import mixture
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.transfer import to_device, to_host
+from recommit.policy.tensors import to_device, to_host
 from recommit.runs import random_state, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
@@ -217,8 +217,7 @@ class SftTrainer(Trainer):
         return parts
 
     def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
-        value, logits = targets.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
-        return value + self.policy.idle(part.task), logits
+        return targets.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
 
     def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
         """Sums of ``_measured`` over the micro-batches of all ranks: together, and by data set."""

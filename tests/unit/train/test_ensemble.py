@@ -52,7 +52,7 @@ def test_targets_are_the_mean_of_eight_views_and_ask_no_solver(teacher, ensemble
         monkeypatch.setattr(type(TASK), name, refuse)
     batch = ensemble.targets(TASK, STATES, ahead, seed=3, first=0)
     policy = CommitPolicy.from_pretrained(best_policy(teacher)).eval().requires_grad_(False)
-    policy.replace_views(8)
+    policy.replace_augmentations(8)
     _, _, plans, probs = policy.plan_with_probabilities(TASK, batch.states, (8,))
     assert np.array_equal(batch.actions, plans[:, 0])
     assert np.array_equal(batch.probs, probs[:, 0])
@@ -91,7 +91,7 @@ def test_some_states_are_left_for_where_plans_lead():
 def test_the_loss_is_cross_entropy_and_micro_batches_add_up(teacher, ensemble):
     batch, config = ensemble.targets(TASK, STATES, ahead, seed=3, first=0), plan_of(teacher).targets
     learner = ensemble.learner(best_policy(teacher), device="cpu").eval()
-    assert learner.config.views == 1
+    assert learner.config.augmentations == 1
     divisor = targets.total_weight(batch, config)
     whole, logits = targets.sft_loss(learner, TASK, batch, config, divisor)
     weight = targets.weights(batch.distance)
@@ -115,13 +115,13 @@ def test_one_view_comes_nearer_to_eight(teacher, levels, ensemble, tmp_path):
 
     def loss_of(folder):
         policy = CommitPolicy.from_pretrained(folder).eval()
-        policy.replace_views(1)
+        policy.replace_augmentations(1)
         with torch.no_grad():
             return float(targets.sft_loss(policy, TASK, batch, config.targets, 1.0)[0])
 
     last = tmp_path / "run" / "checkpoints" / "step-00000024" / "policy"
     assert loss_of(last) < loss_of(best_policy(teacher))
-    assert CommitPolicy.from_pretrained(last).config.views == 1
+    assert CommitPolicy.from_pretrained(last).config.augmentations == 1
 
 
 def test_interrupted_runs_end_in_the_same_bits(teacher, levels, tmp_path, monkeypatch):
