@@ -33,7 +33,7 @@ OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining
 def reader_of(policy: CommitPolicy, graph: CommitmentGraph) -> Reader:
     """What a policy's head reads at the nodes of its plans' graph; the same for all heads that read the same."""
     problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices(), "plan")
-    return Reader(policy, graph.puzzle, problem, policy.config.head.reads == "stakes-z")
+    return Reader(policy, graph.puzzle, problem, policy.config.head.features == "z+conditioned")
 
 
 def chooser(
@@ -51,7 +51,7 @@ def chooser(
     for remaining in range(1, budget + 1):
         with torch.no_grad():
             read = reader(slice(None), remaining, prices)
-            if policy.config.head.reads == "foresight":
+            if policy.config.head.features == "world-model":
                 read = reader.ahead
             columns[remaining - 1, problem.rows] = depths[policy.depth_head(read).argmax(dim=1).numpy()] - 1
     return by_state(columns, budget)
@@ -67,7 +67,7 @@ def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
     least = float(court.fixed(setting, court.best_fixed(setting)).mean())
     most = float(court.oracle(setting).mean())
     figures = {"solved": solved, "actions": actions, "looks": looks, "gain": (solved - least) / (most - least)}
-    name = "foresight" if policy.config.head.reads == "foresight" else "foresight and stakes"
+    name = "foresight" if policy.config.head.features == "world-model" else "foresight and stakes"
     return {"K": budget, "rule": name, **figures, "regret": float(every.total().mean()), "causes": every.shares()}
 
 

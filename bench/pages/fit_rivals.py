@@ -42,13 +42,13 @@ ACTION = 0.01
 #: What a look costs, in actions; ``MIDDLE`` is the one where every method is fitted.
 RATIOS, MIDDLE = (2.0, 0.5, 1.0, 4.0), 2.0
 #: Name -> method and what the head reads; the first are fitted at every price.
-EVERYWHERE = {name: (name, "both") for name in ("exact", "ppo", "q", "hazard", "verifier")}
+EVERYWHERE = {name: (name, "z+confidence") for name in ("exact", "ppo", "q", "hazard", "verifier")}
 ONCE = {
-    "paper": ("paper", "both"),
+    "paper": ("paper", "z+confidence"),
     "paper-z": ("paper", "z"),
     "exact-z": ("exact", "z"),
-    "episode": ("episode", "both"),
-    "branch": ("branch", "both"),
+    "episode": ("episode", "z+confidence"),
+    "branch": ("branch", "z+confidence"),
 }
 #: Rules without training.
 PLAIN = ("head", "confidence-product", "confidence-least", "confidence-entropy", "entropy-jump", "reversal")
@@ -94,22 +94,22 @@ class Campaign:
         """Name, method, what it reads and prices of every fit of a seed."""
         for ratio in self.ratios(seed):
             names = {**EVERYWHERE, **(ONCE if ratio == MIDDLE else {})}
-            for name, (method, reads) in names.items():
-                yield f"{name}-{ratio:g}-s{seed}", method, reads, Prices(ACTION, ACTION * ratio)
+            for name, (method, features) in names.items():
+                yield f"{name}-{ratio:g}-s{seed}", method, features, Prices(ACTION, ACTION * ratio)
 
     def fit(self, seed: int, only: list[str]) -> None:
         """Those heads of a seed that are not there."""
         graph: CommitmentGraph | None = None
         problems: dict[str, HeadProblem] = {}
-        for name, method, reads, prices in self.heads(seed):
+        for name, method, features, prices in self.heads(seed):
             out = self.out / name
             if (out / fitted.ABOUT).exists() or (only and name not in only):
                 continue
             graph = graph or self.graph(seed, "train")
-            if reads not in problems:
+            if features not in problems:
                 budgets = tuple(graph.puzzle.usual.budgets.values())
-                problems[reads] = HeadProblem.of(graph, graph.head_depths, budgets, prices, reads)
-            learn, away = fitting.divided(problems[reads].over(prices=prices), 0.25, seed)
+                problems[features] = HeadProblem.of(graph, graph.head_depths, budgets, prices, features)
+            learn, away = fitting.divided(problems[features].over(prices=prices), 0.25, seed)
             extent = fitting.Extent(0, self.seconds)
             fitted.write(fitting.best_of(learn, away, method, seed, extent, print), out)
             print(name, flush=True)

@@ -54,7 +54,7 @@ def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path, z
 def heads(folder: Path, graphs: Path, out: Path, seed: int) -> Iterator[tuple[str, Prices, Path]]:
     """Name, price and folder of every head of a seed."""
     family = folder / "family"
-    z = CommitPolicy.from_pretrained(family / f"stakes-s{seed}").config.head.reads == "stakes-z"
+    z = CommitPolicy.from_pretrained(family / f"stakes-s{seed}").config.head.features == "z+conditioned"
     for prices in PRICES:
         yield ALL, prices, family / f"stakes-s{seed}"
         own = out / f"one-{prices.action:g}-{prices.observation:g}-s{seed}"

@@ -69,7 +69,7 @@ recipe:
     validation: {instances: 8, every: 10, budget: 5}
     run: &run {threads: 1, tensorboard: false, log_every: 1, save_every: 99}
   grpo:
-    head: {reads: plan, hidden: 6}
+    head: {features: z+confidence, hidden: 6}
     advantage: {estimator: exact, group_size: 3, max_expansions: 2}
     prices: {action: [0.002, 0.01], observation: 0.01}
     objective: {clip: 0.2, kl: 0.05}
@@ -469,12 +469,12 @@ def baselines() -> dict[str, Any]:
     found, folder = {}, train_graph()
     for method in SETTINGS["methods"]:
         own = f"--policy {warm()}" if method not in ("hazard", "verifier") else ""
-        text = f"graph fit {folder} --method {method} --updates 2 --budget 2 4 --reads plan --quiet {own}"
+        text = f"graph fit {folder} --method {method} --updates 2 --budget 2 4 --features confidence --quiet {own}"
         out = once(f"fit-{method}", text)
         found[method] = tensors(out) | {"record": json.loads((out / "head.json").read_text())}
     fitted = " ".join(str(PLACE / f"fit-{method}") for method in SETTINGS["methods"])
     found["scores"] = score(f"{folder} --fitted {fitted} --budget 4 --rules fixed-4")
-    both = once("fit-both", f"graph fit {folder} --updates 3 --reads both --quiet")
+    both = once("fit-both", f"graph fit {folder} --updates 3 --features z+confidence --quiet")
     text = f"graph audit {folder} --budget 2 4 --episodes 8 32 --repeats 3 --json --fitted {both}"
     found["audit"] = json.loads(recommit(text))
     return found

@@ -36,7 +36,7 @@ def loaded(
 
     policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=device, anyway=anyway).eval()
     if name.views:
-        policy.replace_views(name.views)
+        policy.replace_augmentations(name.views)
     if prices is not None:
         policy.replace_prices(prices.action, prices.observation)
     return policy
@@ -60,7 +60,7 @@ def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> di
     wherever it is counted."""
     states = states[:STATES]
     return {
-        "views": policy.vision.views(task, (states.shape[1], states.shape[2])),
+        "views": policy.vision.augmentations(task, (states.shape[1], states.shape[2])),
         "flops": operations(policy, task, states),
         "states": len(states),
     }

@@ -17,8 +17,7 @@ import torch
 from recommit import rng
 from recommit.graph.build import run_directly
 from recommit.policy.config import MAX_ACTIONS, PASS
-from recommit.policy.distributions import log_prob
-from recommit.policy.transfer import to_device, to_host
+from recommit.policy.tensors import log_prob, to_device, to_host
 from recommit.rollout.trace import Proposals, Trace, joined
 
 if TYPE_CHECKING:

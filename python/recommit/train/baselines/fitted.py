@@ -19,9 +19,10 @@ from safetensors.numpy import load, save
 
 from recommit.graph.rules import NamedRule
 from recommit.horizon import Plans, Rule
+from recommit.policy.config import FEATURES, feature_count
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
-from recommit.train.baselines.problem import APART, READS, SURE, head_inputs
+from recommit.train.baselines.problem import APART, ON_GRAPHS, head_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ UNIT = 8.0
 MOST = 8
 FORMAT = "recommit fitted head 1"
 WEIGHTS, ABOUT = "head.safetensors", "head.json"
-FIELDS = {"format": str, "method": str, "reading": str, "depths": [int], "reads": str, "record": dict}
+FIELDS = {"format": str, "method": str, "reading": str, "depths": [int], "features": str, "record": dict}
 #: How outputs become a depth: the largest; the likeliest of hazards; as deep as progress passes a threshold.
 READINGS = ("argmax", "hazard", "progress")
 
@@ -75,7 +76,7 @@ class FittedHead:
     method: str
     reading: str
     depths: tuple[int, ...]
-    reads: str
+    features: str
     mean: Floats
     deviation: Floats
     weights: Weights
@@ -86,8 +87,8 @@ class FittedHead:
     def __post_init__(self) -> None:
         if self.reading not in READINGS:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, got {self.reading}")
-        if self.reads not in READS:
-            raise ValueError(f"reads: expected one of {', '.join(READS)}, got {self.reads}")
+        if self.features not in ON_GRAPHS:
+            raise ValueError(f"features: expected one of {', '.join(ON_GRAPHS)}, got {self.features}")
         if list(self.depths) != sorted(set(self.depths)) or not set(self.depths) <= set(range(1, MOST + 1)):
             raise ValueError(f"depths: expected some of 1..{MOST}, each once, ascending, got {self.depths}")
         if not isinstance(self.threshold, int | float | None):
@@ -119,8 +120,7 @@ class FittedHead:
     @property
     def width(self) -> int:
         """Numbers of z among what it reads."""
-        beside = {"z": 0, "both": SURE, "views": SURE + APART}
-        return len(self.mean) - beside.get(self.reads, len(self.mean))
+        return len(self.mean) - feature_count(self.features, 0, 0) if "z" in FEATURES[self.features] else 0
 
     def raw(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
         """[N, outputs] of the net for inputs of mean 0 and deviation 1."""
@@ -171,14 +171,14 @@ class LearnedDepths(Rule):
 
     def _several(self, plans: Plans) -> bool:
         """Do the last of the features say how far views agree?"""
-        if plans.features is None or self.head.reads in ("views", "agreement"):
+        if plans.features is None or "agreement" in FEATURES[self.head.features]:
             return plans.features is not None
         return bool(plans.features.shape[1] == self.head.width + APART)
 
     def _outputs(self, plans: Plans) -> NDArray[np.float32]:
         if plans.probabilities is None or plans.probabilities.ndim != 3:
             raise ValueError("probabilities: expected those of every action [N, H, A], got fewer")
-        read = head_inputs(plans.features, plans.probabilities, self.head.reads, self._several(plans))
+        read = head_inputs(plans.features, plans.probabilities, self.head.features, self._several(plans))
         if read.shape[1] != len(self.head.mean):
             raise ValueError(f"features: expected {len(self.head.mean)} inputs of the head, got {read.shape[1]}")
         return self.head.raw(((read - self.head.mean) / self.head.deviation).astype(np.float32))
@@ -198,7 +198,7 @@ def write(head: FittedHead, folder: str | Path) -> None:
         "method": head.method,
         "reading": head.reading,
         "depths": list(head.depths),
-        "reads": head.reads,
+        "features": head.features,
         "threshold": head.threshold,
         "record": head.record,
     }
@@ -219,10 +219,10 @@ def read(folder: str | Path) -> FittedHead:
     try:
         weights = load(verified.content(place, WEIGHTS))
         mean, deviation = weights.pop("mean"), weights.pop("deviation")
-        names = ("method", "reading", "depths", "reads")
-        method, how, depths, reads = (about[name] for name in names)
+        names = ("method", "reading", "depths", "features")
+        method, how, depths, features = (about[name] for name in names)
         return FittedHead(
-            method, how, tuple(depths), reads, mean, deviation, weights, about.get("threshold"), about["record"]
+            method, how, tuple(depths), features, mean, deviation, weights, about.get("threshold"), about["record"]
         )
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.Damaged(f"{place}: no fitted head: {error}") from None

@@ -211,7 +211,7 @@ class _Cache:
 
 def _head(learner: HeadLearner, problem: HeadProblem, method: str) -> FittedHead:
     return FittedHead(
-        method, learner.reading, problem.depths, problem.reads, *problem.norm, learner.net.stored(), None, {}
+        method, learner.reading, problem.depths, problem.features, *problem.norm, learner.net.stored(), None, {}
     )
 
 

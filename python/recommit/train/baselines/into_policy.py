@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from recommit.train.baselines.fitted import FittedHead, Weights
 
-#: What a fitted head reads -> the same as a policy calls it.
-READS = {"z": "z", "plan": "sure", "both": "plan", "views": "views", "agreement": "agreement"}
-
 
 def folded(head: FittedHead) -> Weights:
     """Weights for numbers as they are instead of numbers of mean 0 and deviation 1."""
@@ -38,7 +35,7 @@ def replace_head(policy: CommitPolicy, head: FittedHead) -> None:
         raise ValueError(f"policy: expected a head that takes the largest of its numbers, got {head.method}")
     weights = folded(head)
     hidden = len(weights["first"]) if "first" in weights else 0
-    policy.replace_head(HeadConfig(READS[head.reads], hidden, gelu="tanh"), depths=head.depths)  # type: ignore[arg-type]
+    policy.replace_head(HeadConfig(head.features, hidden, gelu="tanh"), depths=head.depths)
     if policy.depth_head.inputs != len(head.mean):
         raise ValueError(
             f"policy: expected the one whose plans the graph has, of {head.width} numbers of z, "
@@ -59,6 +56,6 @@ def save(run: Path | str, head: FittedHead, views: int, weights: str, folder: Pa
     if weights and weights_of(own) != weights:
         raise ValueError(f"policy: expected the one whose plans the graph has ({weights[:12]}), got {own}")
     policy: CommitPolicy = CommitPolicy.from_pretrained(own).eval()
-    policy.replace_views(views)
+    policy.replace_augmentations(views)
     replace_head(policy, head)
     return policy.save_pretrained(folder)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.graph import DISAGREEMENTS, PLAN
 from recommit.graph.policy_evaluation import PolicyEvaluation
+from recommit.policy.config import AGREEMENT, FEATURES, MAX_ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,31 +24,29 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
 
-#: What a head may read: what the look gave, how sure the plan is, or both; ``views``: also how far views agree on it;
-#: ``agreement``: the same without z.
-READS = ("z", "plan", "both", "views", "agreement")
-#: How many numbers say how sure the plan is, and how far views agree.
-SURE, APART = 3 * PLAN, DISAGREEMENTS * PLAN
+#: Of ``FEATURES`` those that a graph has.
+ON_GRAPHS = ("z", "confidence", "z+confidence", "agreement", "z+agreement")
+#: How many numbers say how far augmentations agree.
+APART = AGREEMENT * MAX_ACTIONS
 
 
 def head_inputs(
-    read: NDArray[np.floating] | None, probabilities: NDArray[np.floating], reads: str, several: bool = False
+    read: NDArray[np.floating] | None, probabilities: NDArray[np.floating], features: str, several: bool = False
 ) -> Floats:
-    """[N, numbers] what a head reads: z, each greedy action's probability, that of all up to it, its entropy, and how
-    far the views agree. ``read`` is that of the graph; the last of it is of views if there are ``several``."""
-    if reads not in READS:
-        raise ValueError(f"reads: expected one of {', '.join(READS)}, got {reads}")
-    if reads != "plan" and read is None:
-        raise ValueError(f"graph: expected one with features (recommit graph build --features), got reads {reads}")
-    if reads in ("views", "agreement") and not several:
-        raise ValueError(f"graph: expected one of several views (recommit graph build --views 8), got reads {reads}")
+    """[N, numbers] the parts of a head's ``features``. ``read`` is that of the graph; the last of it says how far
+    augmentations agree if there are ``several``."""
+    if features not in ON_GRAPHS:
+        raise ValueError(f"features: expected one of {', '.join(ON_GRAPHS)}, got {features}")
+    if features != "confidence" and read is None:
+        raise ValueError(f"graph: expected one with features (recommit graph build --features), got {features}")
+    if "agreement" in FEATURES[features] and not several:
+        raise ValueError(f"graph: expected one of several views (recommit graph build --views 8), got {features}")
     z, apart = (read[:, :-APART], read[:, -APART:]) if several and read is not None else (read, None)
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-30))
     best = logs.max(axis=-1)
     sure = [np.exp(best), np.exp(best.cumsum(axis=-1)), -(np.exp(logs) * logs).sum(axis=-1)]
-    parts = ([] if z is None or reads in ("plan", "agreement") else [z]) + ([] if reads == "z" else sure)
-    views = [] if apart is None or reads not in ("views", "agreement") else [apart]
-    return np.concatenate(parts + views, axis=-1)
+    parts = {"z": z, "confidence": np.concatenate(sure, axis=-1), "agreement": apart}
+    return np.concatenate([parts[part] for part in FEATURES[features]], axis=-1)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +59,23 @@ class HeadProblem:
     prices: Prices
     #: Nodes where episodes begin.
     starts: Nodes
-    reads: str = "both"
+    features: str = "z+confidence"
 
     @classmethod
     def of(
-        cls, graph: CommitmentGraph, depths: Sequence[int], budgets: Sequence[int], prices: Prices, reads: str = "both"
+        cls,
+        graph: CommitmentGraph,
+        depths: Sequence[int],
+        budgets: Sequence[int],
+        prices: Prices,
+        features: str = "z+confidence",
     ) -> HeadProblem:
         """All starts of a graph."""
         if not graph.closed:
             raise ValueError("graph: expected one whose edges all lead to nodes, got one that was cut")
         if not budgets or min(budgets) < 1:
             raise ValueError(f"budgets: expected numbers from 1 on, got {tuple(budgets)}")
-        return cls(graph, tuple(depths), tuple(budgets), prices, graph.starts.astype(np.int64), reads)
+        return cls(graph, tuple(depths), tuple(budgets), prices, graph.starts.astype(np.int64), features)
 
     @cached_property
     def edges(self) -> CommitmentGraph:
@@ -113,7 +116,7 @@ class HeadProblem:
     def _read(self) -> tuple[NDArray[np.float32], Floats, Floats]:
         graph = self.graph
         probs = np.where(graph.planned[:, None, None], graph.probs, np.float32(0.25))
-        raw = head_inputs(graph.head_features, probs, self.reads, graph.disagreement is not None)
+        raw = head_inputs(graph.head_features, probs, self.features, graph.disagreement is not None)
         mean, deviation = raw[self.rows].mean(axis=0), np.maximum(raw[self.rows].std(axis=0), 1e-6)
         return ((raw - mean) / deviation).astype(np.float32), mean, deviation
 
@@ -127,7 +130,7 @@ class HeadProblem:
             tuple(budgets) or self.budgets,
             prices or self.prices,
             self.starts if starts is None else starts,
-            self.reads,
+            self.features,
         )
         result.__dict__.update({name: getattr(self, name) for name in ("edges", "rows", "landing", "_read")})
         if starts is None:

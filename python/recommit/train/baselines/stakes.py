@@ -19,8 +19,8 @@ import torch.nn.functional as F
 from recommit import rng
 from recommit.graph.episodes import by_state, play
 from recommit.graph.prices import Prices
-from recommit.policy.config import HeadConfig
-from recommit.policy.depth_head import STAKES, DepthHead, at_stake
+from recommit.policy.config import CONDITIONS, HeadConfig
+from recommit.policy.depth_head import DepthHead, conditions
 from recommit.train.baselines.problem import HeadProblem, head_inputs
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class StakesConfig:
     @property
     def head_config(self) -> HeadConfig:
         """That of the policy's head."""
-        return HeadConfig("stakes-z" if self.z else "stakes", self.hidden, gelu="tanh")
+        return HeadConfig("z+conditioned" if self.z else "conditioned", self.hidden, gelu="tanh")
 
     def __post_init__(self) -> None:
         for name in ("updates", "hidden", "states", "steps"):
@@ -96,7 +96,7 @@ class Reader:
     def __init__(self, policy: CommitPolicy, task: Puzzle, problem: HeadProblem, z: bool = False) -> None:
         graph, rows = problem.graph, problem.rows
         looked = None if graph.features is None or not z else graph.features[rows]
-        sure = head_inputs(looked, graph.probs[rows], "both" if z else "plan").astype(np.float32)
+        sure = head_inputs(looked, graph.probs[rows], "z+confidence" if z else "confidence").astype(np.float32)
         ahead = [_foreseen(policy, task, problem, rows[at : at + PIECE]) for at in range(0, len(rows), PIECE)]
         #: What foresight says of the nodes.
         self.ahead = torch.cat(ahead)
@@ -106,7 +106,7 @@ class Reader:
     @property
     def width(self) -> int:
         """Numbers in all."""
-        return int(self.own.shape[1]) + STAKES
+        return int(self.own.shape[1]) + CONDITIONS
 
     def __call__(
         self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices
@@ -114,16 +114,16 @@ class Reader:
         """[rows, width] of places in ``problem.rows``."""
         own = self.own[rows]
         looks = np.broadcast_to(remaining, len(own))
-        return torch.cat([own, at_stake(looks, (prices.action, prices.observation), len(own))], dim=1)
+        return torch.cat([own, conditions(looks, (prices.action, prices.observation), len(own))], dim=1)
 
 
 def _foreseen(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: Nodes) -> torch.Tensor:
     graph = problem.graph
     cells = policy.vision.kinds(task, graph.states[nodes])
-    if policy.foresight is None or cells is None:
+    if policy.world_model is None or cells is None:
         raise ValueError("policy: expected one with foresight (recommit train world-model), got one without")
     with torch.no_grad():
-        result: torch.Tensor = policy.foresight(cells, torch.from_numpy(graph.plans[nodes]).long(), problem.depths)
+        result: torch.Tensor = policy.world_model(cells, torch.from_numpy(graph.plans[nodes]).long(), problem.depths)
     return result
 
 
@@ -162,9 +162,9 @@ class StakesLearner:
         earliest = problem.earliest[problem.rows]
         order = np.argsort(earliest, kind="stable")
         within = np.searchsorted(earliest[order], problem.longest - looks, side="right")
-        own, stakes = head.hidden.weight[:, :-STAKES], head.hidden.weight[:, -STAKES:]
+        own, stakes = head.hidden.weight[:, :-CONDITIONS], head.hidden.weight[:, -CONDITIONS:]
         with torch.no_grad():
-            shifts = at_stake(looks, (prices.action, prices.observation), len(looks)) @ stakes.T
+            shifts = conditions(looks, (prices.action, prices.observation), len(looks)) @ stakes.T
             for at in range(0, len(order), PIECE):
                 rows = order[at : at + PIECE]
                 sums = F.linear(self.reader.own[rows], own, head.hidden.bias)
@@ -233,7 +233,7 @@ def fit(
     tell: Callable[[str], None],
 ) -> dict[str, Any]:
     """Give a policy with foresight the head, the best of eight checks on the ``held`` starts; what it came to."""
-    if policy.foresight is None:
+    if policy.world_model is None:
         raise ValueError("policy: expected one with foresight (recommit train world-model), got one without")
     _refuse_other_plans(policy, task, learn)
     learner = StakesLearner(learn, Reader(policy, task, learn, config.z), config)

@@ -1,1 +1,1 @@
-"""Foresight and what goes by it, taught by exact labels: no look of the backbone and no episode is needed."""
+"""World models, taught by exact labels: no pass of the backbone and no episode is needed."""

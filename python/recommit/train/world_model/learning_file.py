@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recommit.policy.world_model import Foresight
+    from recommit.policy.world_model import WorldModel
 
 NAME = "learning"
 #: The moments that AdamW keeps of every weight.
@@ -38,14 +38,14 @@ class LearningFile:
         #: As JSON has it, where tuples are lists.
         self.path, self.begun = folder / NAME, json.loads(json.dumps(begun))
 
-    def write(self, net: Foresight, optimizer: torch.optim.Optimizer, curve: list[dict[str, float]]) -> None:
+    def write(self, net: WorldModel, optimizer: torch.optim.Optimizer, curve: list[dict[str, float]]) -> None:
         """Replace it by what there is after the last step of ``curve``."""
         data = save(_tensors(net, optimizer))
         about = {"begun": self.begun, "curve": curve, "sha256": files.sha256(data)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         files.replace(files.Files(), self.path, verified.checkable(json.dumps(about)) + data)
 
-    def resume(self, net: Foresight, optimizer: torch.optim.Optimizer) -> list[dict[str, float]]:
+    def resume(self, net: WorldModel, optimizer: torch.optim.Optimizer) -> list[dict[str, float]]:
         """Set both back to what was written; the curve until then, empty where nothing was."""
         if not self.path.is_file():
             return []
@@ -68,7 +68,7 @@ class LearningFile:
         return curve
 
 
-def _tensors(net: Foresight, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+def _tensors(net: WorldModel, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """Everything that learns, by name; the tensors themselves."""
     named = {f"net.{name}": weight.detach() for name, weight in net.named_parameters()}
     for name, weight in net.named_parameters():

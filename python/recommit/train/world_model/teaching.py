@@ -17,9 +17,9 @@ import torch.nn.functional as F
 
 from recommit import rng
 from recommit.data import held_out
-from recommit.policy.config import MAX_ACTIONS, ForesightConfig, HeadConfig
-from recommit.policy.pictures import symmetry
-from recommit.policy.world_model import ACTIONS, Foresight
+from recommit.policy import augmentations
+from recommit.policy.config import MAX_ACTIONS, HeadConfig, WorldModelConfig
+from recommit.policy.world_model import ACTIONS, WorldModel
 from recommit.train.world_model.learning_file import LearningFile
 
 if TYPE_CHECKING:
@@ -95,10 +95,10 @@ class Visited:
         return states
 
 
-def config_of(policy: CommitPolicy, task: Puzzle) -> ForesightConfig:
+def config_of(policy: CommitPolicy, task: Puzzle) -> WorldModelConfig:
     """Nets for the pictures that a policy sees of a puzzle."""
     rows, cols = policy.vision.cells(task, task.shape)
-    return ForesightConfig(task.task, rows, cols, task.highest + 1, 8 if task.turns else 1)
+    return WorldModelConfig(task.task, rows, cols, task.highest + 1, 8 if task.turns else 1)
 
 
 def train(
@@ -114,7 +114,7 @@ def train(
     config = config_of(policy, task)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
-        net = Foresight(config)
+        net = WorldModel(config)
     starts = np.ascontiguousarray(held_out.starts(spec, "train", training.starts, ()).states)
     visited, cut = Visited(task, starts, training), slice(1, -1) if policy.vision.crops(task) else slice(None)
     away = np.ascontiguousarray(held_out.starts(spec, "validation", min(spec.validation, JUDGED) or JUDGED, ()).states)
@@ -140,34 +140,36 @@ def train(
     return curve[-1] | {"curve": curve}
 
 
-def replace_head(policy: CommitPolicy, net: Foresight) -> None:
+def replace_head(policy: CommitPolicy, net: WorldModel) -> None:
     """Let a policy's depth head go by a net: the depth after which the fewest actions should remain."""
-    policy.foresight = net.requires_grad_(False)
-    policy.config = policy.vision.config = replace(policy.config, foresight=net.config)
-    policy.replace_head(HeadConfig("foresight"))
+    policy.world_model = net.requires_grad_(False)
+    policy.config = policy.vision.config = replace(policy.config, world_model=net.config)
+    policy.replace_head(HeadConfig("world-model"))
     with torch.no_grad():
         for choice in range(len(policy.config.depths)):
             policy.depth_head.weight[choice, 1 + choice] = -1.0
 
 
-def _loss(net: Foresight, visited: Visited, step: int, cut: slice) -> torch.Tensor:
+def _loss(net: WorldModel, visited: Visited, step: int, cut: slice) -> torch.Tensor:
     """The loss of distances, and of what one action each does; a solved picture stays as it is."""
     states = visited.states(step)
     cells = _cells(states, cut)
-    order = symmetry.order(*cells.shape[1:], step % symmetry.possible(net.config.views, *cells.shape[1:]))
+    order = augmentations.cell_order(
+        *cells.shape[1:], step % augmentations.count(net.config.augmentations, *cells.shape[1:])
+    )
     turned = cells.flatten(1)[:, order].view_as(cells)
     distance = F.cross_entropy(net.scores(turned), _labels(net, visited.task, states))
     actions, after = _moved(visited.task, states, step)
     return distance + F.cross_entropy(net.next_scores(cells, actions), _cells(after, cut))
 
 
-def judge(net: Foresight, visited: Visited, cut: slice) -> dict[str, float]:
+def judge(net: WorldModel, visited: Visited, cut: slice) -> dict[str, float]:
     """On states that nobody learned from: the share of distances that are exact, and of pictures that are right after
     an action."""
     states = visited.states(0)
     cells, (actions, after) = _cells(states, cut), _moved(visited.task, states, 0)
     with torch.no_grad():
-        probs = net.chances(cells)
+        probs = net.probs(cells)
         drawn = net.next_scores(cells, actions).argmax(dim=1)
     exact = (probs.argmax(-1) == _labels(net, visited.task, states)).float().mean()
     right = (drawn == _cells(after, cut)).flatten(1).all(dim=1).float().mean()
@@ -178,7 +180,7 @@ def _cells(states: States, cut: slice) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(states[:, cut, cut])).long()
 
 
-def _labels(net: Foresight, task: Puzzle, states: States) -> torch.Tensor:
+def _labels(net: WorldModel, task: Puzzle, states: States) -> torch.Tensor:
     distance, far = task.distance(states), net.config.far
     return torch.from_numpy(np.where(distance < 0, far + 1, np.minimum(distance, far))).long()
 

@@ -228,7 +228,7 @@ def test_weights_of_no_head_are_a_sentence(heads, tmp_path, name, numbers):
 
 
 @pytest.mark.parametrize(
-    "change", [{"depths": [1, 2, 4, 99]}, {"depths": [8, 4, 2, 1]}, {"threshold": "x"}, {"reads": ""}]
+    "change", [{"depths": [1, 2, 4, 99]}, {"depths": [8, 4, 2, 1]}, {"threshold": "x"}, {"features": ""}]
 )
 def test_what_a_head_says_of_itself_is_checked(heads, tmp_path, change):
     fitted.write(heads["exact"], tmp_path)

@@ -15,11 +15,11 @@ import recommit
 from recommit.graph import build, files
 from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
-from recommit.policy import views
+from recommit.policy import augmentations
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.train.baselines import fitted, fitting, into_policy
-from recommit.train.baselines.problem import READS, HeadProblem
+from recommit.train.baselines.problem import ON_GRAPHS, HeadProblem
 
 TASK = recommit.Sokoban(6, 1)
 
@@ -28,7 +28,7 @@ TASK = recommit.Sokoban(6, 1)
 def policy(tmp_path_factory):
     folder = make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
     small = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
-    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small, views=2)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small, augmentations=2)
     return recommit.CommitPolicy.from_backbone(folder, config, seed=2).eval()
 
 
@@ -37,8 +37,8 @@ def graph(policy):
     return build.build(policy, TASK, TASK.generate(30, seed=1).states, features=True)
 
 
-def fit(graph, reads, method="exact", depths=(1, 2, 4, 8), hidden=8):
-    problem = HeadProblem.of(graph, depths, (3,), Prices(0.01, 0.01), reads)
+def fit(graph, features, method="exact", depths=(1, 2, 4, 8), hidden=8):
+    problem = HeadProblem.of(graph, depths, (3,), Prices(0.01, 0.01), features)
     head = fitting.fit(problem, problem, method, 1, fitting.Extent(2), {"hidden": hidden, "lr": 0.05})
     noise = np.random.default_rng(0)
     weights = {name: value + noise.normal(0, 0.3, value.shape).astype("f") for name, value in head.weights.items()}
@@ -51,9 +51,9 @@ def copy_of(policy, tmp_path):
 
 
 @pytest.mark.parametrize("hidden", [8, 0])
-@pytest.mark.parametrize("reads", READS)
-def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, reads, hidden):
-    head = fit(graph, reads, depths=(1, 3, 8), hidden=hidden)
+@pytest.mark.parametrize("features", ON_GRAPHS)
+def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, features, hidden):
+    head = fit(graph, features, depths=(1, 3, 8), hidden=hidden)
     own = copy_of(policy, tmp_path)
     into_policy.replace_head(own, head)
     again = recommit.CommitPolicy.from_pretrained(own.save_pretrained(tmp_path / "with-head")).eval()
@@ -62,7 +62,7 @@ def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, reads, hid
     depths, plans = again.act(TASK, graph.states[nodes])
     judge = Judge(graph, (Setting(3, Prices()),))
     expected = 1 + judge.bench.columns(fitted.rule(head, "it"))[nodes]
-    scores = np.sort(head.raw(HeadProblem.of(graph, (1, 3, 8), (3,), Prices(), reads).inputs[nodes]), axis=1)
+    scores = np.sort(head.raw(HeadProblem.of(graph, (1, 3, 8), (3,), Prices(), features).inputs[nodes]), axis=1)
     clear = scores[:, -1] - scores[:, -2] > 1e-3
     assert clear.mean() > 0.8
     assert len(np.unique(expected)) > 1
@@ -89,7 +89,7 @@ def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
     with torch.no_grad():
         z = policy.look(TASK, graph.states[nodes])
         index = policy.task_index(TASK)
-        apart = views.plan_agreement(policy.decoder, z, index, policy.decoder.plans(z, index)[1])
+        apart = augmentations.plan_agreement(policy.decoder, z, index, policy.decoder.plans(z, index)[1])
     assert np.allclose(graph.disagreement[nodes], apart.numpy(), atol=1e-5)
     assert np.allclose(graph.features[nodes], z.mean(dim=1).numpy(), atol=1e-5)
     files.write(graph, tmp_path / "graph")
@@ -99,6 +99,6 @@ def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
     assert json.loads((tmp_path / "graph" / "manifest.json").read_text())["content"] == files.content(again)
     one = replace(graph, disagreement=None)
     with pytest.raises(ValueError, match="graph: expected one of several views"):
-        HeadProblem.of(one, (1, 2), (3,), Prices(), "views").inputs  # noqa: B018
+        HeadProblem.of(one, (1, 2), (3,), Prices(), "z+agreement").inputs  # noqa: B018
     with pytest.raises(ValueError, match="disagreement: expected the shape"):
         replace(graph, disagreement=graph.disagreement[:, 1:])

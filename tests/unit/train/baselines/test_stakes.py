@@ -20,9 +20,8 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
 from recommit.graph.prices import Prices
 from recommit.policy.backbones.make import make_backbone
-from recommit.policy.checkpoint import parse_config
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
-from recommit.policy.world_model import Foresight
+from recommit.policy.world_model import WorldModel
 from recommit.rollout import episodes
 from recommit.train.baselines import fitting, stakes
 from recommit.train.baselines.problem import HeadProblem
@@ -40,7 +39,7 @@ def chance_by_left(problem, seed=1):
 
 
 def test_credit_is_that_of_the_definition():
-    problem = cases.problem(count=4, budgets=(2, 3), reads="plan")
+    problem = cases.problem(count=4, budgets=(2, 3), features="confidence")
     probs = chance_by_left(problem)
     row, keys, edges = {node: i for i, node in enumerate(problem.rows)}, cases.keys(problem), cases.edges(problem)
     node = {key: i for i, key in enumerate(keys)}
@@ -110,7 +109,7 @@ def test_more_steps_on_a_program_come_nearer_to_its_improvement(folder, graph, m
 
 
 def test_nodes_out_of_reach_change_nothing():
-    whole = cases.problem(count=3, budgets=(1, 2), reads="plan")
+    whole = cases.problem(count=3, budgets=(1, 2), features="confidence")
     near = whole.within_reach()
     assert set(near.starts) <= set(near.rows) < set(whole.rows)
     place = np.searchsorted(whole.rows, near.rows)
@@ -136,7 +135,7 @@ def new(folder):
     policy = recommit.CommitPolicy.from_backbone(folder, config, seed=2).eval()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
-        teaching.replace_head(policy, Foresight(teaching.config_of(policy, TASK)))
+        teaching.replace_head(policy, WorldModel(teaching.config_of(policy, TASK)))
     return policy
 
 
@@ -164,7 +163,7 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_looks_left(fitted, fold
     assert len(result["curve"]) == 8
     assert result["value"] == max(each["value"] for each in result["curve"])
     again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
-    z = policy.config.head.reads == "stakes-z"
+    z = policy.config.head.features == "z+conditioned"
     reader, states = stakes.Reader(new(folder), TASK, problem, z), problem.graph.states[problem.rows]
     answers = []
     for prices, remaining in TWO:
@@ -261,8 +260,8 @@ def test_what_does_not_fit_is_refused(fitted, folder):
     states = problem.graph.states[problem.starts]
     with pytest.raises(ValueError, match="left: expected the looks left of 24 states"):
         policy.act(TASK, states)
-    with pytest.raises(ValueError, match=r"head\.reads: expected stakes of a policy that has foresight"):
-        PolicyConfig(head=HeadConfig("stakes"))
+    with pytest.raises(ValueError, match=r"head\.features: expected conditioned of a policy that has a world model"):
+        PolicyConfig(head=HeadConfig("conditioned"))
     with pytest.raises(ValueError, match="prices: expected two numbers from 0 on"):
         policy.replace_prices(-0.1, 0.0)
     with pytest.raises(ValueError, match=r"stakes\.updates: expected at least 1, got 0"):
@@ -279,15 +278,6 @@ def test_what_does_not_fit_is_refused(fitted, folder):
     with pytest.raises(ValueError, match="graph: expected one with features"):
         stakes.fit(new(folder), TASK, without, without, WITH_Z, str)
     bare = new(folder)
-    bare.foresight = None
+    bare.world_model = None
     with pytest.raises(ValueError, match="policy: expected one with foresight"):
         stakes.fit(bare, TASK, problem, problem, FEW, str)
-
-
-def test_a_policy_from_before_there_were_prices_is_read():
-    from dataclasses import asdict
-
-    old = asdict(PolicyConfig())
-    del old["prices"], old["foresight"]
-    assert parse_config(old) == PolicyConfig()
-    assert not parse_config(old).budget_conditioned

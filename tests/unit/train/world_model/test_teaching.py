@@ -17,8 +17,8 @@ import recommit
 from recommit.data.spec import DataSpec
 from recommit.graph import build
 from recommit.policy.backbones.make import make_backbone
-from recommit.policy.config import DecoderConfig, ForesightConfig, HeadConfig, PolicyConfig
-from recommit.policy.world_model import Foresight
+from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig, WorldModelConfig
+from recommit.policy.world_model import WorldModel
 from recommit.storage import errors, verified
 from recommit.storage import files as disk
 from recommit.train.world_model import learning_file
@@ -86,13 +86,13 @@ def test_a_seed_names_the_weights(folder):
     for seed in (0, 0, 1):
         policy = new(folder)
         foresight.train(policy, SPEC, replace(few, seed=seed), lambda _line: None)
-        weights.append(policy.foresight.last.weight)
+        weights.append(policy.world_model.last.weight)
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
 
 
 def knowing(task):
-    """Foresight that knows everything."""
+    """A world model that knows everything."""
 
     def forward(cells, plans, depths):
         here, many = cells.numpy().astype(np.uint8), len(cells)
@@ -107,8 +107,8 @@ def knowing(task):
 
 def test_the_head_takes_the_depth_after_which_least_remains(folder, states):
     policy = new(folder)
-    foresight.replace_head(policy, Foresight(foresight.config_of(policy, TASK)))
-    policy.foresight.forward = knowing(TASK)
+    foresight.replace_head(policy, WorldModel(foresight.config_of(policy, TASK)))
+    policy.world_model.forward = knowing(TASK)
     depths, plans = policy.act(TASK, states)
     for state, depth, plan in zip(states, depths, plans, strict=True):
         remaining = []
@@ -131,7 +131,7 @@ def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
     depths, plans = policy.act(TASK, states)
     assert np.array_equal(depths, expected[0])
     assert np.array_equal(plans, expected[1])
-    monkeypatch.setattr(policy.foresight, "forward", knowing(TASK))  # a planted defect
+    monkeypatch.setattr(policy.world_model, "forward", knowing(TASK))  # a planted defect
     with pytest.raises(AssertionError, match="a simulator was asked"):
         policy.act(TASK, states)
 
@@ -151,20 +151,20 @@ def test_it_is_saved_with_its_policy(folder, states, tmp_path):
     again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
     assert again.config == policy.config
     assert np.array_equal(again.act(TASK, states)[0], policy.act(TASK, states)[0])
-    assert not any(parameter.requires_grad for parameter in again.foresight.parameters())
+    assert not any(parameter.requires_grad for parameter in again.world_model.parameters())
     bare = new(folder)
     old = recommit.CommitPolicy.from_pretrained(bare.save_pretrained(tmp_path / "bare"))
-    assert old.foresight is None
+    assert old.world_model is None
 
 
 def test_what_does_not_fit_is_refused(taught):
     policy, _, _ = taught
     with pytest.raises(ValueError, match="foresight: expected pictures of"):
         policy.act(recommit.Sliding(3), recommit.Sliding(3).generate(1, seed=0).states)
-    with pytest.raises(ValueError, match=r"head.reads: expected foresight of a policy that has foresight"):
-        PolicyConfig(head=HeadConfig("foresight"))
-    with pytest.raises(ValueError, match=r"foresight.rows: expected 1..64, got 0"):
-        ForesightConfig("sliding", 0, 3, 6)
+    with pytest.raises(ValueError, match=r"head.features: expected world-model of a policy that has a world model"):
+        PolicyConfig(head=HeadConfig("world-model"))
+    with pytest.raises(ValueError, match=r"world_model.rows: expected 1..64, got 0"):
+        WorldModelConfig("sliding", 0, 3, 6)
     with pytest.raises(ValueError, match=r"foresight.steps: expected at least 1, got 0"):
         foresight.ForesightTraining(steps=0)
 

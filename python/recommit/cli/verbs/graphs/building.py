@@ -79,12 +79,12 @@ def build(
         also = on_ways(puzzle, first) if ways and not every_state else None
         policy = CommitPolicy.from_pretrained(folder, device=find_device(device), anyway=bool(size)).eval()
         if views:
-            policy.replace_views(views)
+            policy.replace_augmentations(views)
         source = {
             "policy": weights_of(folder),
             "starts": "every state" if every_state else f"{len(first)} of {split}",
             "set": held_out.name(first),
-            "views": policy.vision.views(puzzle, puzzle.shape),
+            "views": policy.vision.augmentations(puzzle, puzzle.shape),
             **({"samples": samples, "seed": seed} if samples else {}),
         }
         options: dict[str, Any] = {"limit": limit, "features": features, "samples": samples, "seed": seed}

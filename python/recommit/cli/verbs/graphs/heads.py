@@ -28,7 +28,7 @@ def fit(
     seed: int = 0,
     tries: bool = True,
     held: float = 0.25,
-    reads: Literal["z", "plan", "both", "views", "agreement"] = "both",
+    features: Literal["z", "confidence", "z+confidence", "agreement", "z+agreement"] = "z+confidence",
     depths: tuple[int, ...] = (),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
@@ -50,8 +50,8 @@ def fit(
         seed: Of weights and draws, and of which starts are held out.
         tries: Three tries with other values, the best on the held-out starts. Without: the first values alone.
         held: Share of the starts' groups that no update sees: the best check and the best try are chosen there.
-        reads: What the head reads: what a look gave, how sure the plan is, or both; views: also how far views agree;
-            agreement: the same without what the look gave.
+        features: What the head reads: z of an observation, how sure the plan is of each action (confidence), or both;
+            agreement: confidence and how far the augmentations agree.
         depths: Depths to choose from; those of the policy's own head if not said.
         budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
         price_action: What an action costs; reaching the goal is worth 1.
@@ -65,7 +65,7 @@ def fit(
 
     refuse_foreign(out, (fitted.WEIGHTS, fitted.ABOUT), "a fitted head")
     try:
-        problem = _problem(graph, depths, budget, price_action, price_observation, reads)
+        problem = _problem(graph, depths, budget, price_action, price_observation, features)
         learn, away = fitting.divided(problem, held, seed)
         extent = fitting.Extent(updates, cpu_seconds)
         if tries:
@@ -179,7 +179,7 @@ def foresight(
     try:
         spec = recipe_of(str(run), task)
         policy = CommitPolicy.from_pretrained(local_folder(run)).eval()
-        policy.replace_views(views or policy.config.views)
+        policy.replace_augmentations(views or policy.config.augmentations)
         training = teaching.ForesightTraining(steps, starts=starts, seed=seed)
         with _held(out):
             result = teaching.train(policy, spec, training, _silent if quiet else say, out)
@@ -237,20 +237,20 @@ def stakes(
     from recommit.runs.process import settle_to_look
     from recommit.storage.ownership import refuse_foreign
     from recommit.train.baselines import fitting
-    from recommit.train.baselines import stakes as at_stake
+    from recommit.train.baselines import stakes as conditions
     from recommit.train.baselines.problem import HeadProblem
 
     settle_to_look(threads)
     refuse_foreign(out, ("heads.safetensors", "config.json"), "a policy")
     try:
         source, own = files.read(graph), CommitPolicy.from_pretrained(policy).eval()
-        own.replace_views(views or own.config.views)
+        own.replace_augmentations(views or own.config.augmentations)
         budgets = budget or tuple(source.puzzle.usual.budgets.values())
         problem = HeadProblem.of(source, own.config.depths, budgets, Prices(), "plan").within_reach()
         learn, away = fitting.divided(problem, held, seed)
         prices = Prices(price_action, price_observation) if one_price else None
-        config = at_stake.StakesConfig(updates, hidden=hidden, seed=seed, prices=prices, z=z)
-        result = at_stake.fit(own, source.puzzle, learn, away, config, _silent if quiet else say)
+        config = conditions.StakesConfig(updates, hidden=hidden, seed=seed, prices=prices, z=z)
+        result = conditions.fit(own, source.puzzle, learn, away, config, _silent if quiet else say)
         own.replace_prices(price_action, price_observation)
         with _held(out):
             own.save_pretrained(out)
@@ -282,7 +282,7 @@ def _save(run: Path, head: FittedHead, graph: Path, folder: Path) -> None:
 
 
 def _problem(
-    graph: Path, depths: tuple[int, ...], budget: tuple[int, ...], action: float, look: float, reads: str
+    graph: Path, depths: tuple[int, ...], budget: tuple[int, ...], action: float, look: float, features: str
 ) -> HeadProblem:
     from recommit.graph import files
     from recommit.graph.prices import Prices
@@ -290,7 +290,7 @@ def _problem(
 
     source = files.read(graph)
     budgets = budget or tuple(source.puzzle.usual.budgets.values())
-    return HeadProblem.of(source, depths or source.head_depths, budgets, Prices(action, look), reads)
+    return HeadProblem.of(source, depths or source.head_depths, budgets, Prices(action, look), features)
 
 
 def _silent(line: str) -> None:

@@ -124,7 +124,7 @@ def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
     graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
     words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
     assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
-    words = ["--reads", "plan", "--updates", "3", "--policy", str(init), "--quiet"]
+    words = ["--features", "confidence", "--updates", "3", "--policy", str(init), "--quiet"]
     assert main(["graph", "fit", graph, "--out", head, *words]) == 0
     agents = ["fixed-2", f"adaptive@{head}/policy"]
     words = ["--instances", "4", "--validation", "2", "--budgets", "3", "--json", "--quiet"]
@@ -141,7 +141,10 @@ def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
     ("words", "message"),
     [
         (["fit", "GRAPH", "--out", "OUT", "--updates", "1"], "graph: expected one with features"),
-        (["fit", "GRAPH", "--out", "OUT", "--reads", "plan"], "updates, cpu_seconds: expected one of them above 0"),
+        (
+            ["fit", "GRAPH", "--out", "OUT", "--features", "confidence"],
+            "updates, cpu_seconds: expected one of them above 0",
+        ),
         (["audit", "GRAPH", "--credits", "guess"], "expected one with features"),
     ],
 )

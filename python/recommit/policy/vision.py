@@ -1,13 +1,15 @@
-"""From states to visual features, by the cheapest exact way that a backbone allows.
+"""From states to visual features, by the cheapest exact way that a backbone allows; and the constant part of what the
+backbone reads around them.
 
 ``Puzzle.patches`` has the core write patches straight from states (``cpp/core/draw/patches.hpp``), bit for bit as the
-published image processor would make them. Families that the core does not know get a picture, and ``normalise.py`` cuts
-it up. Features are then looked up in memory, on the disk (``store.py``), or encoded.
+published image processor would make them. Families that the core does not know get a picture, which they cut up.
+Features are then looked up in memory, on the disk (``feature_store.py``), or encoded.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +17,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recommit.policy.config import OF_FORESIGHT
-from recommit.policy.pictures import symmetry
-from recommit.policy.pictures.store import FeatureStore, key_of, weights_of
-from recommit.policy.transfer import to_device
+from recommit.policy import augmentations
+from recommit.policy.config import MAX_REMAINING
+from recommit.policy.feature_store import FeatureStore, key_of, weights_of
+from recommit.policy.prompt import load_prompt
+from recommit.policy.tensors import to_device
 from recommit.storage.files import sha256
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.policy.backbones.backbone import Backbone
+    from recommit.policy.backbones.backbone import Backbone, Geometry
     from recommit.policy.config import PolicyConfig
     from recommit.puzzles.puzzle import Puzzle
 
@@ -61,40 +64,41 @@ class Vision:
         ring = 2 * self.crops(task)
         return shape[0] - ring, shape[1] - ring
 
-    def views(self, task: Puzzle, shape: tuple[int, int]) -> int:
-        """As how many views a state is looked at: as many of ``views`` as keep the picture's shape."""
-        if self.config.views > 1 and not task.turns:
+    def augmentations(self, task: Puzzle, shape: tuple[int, int]) -> int:
+        """How many copies of a picture the policy reads: as many of its ``augmentations`` as keep the shape."""
+        if self.config.augmentations > 1 and not task.turns:
             raise ValueError(
-                f"views: expected 1 for {task.task}, whose goal does not turn with the picture, got {self.config.views}"
+                f"augmentations: expected 1 for {task.task}, whose goal does not turn with the picture, "
+                f"got {self.config.augmentations}"
             )
-        return symmetry.possible(self.config.views, *self.cells(task, shape))
+        return augmentations.count(self.config.augmentations, *self.cells(task, shape))
 
-    def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool, view: int = 0) -> Tensor:
-        """[states, tokens, width] of a view of the pictures (see ``symmetry``); ``frozen`` says that the encoder gets
-        no gradient and does not change."""
+    def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool, copy: int = 0) -> Tensor:
+        """[states, tokens, width] of an augmented copy of the pictures; ``frozen`` says that the encoder gets no
+        gradient and does not change."""
         if self.cell_local:
-            return self._gather(task, states, view)
+            return self._gather(task, states, copy)
         if not frozen:
-            return self._encode(task, states, view)
+            return self._encode(task, states, copy)
         with torch.no_grad():
-            return self._cached_features(task, states, view)
+            return self._cached_features(task, states, copy)
 
-    def _encode(self, task: Puzzle, states: NDArray[np.uint8], view: int = 0) -> Tensor:
+    def _encode(self, task: Puzzle, states: NDArray[np.uint8], copy: int = 0) -> Tensor:
         config, shape = self.config, (states.shape[1], states.shape[2])
         pixels = self.backbone.pixels(task, states, cell=config.cell, theme=config.theme, crop=self.crops(task))
-        return self.backbone.features(self._turned(pixels, task, states, view), self.grid(task, shape))
+        return self.backbone.features(self._turned(pixels, task, states, copy), self.grid(task, shape))
 
-    def _turned(self, pixels: Tensor, task: Puzzle, states: NDArray[np.uint8], view: int) -> Tensor:
+    def _turned(self, pixels: Tensor, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
         """Pictures with their cells in other places: patches, or whole tiles."""
         shape = states.shape[1], states.shape[2]
         cells = self.cells(task, shape)
-        if view == 0:
+        if copy == 0:
             return pixels
         if pixels.ndim == 4:
-            return symmetry.turned_tiles(pixels, cells, self.backbone.cell_pixels(*cells, self.config.cell), view)
-        return symmetry.turned_patches(pixels, len(states), cells, self.grid(task, shape), view)
+            return augmentations.augment_tiles(pixels, cells, self.backbone.cell_pixels(*cells, self.config.cell), copy)
+        return augmentations.augment_patches(pixels, len(states), cells, self.grid(task, shape), copy)
 
-    def _gather(self, task: Puzzle, states: NDArray[np.uint8], view: int) -> Tensor:
+    def _gather(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
         key = task.task, (states.shape[1], states.shape[2])
         if key not in self._legends:
             self._legends[key] = self.legend(task)
@@ -102,7 +106,7 @@ class Vision:
         seen = self._seen(task, states)
         codes = to_device(np.ascontiguousarray(seen).reshape(len(states), -1), table.device)
         cells = table[codes.long()]
-        return cells if view == 0 else cells[:, symmetry.order(*seen.shape[1:], view).to(cells.device)]
+        return cells if copy == 0 else cells[:, augmentations.cell_order(*seen.shape[1:], copy).to(cells.device)]
 
     def _seen(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The cells that a picture shows."""
@@ -110,13 +114,13 @@ class Vision:
 
     def kinds(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor | None:
         """[N, rows, cols] the kind of what is drawn in every cell of the pictures, which is all that a cell shows; none
-        where the depth head does not go by foresight."""
-        config = self.config.foresight
-        if self.config.head.reads not in OF_FORESIGHT or config is None:
+        where the depth head reads no world model."""
+        config = self.config.world_model
+        if config is None or not self.config.head.reads("world-model"):
             return None
         seen, own = self._seen(task, states), (config.task, config.rows, config.cols)
         if own != (task.task, *seen.shape[1:]):
-            raise ValueError(f"foresight: expected pictures of {own}, got {(task.task, *seen.shape[1:])}")
+            raise ValueError(f"world_model: expected pictures of {own}, got {(task.task, *seen.shape[1:])}")
         device = next(self.backbone.model.parameters()).device
         return to_device(np.ascontiguousarray(seen), device).long()
 
@@ -156,11 +160,11 @@ class Vision:
             self._stores[key] = FeatureStore(folder, about, limit)
         return self._stores[key]
 
-    def _cached_features(self, task: Puzzle, states: NDArray[np.uint8], view: int) -> Tensor:
-        head = f"{task.task}{states.shape[1:]}{f' in view {view}' if view else ''}".encode()
+    def _cached_features(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
+        head = f"{task.task}{states.shape[1:]}{f' in copy {copy}' if copy else ''}".encode()
         keys = [head + state.tobytes() for state in states]
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
-        fresh = self._look_up(task, states, missing, view) if missing or self._split() else {}
+        fresh = self._look_up(task, states, missing, copy) if missing or self._split() else {}
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():
             self._remember(key, value)
@@ -175,7 +179,7 @@ class Vision:
         return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
 
     def _look_up(
-        self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int], view: int
+        self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int], copy: int
     ) -> dict[bytes, Tensor]:
         """From the disk, or else from the encoder."""
         store = self._store(task, (states.shape[1], states.shape[2]))
@@ -185,7 +189,7 @@ class Vision:
         features = {key: stored[name].to(device, non_blocking=True) for key, name in names.items() if name in stored}
         rest = {key: i for key, i in missing.items() if key not in features}
         if rest or self._split():
-            encoded = self._encode(task, states[list(rest.values()) or [0]], view)[: len(rest)]
+            encoded = self._encode(task, states[list(rest.values()) or [0]], copy)[: len(rest)]
             if store is not None:
                 store.add(dict(zip((names[key] for key in rest), encoded.cpu(), strict=True)))
             features |= dict(zip(rest, encoded, strict=True))
@@ -205,3 +209,38 @@ class Vision:
         while self._cached > self._cache_bytes:
             _, oldest = self._cache.popitem(last=False)
             self._cached -= oldest.numel() * oldest.element_size()
+
+
+class Geometries:
+    """One per task, size of picture and, where the policy is told, number of decisions remaining; each is made once."""
+
+    def __init__(self, backbone: Backbone, vision: Vision, config: PolicyConfig) -> None:
+        self.backbone, self.vision, self.config = backbone, vision, config
+        self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
+
+    def of(self, task: Puzzle, shape: tuple[int, int], remaining: int = 0) -> Geometry:
+        """That of states of ``shape``, with so many decisions ``remaining``."""
+        rows, cols = self.vision.grid(task, shape)
+        key = (task.task, rows, cols, remaining if self.config.show_budget else 0)
+        if key not in self._geometries:
+            prompt = load_prompt(self.config.prompts[self.config.task_index(task.task)])
+            wording = prompt.with_remaining(remaining) if self.config.show_budget else prompt
+            self._geometries[key] = self.backbone.geometry(wording, rows, cols)
+        return self._geometries[key]
+
+    def of_each(self, task: Puzzle, shape: tuple[int, int], remaining: NDArray[np.integer] | None) -> Geometry:
+        """That of prompts which differ in how many decisions are ``remaining``, and in no other token."""
+        if not self.config.show_budget:
+            return self.of(task, shape)
+        if remaining is None or not len(remaining) or not (remaining.min() >= 1 and remaining.max() <= MAX_REMAINING):
+            raise ValueError(
+                f"remaining: expected a count for each state, 1..{MAX_REMAINING}, as show_budget says, got {remaining}"
+            )
+        numbers, which = np.unique(remaining, return_inverse=True)
+        every = [self.of(task, shape, int(number)) for number in numbers]
+        if len({len(each.tokens) for each in every}) > 1:
+            raise ValueError(
+                "show_budget: expected a tokenizer to which numbers of two digits are equally long, got another"
+            )
+        rows = to_device(which.astype(np.int64), every[0].tokens.device)
+        return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])

@@ -17,7 +17,7 @@ pytest.importorskip("transformers")
 import recommit
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.policy.pictures.store import SUFFIX, FeatureStore, key_of, weights_of
+from recommit.policy.feature_store import SUFFIX, FeatureStore, key_of, weights_of
 from recommit.storage.files import Files
 
 ADAPTED = PolicyConfig(lora=LoraConfig(), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
@@ -156,7 +156,7 @@ def test_a_full_disk_ends_the_writing_and_nothing_else(tmp_path, room):
 
 WRITER = """
 import sys, torch
-from recommit.policy.pictures.store import FeatureStore, key_of
+from recommit.policy.feature_store import FeatureStore, key_of
 store = FeatureStore(sys.argv[1], {"encoder": "a", "shape": [3, 3]}, 1 << 20)
 for n in range(int(sys.argv[2]), int(sys.argv[3])):
     store.add({key_of(bytes([n])): torch.full((2, 64), float(n))})

@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import recommit
-from recommit.policy.backbones import internvl, qwen3
+from recommit.policy.backbones import internvl, qwen
 from recommit.policy.backbones.qwen import QwenBackbone
-from recommit.policy.pictures import normalise
+from recommit.policy.backbones.transformer import Normalization, normalize, patches
 
 TASK = recommit.Sokoban((5, 7), 1)
 STATES = TASK.generate(3, seed=0).states
@@ -29,20 +29,20 @@ def test_patches_equal_the_processors_to_the_bit():
         "Qwen2VLImageProcessorPil",
         patch_size=16,
         size={"shortest_edge": 1024, "longest_edge": 1 << 24},
-        image_mean=list(qwen3.NORMAL.mean),
-        image_std=list(qwen3.NORMAL.std),
+        image_mean=list(qwen.NORMALIZATION.mean),
+        image_std=list(qwen.NORMALIZATION.std),
     )
     wanted = processor(images=list(frames), return_tensors="pt")
-    given = normalise.patches(normalise.normalised(torch.from_numpy(frames), qwen3.NORMAL), 16, 2, 2)
+    given = patches(normalize(torch.from_numpy(frames), qwen.NORMALIZATION), 16, 2, 2)
     assert wanted["image_grid_thw"].tolist() == [[1, 10, 14]] * 3
     assert torch.equal(given, wanted["pixel_values"])
 
 
 def test_patches_of_14_pixels_equal_the_cores():
     clip = processed("Qwen2VLImageProcessorPil")
-    normal = normalise.Normal(tuple(clip.image_mean), tuple(clip.image_std))
+    normal = Normalization(tuple(clip.image_mean), tuple(clip.image_std))
     frames = torch.from_numpy(TASK.render(STATES, cell=28))
-    given = normalise.patches(normalise.normalised(frames, normal), 14, 2, 2)
+    given = patches(normalize(frames, normal), 14, 2, 2)
     assert np.array_equal(given.numpy(), TASK.patches(STATES, cell=28)[0])
     assert QwenBackbone.markers.token == "<|image_pad|>"
 
@@ -56,9 +56,9 @@ def test_tiles_equal_the_processors_to_the_bit(split):
         "GotOcr2ImageProcessorPil",
         size={"height": 448, "width": 448},
         crop_to_patches=split,
-        image_mean=list(internvl.NORMAL.mean),
-        image_std=list(internvl.NORMAL.std),
+        image_mean=list(internvl.NORMALIZATION.mean),
+        image_std=list(internvl.NORMALIZATION.std),
     )
     wanted = processor(images=list(tiles), return_tensors="pt")["pixel_values"]
-    given = normalise.normalised(torch.from_numpy(tiles), internvl.NORMAL)
+    given = normalize(torch.from_numpy(tiles), internvl.NORMALIZATION)
     assert torch.equal(given, wanted)

@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import PolicyConfig
-from recommit.policy.pictures.vision import Vision
+from recommit.policy.vision import Vision
 
 TASKS = [recommit.Sliding(3), recommit.Sliding(2, 4), recommit.Sokoban(6, 1), recommit.Sokoban((5, 7), 1)]
 

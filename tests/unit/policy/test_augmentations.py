@@ -14,17 +14,17 @@ pytest.importorskip("transformers")
 from tests.reference import views as twin
 
 import recommit
+from recommit.policy import augmentations
+from recommit.policy.augmentations import disagreement
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
-from recommit.policy.pictures import symmetry
-from recommit.policy.pictures.vision import Vision
-from recommit.policy.views import disagreement
+from recommit.policy.vision import Vision
 
 TASK, LONG = recommit.Sokoban(6, 1), recommit.Sokoban((5, 7), 1)
 STATES, LONG_STATES = (task.generate(5, seed=3).states for task in (TASK, LONG))
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
-CONFIG = PolicyConfig(lora=None, decoder=DECODER, prompts=("bare-v1", "bare-v1"), views=8)
+CONFIG = PolicyConfig(lora=None, decoder=DECODER, prompts=("bare-v1", "bare-v1"), augmentations=8)
 #: Two probabilities nearer than this may change places by rounding.
 TIE = 1e-5
 
@@ -53,17 +53,19 @@ def clear(probabilities):
 
 def test_the_symmetries_are_those_of_the_puzzle():
     for view, image in enumerate(TASK.images(STATES)):
-        order = symmetry.order(6, 6, view).numpy()
+        order = augmentations.cell_order(6, 6, view).numpy()
         assert np.array_equal(STATES.reshape(len(STATES), -1)[:, order].reshape(STATES.shape), image)
-        assert [symmetry.action_in(view, action) for action in range(4)] == [twin.action_in(view, a) for a in range(4)]
+        assert [augmentations.action_in(view, action) for action in range(4)] == [
+            twin.action_in(view, a) for a in range(4)
+        ]
         for action in range(4):
             moved = TASK.step(STATES, np.full(len(STATES), action, np.uint8))
             there = TASK.step(
-                np.ascontiguousarray(image), np.full(len(STATES), symmetry.action_in(view, action), np.uint8)
+                np.ascontiguousarray(image), np.full(len(STATES), augmentations.action_in(view, action), np.uint8)
             )
             assert np.array_equal(list(TASK.images(moved))[view], there)
-    with pytest.raises(ValueError, match=r"view: expected one of the first 4 of a picture of 5x7 cells, got 4"):
-        symmetry.order(5, 7, 4)
+    with pytest.raises(ValueError, match="augmentation: expected one of the first 4 of 5x7 cells, got 4"):
+        augmentations.cell_order(5, 7, 4)
 
 
 @pytest.mark.parametrize("kind", ["tiny", "tiny-qwen3-vl", "tiny-internvl"])
@@ -74,12 +76,12 @@ def test_a_turned_picture_is_the_picture_of_a_turned_state(tmp_path, kind, task)
     states = task.generate(2, seed=4).states
     images = list(task.images(states))
     for cell in (0, backbone.token_pixels * (1 if kind.endswith("internvl") else 2)):
-        vision = Vision(backbone, PolicyConfig(lora=None, views=8, cell=cell))
+        vision = Vision(backbone, PolicyConfig(lora=None, augmentations=8, cell=cell))
 
         def drawn(of, cell=cell):
             return backbone.pixels(task, np.ascontiguousarray(of), cell=cell, theme="light", crop=True)
 
-        assert vision.views(task, states.shape[1:]) == len(images)
+        assert vision.augmentations(task, states.shape[1:]) == len(images)
         for view, image in enumerate(images):
             assert torch.equal(vision._turned(drawn(states), task, states, view), drawn(image))
 
@@ -98,27 +100,27 @@ def test_the_mean_is_that_of_the_slow_twin(folder):
 
 
 def test_a_turned_state_has_the_turned_plan(folder):
-    policy = new(folder, replace(CONFIG, head=HeadConfig("views")))
+    policy = new(folder, replace(CONFIG, head=HeadConfig("z+agreement")))
     inputs, logits, plans, probabilities = policy.plan_with_probabilities(TASK, STATES, (8,))
     same, differ = clear(probabilities[:, 0]), 0
     for view, image in enumerate(TASK.images(STATES)):
         image = np.ascontiguousarray(image)
         turned = policy.plan_with_probabilities(TASK, image, (8,))
-        expected = symmetry.actions(8)[view].numpy()[plans[:, 0]]
+        expected = augmentations.action_table(8)[view].numpy()[plans[:, 0]]
         assert np.array_equal(turned[2][:, 0][same], expected[same])
         whole = same.all(axis=1)
         assert whole.sum() >= 3
         assert turned[0][whole] == pytest.approx(inputs[whole], abs=1e-4)
-        policy.replace_views(1)
+        policy.replace_augmentations(1)
         alone = policy.plan(TASK, image, (8,))[2][:, 0]
-        differ += (alone != symmetry.actions(8)[view].numpy()[policy.plan(TASK, STATES, (8,))[2][:, 0]]).sum()
-        policy.replace_views(8)
+        differ += (alone != augmentations.action_table(8)[view].numpy()[policy.plan(TASK, STATES, (8,))[2][:, 0]]).sum()
+        policy.replace_augmentations(8)
     assert differ, "one view of a policy that was not trained is not equivariant"
     assert logits.shape == (5, 4)
 
 
 def test_teacher_forcing_says_what_planning_said_and_learns(folder):
-    policy = new(folder, replace(CONFIG, head=HeadConfig("views", 8)))
+    policy = new(folder, replace(CONFIG, head=HeadConfig("z+agreement", 8)))
     inputs, logits, plans, probabilities = policy.plan_with_probabilities(TASK, STATES, (8,))
     depths, actions = policy(TASK, STATES, torch.from_numpy(plans[:, 0].astype(np.int64)))
     assert actions.softmax(-1).detach().numpy() == pytest.approx(probabilities[:, 0], abs=1e-5)
@@ -156,7 +158,7 @@ class Equivariant:
         return torch.cat([torch.stack([-down, down, -right, right], 1).float(), padding], 1)
 
     def plans(self, views):
-        self.policy.replace_views(views)
+        self.policy.replace_augmentations(views)
         return self.policy.plan(TASK, STATES, (8,))[2]
 
 
@@ -166,8 +168,8 @@ def test_views_change_nothing_for_who_is_equivariant(small, monkeypatch):
     assert len(np.unique(alone)) > 2
     for views in (2, 4, 8):
         assert np.array_equal(toy.plans(views), alone)
-    right = symmetry.actions(8)
-    monkeypatch.setattr(symmetry, "actions", lambda views: right[:views].flip(1))  # a planted defect
+    right = augmentations.action_table(8)
+    monkeypatch.setattr(augmentations, "action_table", lambda views: right[:views].flip(1))  # a planted defect
     assert not np.array_equal(toy.plans(8), alone)
 
 
@@ -209,15 +211,15 @@ def test_samples_follow_their_noise(tiny):
 def test_views_are_saved_and_may_change(tmp_path, tiny):
     policy = new(tiny)
     again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
-    assert again.config.views == 8
+    assert again.config.augmentations == 8
     assert np.array_equal(again.act(TASK, STATES)[1], policy.act(TASK, STATES)[1])
-    again.replace_views(1)
+    again.replace_augmentations(1)
     assert again.look(TASK, STATES).shape == (5, policy.backbone.width)
 
 
 def test_what_cannot_be_is_refused(tiny):
-    with pytest.raises(ValueError, match=r"views: expected one of 1, 2, 4, 8, got 3"):
-        PolicyConfig(views=3)
+    with pytest.raises(ValueError, match=r"augmentations: expected one of 1, 2, 4, 8, got 3"):
+        PolicyConfig(augmentations=3)
     sliding = recommit.Sliding(3)
     message = r"views: expected 1 for sliding, whose goal does not turn with the picture, got 8"
     with pytest.raises(ValueError, match=message):

@@ -9,8 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="policies need the policy extra")
 pytest.importorskip("transformers", reason="policies need the policy extra")
 
-from recommit.policy.backbones.make import make_backbone
-from recommit.policy.backbones.served import CHAT
+from recommit.policy.backbones.make import CHAT, make_backbone
 
 MESSAGES = [
     {"role": "system", "content": "rules"},

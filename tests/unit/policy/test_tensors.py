@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.policy.distributions import entropy, kl
+from recommit.policy.tensors import entropy, kl
 
 
 def test_exact_quantities_against_numpy():
