@@ -9,7 +9,7 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.config import HeadConfig
 from recommit.policy.world_model import WorldModel
-from recommit.train.world_model import teaching
+from recommit.train.heads import world_model
 
 #: Whatever a puzzle answers that no policy can ask.
 ASKED = ("solve", "optimal_actions", "distance", "step", "execute", "is_solved", "action_masks")
@@ -19,7 +19,7 @@ ASKED = ("solve", "optimal_actions", "distance", "step", "execute", "is_solved",
 def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
     """A world model predicts where plans lead, and heads read the remaining decisions: none asks the puzzle."""
     policy, task = recommit.CommitPolicy.from_pretrained(run).eval(), recommit.Sliding(2, 3)
-    teaching.replace_head(policy, WorldModel(teaching.config_of(policy, task)))
+    world_model.replace_head(policy, WorldModel(world_model.config_of(policy, task)))
     if features != "world-model":
         policy.replace_head(
             HeadConfig("z+conditioned" if features == "z+conditioned" else "conditioned", 8, gelu="tanh"),

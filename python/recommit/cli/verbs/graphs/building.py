@@ -44,7 +44,7 @@ def build(
         split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
-        features: Keep what the depth head reads of a look, so that other heads can be trained: recommit graph fit.
+        features: Keep what the depth head reads of a look, so that other heads can be trained: recommit train head.
         views: Look at so many views of every picture; 0 for as many as the policy has. Not for sliding.
         samples: Other plans drawn from the policy at every look: what the rule agreement reads.
         seed: Of these samples.

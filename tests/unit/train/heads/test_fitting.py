@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.unit.train.baselines import cases
+from tests.unit.train.heads import cases
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -17,13 +17,16 @@ from safetensors.numpy import load_file, save_file
 from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
 from recommit.storage import errors
-from recommit.train.baselines import fitted, fitting
-from recommit.train.baselines.methods import groups as grouped
-from recommit.train.baselines.methods import verifier
-from recommit.train.baselines.network import Net
-from recommit.train.baselines.problem import HeadProblem
+from recommit.train.baselines import groups as grouped
+from recommit.train.baselines import verifier
+from recommit.train.head import METHODS
+from recommit.train.heads import fitted, fitting
+from recommit.train.heads.network import Net
+from recommit.train.heads.problem import HeadProblem
 
 SMALL = {"episodes": 64, "lr": 1e-2}
+#: The problem's graph with all depths.
+WHOLE = cases.graph("sliding", 40, 3)
 #: Updates after which each method has learned the toy problem, and with which values.
 LEARNED = {
     "exact": (60, {"lr": 1e-2, "states": 256, "steps": 4}),
@@ -51,12 +54,12 @@ def problem():
 
 
 def fit(problem, method, updates, seed=0):
-    return fitting.fit(problem, problem, method, seed, fitting.Extent(updates), LEARNED[method][1])
+    return fitting.fit(problem, problem, METHODS[method], seed, fitting.Extent(updates), LEARNED[method][1])
 
 
 @pytest.fixture(scope="module")
 def heads(problem):
-    return {method: fit(problem, method, LEARNED[method][0]) for method in fitting.METHODS}
+    return {method: fit(problem, method, LEARNED[method][0]) for method in METHODS}
 
 
 def constants(problem):
@@ -65,13 +68,13 @@ def constants(problem):
     for column in range(len(problem.depths)):
         probs = even.copy()
         probs[:, column] = 1.0
-        every.append(problem.worth(probs))
+        every.append(problem.value(probs))
     return every
 
 
-@pytest.mark.parametrize("method", [name for name in fitting.METHODS if name not in ("paper", "verifier")])
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("paper", "verifier")])
 def test_each_learns_where_the_right_depth_can_be_read(problem, heads, method):
-    """A third of the way from the best constant to a ceiling that may know the looks left, which no head here does."""
+    """A third of the way from the best constant to a ceiling that may know the budget, which no head here does."""
     least, most = max(constants(problem)), cases.ceiling(problem)
     share = (heads[method].record["value"] - least) / (most - least)
     assert share > 1 / 3, f"{method}: {share:.2f}"
@@ -88,7 +91,7 @@ def test_the_verifier_says_what_remains(problem, heads):
     assert fitted.stopped(deepest, 0.9).tolist() == [2, 2]
 
 
-def test_the_papers_credit_learns_its_own_reward(problem, heads):
+def test_the_papers_estimator_learns_its_own_reward(problem, heads):
     head = heads["paper"]
     rewards = grouped.one_step(problem)
     columns = head.columns(head.raw(problem.inputs[problem.rows]))
@@ -100,7 +103,7 @@ def test_the_papers_credit_learns_its_own_reward(problem, heads):
     assert (own - even) / (most - even) > 0.75
 
 
-@pytest.mark.parametrize("method", fitting.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_seed_names_the_weights(problem, method):
     one, same, other = (fit(problem, method, 2, seed) for seed in (3, 3, 4))
     assert all(np.array_equal(one.weights[name], same.weights[name]) for name in one.weights)
@@ -116,37 +119,36 @@ def test_the_best_check_is_a_fit_of_as_many_updates(problem):
 
 def test_hardly_any_time_is_one_update(problem):
     """Its preparation alone had taken longer than that: there was nothing to check, and an assertion failed."""
-    assert fitting.fit(problem, problem, "exact", 0, fitting.Extent(0, 1e-9)).record["updates"] == 1
+    assert fitting.fit(problem, problem, METHODS["exact"], 0, fitting.Extent(0, 1e-9)).record["updates"] == 1
 
 
 def test_held_out_starts_are_whole_groups(problem):
     several = np.unique(problem.graph.starts)
     groups = np.arange(len(several), dtype=np.int32) // 2
     problem = HeadProblem.of(dataclasses.replace(problem.graph, starts=several, groups=groups), (1, 2), (3,), Prices())
-    learn, held = fitting.divided(problem, 0.25, 0)
+    learn, held = problem.split(0.25, 0)
     room = dict(zip(several.tolist(), groups.tolist(), strict=True))
     assert not {room[s] for s in learn.starts.tolist()} & {room[s] for s in held.starts.tolist()}
     assert len(learn.starts) + len(held.starts) == len(problem.starts)
     alone = dataclasses.replace(problem.graph, groups=np.zeros_like(groups))
     with pytest.raises(ValueError, match="at least 2 groups"):
-        fitting.divided(dataclasses.replace(problem, graph=alone), 0.25, 0)
+        dataclasses.replace(problem, graph=alone).split(0.25, 0)
 
 
 def test_a_start_that_stands_twice_is_on_one_side(problem):
     twice = np.repeat(np.unique(problem.graph.starts), 2)
     alone = np.arange(len(twice), dtype=np.int32)
     problem = HeadProblem.of(dataclasses.replace(problem.graph, starts=twice, groups=alone), (1, 2), (3,), Prices())
-    learn, held = fitting.divided(problem, 0.25, 0)
+    learn, held = problem.split(0.25, 0)
     assert not set(learn.starts.tolist()) & set(held.starts.tolist())
 
 
 def test_all_methods_have_as_many_tries():
-    assert {len(tries) for tries in fitting.TRIES.values()} == {3}
-    assert set(fitting.TRIES) == set(fitting.METHODS)
+    assert {len(method.tries) for method in METHODS.values()} == {3}
 
 
 def test_the_best_try_is_taken(problem):
-    best = fitting.best_of(problem, problem, "exact", 0, fitting.Extent(3), lambda _line: None)
+    best = fitting.best_of(problem, problem, METHODS["exact"], 0, fitting.Extent(3))
     most = max(each["value"] for each in best.record["tries"])
     assert best.record["config"]["lr"] == next(
         each["changes"]["lr"] for each in best.record["tries"] if each["value"] == most
@@ -158,7 +160,7 @@ def test_the_best_try_is_taken(problem):
 def test_a_head_is_the_same_from_its_folder(problem, heads, method, tmp_path):
     fitted.write(heads[method], tmp_path / "head")
     again = fitted.read(tmp_path / "head")
-    judge = Judge(problem.graph, (Setting(4, problem.prices),))
+    judge = Judge(WHOLE, (Setting(4, problem.prices),))
     rules = [fitted.rule(head, "it") for head in (heads[method], again)]
     one, other = (1 + judge.bench.columns(rule) for rule in rules)
     assert np.array_equal(one, other)
@@ -170,7 +172,7 @@ def test_a_head_is_the_same_from_its_folder(problem, heads, method, tmp_path):
 def test_a_rule_is_worth_what_the_fit_said(problem, heads):
     for method in ("q", "verifier"):
         rule = fitted.rule(heads[method], method)
-        each = [Judge(problem.graph, (Setting(k, problem.prices),)) for k in problem.budgets]
+        each = [Judge(WHOLE, (Setting(k, problem.prices),)) for k in problem.budgets]
         worth = [judge.values(judge.bench.chooser(rule), judge.settings[0]).mean() for judge in each]
         assert np.mean(worth) == pytest.approx(heads[method].record["value"], abs=1e-12)
 
@@ -248,10 +250,8 @@ def test_a_folder_of_somebody_else_is_left_alone(heads, tmp_path):
 
 
 def test_what_cannot_be_fitted_is_a_sentence(problem):
-    with pytest.raises(ValueError, match="method: expected one of exact"):
-        fitting.fit(problem, problem, "guess", 0, fitting.Extent(1))
     with pytest.raises(ValueError, match="expected one of them above 0"):
         fitting.Extent()
     bare = dataclasses.replace(problem.graph, features=None)
     with pytest.raises(ValueError, match="expected one with features"):
-        fitting.fit(dataclasses.replace(problem, graph=bare), problem, "exact", 0, fitting.Extent(1))
+        HeadProblem.of(bare, cases.DEPTHS, (4,), problem.prices)

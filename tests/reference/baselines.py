@@ -1,6 +1,6 @@
 """What trained heads learn from, in plain Python: one state, one depth, one episode at a time, by definition.
 
-``edges`` are those of ``tests.reference.graphs``; ``chance`` gives a list of probabilities for a state's key, in the
+``edges`` are those of ``tests.reference.graphs``; ``probs`` gives a list of probabilities for a state's key, in the
 order of ``depths``.
 """
 
@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 
     from tests.reference.graphs import Edges, Key
 
-    Chance = Callable[[Key], list[float]]
+    DepthProbs = Callable[[Key], list[float]]
 
 
 def value(
-    edges: Edges, probs: Chance, depths: tuple[int, ...], here: Key, remaining: int, action: float, look: float
+    edges: Edges,
+    probs: DepthProbs,
+    depths: tuple[int, ...],
+    here: Key,
+    remaining: int,
+    action: float,
+    observation: float,
 ) -> float:
     """The expected value of an episode, by walking down every way it can take."""
     if here not in edges:
@@ -29,12 +35,14 @@ def value(
     total = 0.0
     for likely, depth in zip(probs(here), depths, strict=True):
         after, executed, _ = edges[here][depth]
-        total += likely * (value(edges, probs, depths, after, remaining - 1, action, look) - action * executed - look)
+        total += likely * (
+            value(edges, probs, depths, after, remaining - 1, action, observation) - action * executed - observation
+        )
     return total
 
 
 def ways(
-    edges: Edges, probs: Chance, depths: tuple[int, ...], here: Key, remaining: int
+    edges: Edges, probs: DepthProbs, depths: tuple[int, ...], here: Key, remaining: int
 ) -> Iterator[tuple[float, list]]:
     """Every episode with its probability: a list of (state, place of the depth, where that leads, actions, solved)."""
     if here not in edges or remaining == 0:
@@ -46,40 +54,40 @@ def ways(
             yield probs(here)[place] * likely, [(here, place, after, executed, solved), *rest]
 
 
-def value_by_left(
+def value_by_budget(
     edges: Edges,
     probs: Callable[[Key, int], list[float]],
     depths: tuple[int, ...],
     here: Key,
     remaining: int,
     action: float,
-    look: float,
+    observation: float,
 ) -> float:
-    """The same of a head that knows the looks left."""
+    """The same of a head that knows the observations left."""
     if here not in edges or remaining == 0:
         return float(here not in edges)
     total = 0.0
     for likely, depth in zip(probs(here, remaining), depths, strict=True):
         after, executed, _ = edges[here][depth]
-        onward = value_by_left(edges, probs, depths, after, remaining - 1, action, look)
-        total += likely * (onward - action * executed - look)
+        onward = value_by_budget(edges, probs, depths, after, remaining - 1, action, observation)
+        total += likely * (onward - action * executed - observation)
     return total
 
 
-def visits_by_left(
+def visits_by_budget(
     edges: Edges, probs: Callable[[Key, int], list[float]], depths: tuple[int, ...], here: Key, remaining: int
 ) -> Iterator[tuple[float, Key, int]]:
-    """Every look that an episode may come to, with its probability, its state and the looks left there."""
+    """Every decision that an episode may come to, with its probability, its state and the observations left there."""
     if here not in edges or remaining == 0:
         return
     yield 1.0, here, remaining
     for likely, depth in zip(probs(here, remaining), depths, strict=True):
-        for further, state, k in visits_by_left(edges, probs, depths, edges[here][depth][0], remaining - 1):
+        for further, state, k in visits_by_budget(edges, probs, depths, edges[here][depth][0], remaining - 1):
             yield likely * further, state, k
 
 
 def generalised(
-    rewards: list[float], actions: list[int], values: list[float], gamma: float, trace: float
+    rewards: list[float], actions: list[int], values: list[float], gamma: float, gae_lambda: float
 ) -> list[float]:
     """GAE as a sum over all later decisions; ``values`` are those of the states where decisions are made."""
     deltas = []
@@ -88,20 +96,22 @@ def generalised(
         deltas.append(reward + gamma ** actions[t] * later - values[t])
     result = []
     for t in range(len(rewards)):
-        result.append(sum(gamma ** sum(actions[t:u]) * trace ** (u - t) * deltas[u] for u in range(t, len(rewards))))
+        result.append(
+            sum(gamma ** sum(actions[t:u]) * gae_lambda ** (u - t) * deltas[u] for u in range(t, len(rewards)))
+        )
     return result
 
 
 def target(
-    edges: Edges, here: Key, depth: int, later: Callable[[Key], float], gamma: float, action: float, look: float
+    edges: Edges, here: Key, depth: int, later: Callable[[Key], float], gamma: float, action: float, observation: float
 ) -> float:
     """What Q of a depth should be, by the edge that the simulator gave."""
     after, executed, solved = edges[here][depth]
     onward = 1.0 if solved else gamma**executed * later(after)
-    return onward - action * executed - look
+    return onward - action * executed - observation
 
 
-def hazard_chances(stops: list[float]) -> list[float]:
+def hazard_probs(stops: list[float]) -> list[float]:
     """Probabilities of depths from probabilities of stopping; the last stops surely."""
     result = []
     for place in range(len(stops) + 1):

@@ -1,12 +1,12 @@
 """PPO on frozen plans: the head by sampled episodes, a value head beside it, and generalised advantages.
 
-Source: the field's usual credit for the length of a chunk (dynamic execution horizons, DEHP), with PPO (Schulman et
+Source: the field's usual way to learn the length of a chunk (dynamic execution horizons, DEHP), with PPO (Schulman et
 al., 2017) and GAE (2015). A decision takes n actions, so it is discounted by gamma to the n:
 
     delta_t = r_t + gamma^n_t V(s_{t+1}) - V(s_t),   A_t = delta_t + gamma^n_t lambda A_{t+1},   V(end) = 0
 
-Ours: the head's net and inputs, prices as rewards, and counter-based draws. An episode that runs out of looks ends with
-value 0, as it is scored; neither head is told how many are left.
+Ours: the head's net and inputs, prices as rewards, and counter-based draws. An episode that runs out of observations
+ends with value 0, as it is scored; neither head is told how many are left.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.train.baselines import episodes
-from recommit.train.baselines.network import Net, chances, climb
+from recommit.train.baselines import rollouts
+from recommit.train.heads.network import Net, depth_probs, maximize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.train.baselines.episodes import Walks
-    from recommit.train.baselines.problem import HeadProblem
+    from recommit.train.baselines.rollouts import Rollouts
+    from recommit.train.heads.problem import HeadProblem
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
@@ -43,7 +43,7 @@ class PpoConfig:
     hidden: int = 64
     entropy: float = 0.01
     gamma: float = 0.99
-    trace: float = 0.95
+    gae_lambda: float = 0.95
     clip: float = 0.2
     episodes: int = 512
     epochs: int = 4
@@ -57,33 +57,31 @@ class PpoLearner:
     def __init__(self, problem: HeadProblem, config: PpoConfig, seed: int) -> None:
         self.problem, self.config, self._seed = problem, config, seed
         self.net = Net(problem, len(problem.depths), config.hidden, seed)
-        self._judge = Net(problem, 1, config.hidden, rng.derived_seed(seed, rng.Purpose.WEIGHTS, 1))
-        self._optimizer = torch.optim.Adam([*self.net.parameters, *self._judge.parameters], lr=config.lr)
+        self._critic = Net(problem, 1, config.hidden, rng.derived_seed(seed, rng.Purpose.WEIGHTS, 1))
+        self._optimizer = torch.optim.Adam([*self.net.parameters, *self._critic.parameters], lr=config.lr)
 
     def update(self, number: int) -> None:
         """Play and learn from what was played."""
         config, first = self.config, number * self.config.episodes
-        starts, remaining = episodes.drawn_starts(self.problem, config.episodes, first, self._seed)
-        numbers = np.arange(first, first + config.episodes)
-        walks = episodes.play(self.problem, starts, remaining, numbers, chances(self.net), self._seed)
-        value = self._values(walks)
-        advantage = advantages(walks, value, later(walks, value), config.gamma, config.trace)
-        alive = walks.alive
-        node, column, target = walks.node[alive], walks.column[alive], (advantage + value)[alive]
+        batch = rollouts.sample_batch(self.problem, config.episodes, first, depth_probs(self.net), self._seed)
+        value = self._values(batch)
+        advantage = advantages(batch, value, config.gamma, config.gae_lambda)
+        alive = batch.alive
+        node, column, target = batch.node[alive], batch.column[alive], (advantage + value)[alive]
         scaled = advantage[alive]
         scaled = (scaled - scaled.mean()) / (scaled.std() + 1e-8)
         with torch.no_grad():
             old = self._log(node, column)
         for epoch in range(config.epochs):
             for piece in self._pieces(len(node), number * config.epochs + epoch):
-                gain = self._gain(
+                objective = self._objective(
                     node[piece], column[piece], scaled[piece], target[piece], old[torch.from_numpy(piece)]
                 )
-                climb(self.net, self._optimizer, gain)
+                maximize(self.net, self._optimizer, objective)
 
-    def _values(self, walks: Walks) -> Floats:
-        result = np.zeros(walks.node.shape)
-        result[walks.alive] = self._judge.numbers(walks.node[walks.alive])[:, 0]
+    def _values(self, batch: Rollouts) -> Floats:
+        result = np.zeros(batch.node.shape)
+        result[batch.alive] = self._critic.numbers(batch.node[batch.alive])[:, 0]
         return result
 
     def _log(self, node: Nodes, column: Nodes) -> Tensor:
@@ -94,11 +92,11 @@ class PpoLearner:
         order = np.argsort(words, kind="stable")
         return [order[i : i + PIECE] for i in range(0, many, PIECE)]
 
-    def _gain(self, node: Nodes, column: Nodes, advantage: Floats, target: Floats, old: Tensor) -> Tensor:
+    def _objective(self, node: Nodes, column: Nodes, advantage: Floats, target: Floats, old: Tensor) -> Tensor:
         logs = self.net(node).log_softmax(-1)
         own = logs.gather(1, torch.from_numpy(column)[:, None])[:, 0]
         surrogate = clipped(own - old, torch.from_numpy(advantage).float(), self.config.clip).mean()
-        missed = (self._judge(node)[:, 0] - torch.from_numpy(target).float()).square().mean()
+        missed = (self._critic(node)[:, 0] - torch.from_numpy(target).float()).square().mean()
         return surrogate + self.config.entropy * -(logs.exp() * logs).sum(-1).mean() - 0.5 * missed
 
 
@@ -108,19 +106,14 @@ def clipped(change: Tensor, advantage: Tensor, clip: float) -> Tensor:
     return torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
 
 
-def advantages(walks: Walks, value: Floats, later: Floats, gamma: float, trace: float) -> Floats:
-    """[turns, episodes] A, backwards; ``later`` is the value of where each decision leads."""
+def advantages(batch: Rollouts, value: Floats, gamma: float, gae_lambda: float) -> Floats:
+    """[turns, episodes] A, backwards, from values of the states where decisions are made; an end has value 0."""
     result, running = np.zeros_like(value), np.zeros(value.shape[1])
-    discount = gamma ** walks.executed.astype(np.float64)
+    later = np.zeros_like(value)
+    later[:-1] = np.where(batch.alive[1:], value[1:], 0.0)
+    discount = gamma ** batch.executed.astype(np.float64)
     for turn in range(len(value) - 1, -1, -1):
-        delta = walks.reward[turn] + discount[turn] * later[turn] - value[turn]
-        running = np.where(walks.alive[turn], delta + discount[turn] * trace * running, 0.0)
+        delta = batch.reward[turn] + discount[turn] * later[turn] - value[turn]
+        running = np.where(batch.alive[turn], delta + discount[turn] * gae_lambda * running, 0.0)
         result[turn] = running
-    return result
-
-
-def later(walks: Walks, value: Floats) -> Floats:
-    """[turns, episodes] value of where each decision leads, 0 where the episode ends there."""
-    result = np.zeros_like(value)
-    result[:-1] = np.where(walks.alive[1:], value[1:], 0.0)
     return result

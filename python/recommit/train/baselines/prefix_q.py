@@ -6,7 +6,7 @@ chunks by Q (ACH, ACSAC); the machinery is DQN's (Mnih et al., 2015): replay, a 
     y(s, h) = 1 for the goal, else gamma^n * max over h' of Q_target(s_h, h'), less the price of the commitment
 
 Ours: plans are frozen and their prefixes deterministic, so that a state in the replay yields targets for all depths,
-executed or not; the net and inputs are the head's. It is told nothing of the looks left, hence gamma.
+executed or not; the net and inputs are the head's. It is told nothing of the observations left, hence gamma.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.train.baselines import episodes
-from recommit.train.baselines.network import Net, climb
+from recommit.train.baselines import rollouts
+from recommit.train.heads.network import Net, maximize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.train.baselines.problem import HeadProblem
+    from recommit.train.heads.problem import HeadProblem
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
@@ -38,9 +38,9 @@ class QConfig:
     lr: float = 1e-3
     hidden: int = 64
     gamma: float = 0.99
-    #: Share of depths that are drawn evenly, at first and after ``settled`` updates.
+    #: Share of depths that are drawn evenly, at first and after ``decay`` updates.
     epsilon: tuple[float, float] = (0.3, 0.05)
-    settled: int = 50
+    decay: int = 50
     episodes: int = 128
     #: States remembered, states per step, steps per update; then the target net becomes the net.
     replay: int = 50_000
@@ -57,8 +57,6 @@ class QLearner:
         self.problem, self.config, self._seed = problem, config, seed
         self.net = Net(problem, len(problem.depths), config.hidden, seed)
         self._optimizer = torch.optim.Adam(self.net.parameters, lr=config.lr)
-        self._row = np.full(len(problem.graph), -1, np.int64)
-        self._row[problem.rows] = np.arange(len(problem.rows))
         self._replay: Nodes = np.zeros(0, np.int64)
 
     def update(self, number: int) -> None:
@@ -73,21 +71,18 @@ class QLearner:
         target = dict(zip(*self._targets(np.unique(np.concatenate(picks))), strict=True))
         for nodes in picks:
             wanted = torch.from_numpy(np.stack([target[node] for node in nodes.tolist()])).float()
-            climb(self.net, self._optimizer, -F.smooth_l1_loss(self.net(nodes), wanted))
+            maximize(self.net, self._optimizer, -F.smooth_l1_loss(self.net(nodes), wanted))
 
     def _targets(self, nodes: Nodes) -> tuple[list[int], Floats]:
-        landing = self.problem.landing[self._row[nodes]]
-        states, places = np.unique(landing, return_inverse=True)
-        later = np.zeros(len(self.problem.graph))
+        rows = np.searchsorted(self.problem.rows, nodes)
+        states, later = np.unique(self.problem.landing[rows]), np.zeros(len(self.problem.graph))
         later[states] = self.net.numbers(states).max(axis=1)
-        del places
-        return nodes.tolist(), prefix_targets(self.problem, self._row[nodes], later, self.config.gamma)
+        return nodes.tolist(), prefix_targets(self.problem, rows, later, self.config.gamma)
 
     def _play(self, number: int) -> None:
         config, first = self.config, number * self.config.episodes
         high, low = config.epsilon
-        epsilon = max(low, high - (high - low) * number / config.settled)
-        starts, remaining = episodes.drawn_starts(self.problem, config.episodes, first, self._seed)
+        epsilon = max(low, high - (high - low) * number / config.decay)
 
         def probs(nodes: Nodes) -> Floats:
             best, many = self.net.numbers(nodes).argmax(axis=1), len(self.problem.depths)
@@ -95,15 +90,14 @@ class QLearner:
             result[np.arange(len(nodes)), best] += 1 - epsilon
             return result
 
-        numbers = np.arange(first, first + config.episodes)
-        walks = episodes.play(self.problem, starts, remaining, numbers, probs, self._seed)
-        self._replay = np.concatenate([self._replay, walks.node[walks.alive]])[-config.replay :]
+        batch = rollouts.sample_batch(self.problem, config.episodes, first, probs, self._seed)
+        self._replay = np.concatenate([self._replay, batch.node[batch.alive]])[-config.replay :]
 
 
 def prefix_targets(problem: HeadProblem, rows: Nodes, later: Floats, gamma: float) -> Floats:
-    """[rows, depths] y of some of the problem's rows, where nodes are worth ``later`` [N] if they are no goals."""
+    """[rows, depths] y of some of the problem's rows, where nodes have the value ``later`` [N] if they are no goals."""
     landing = problem.landing[rows]
-    discount = gamma ** problem.edges.executed[problem.rows[rows]].astype(np.float64)
+    discount = gamma ** problem.graph.executed[problem.rows[rows]].astype(np.float64)
     onward = np.where(problem.graph.goal[landing], 1.0, discount * later[landing])
     result: Floats = onward - problem.cost[rows]
     return result

@@ -11,7 +11,7 @@ from tests.unit.graph import cases
 
 from recommit.graph.prices import Prices
 from recommit.graph.values import optimal_values
-from recommit.train.baselines.problem import HeadProblem
+from recommit.train.heads.problem import HeadProblem
 
 DEPTHS = (1, 2, 4, 8)
 PRICES = Prices(0.01, 0.03)
@@ -50,6 +50,6 @@ def probs(problem: HeadProblem, seed: int = 1) -> Any:
 
 
 def ceiling(problem: HeadProblem) -> float:
-    """The best that any choice of these depths is worth, which may know the looks left."""
-    values = [optimal_values(problem.edges, k, problem.prices)[k, problem.starts].mean() for k in problem.budgets]
+    """The value of the best choice of these depths, which may know the observations left."""
+    values = [optimal_values(problem.graph, k, problem.prices)[k, problem.starts].mean() for k in problem.budgets]
     return float(np.mean(values))

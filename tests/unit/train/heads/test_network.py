@@ -18,8 +18,9 @@ from recommit.graph.prices import Prices, Setting
 from recommit.policy import augmentations
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
-from recommit.train.baselines import fitted, fitting, into_policy
-from recommit.train.baselines.problem import ON_GRAPHS, HeadProblem
+from recommit.train.head import METHODS
+from recommit.train.heads import fitted, fitting, network
+from recommit.train.heads.problem import ON_GRAPHS, HeadProblem
 
 TASK = recommit.Sokoban(6, 1)
 
@@ -39,7 +40,7 @@ def graph(policy):
 
 def fit(graph, features, method="exact", depths=(1, 2, 4, 8), hidden=8):
     problem = HeadProblem.of(graph, depths, (3,), Prices(0.01, 0.01), features)
-    head = fitting.fit(problem, problem, method, 1, fitting.Extent(2), {"hidden": hidden, "lr": 0.05})
+    head = fitting.fit(problem, problem, METHODS[method], 1, fitting.Extent(2), {"hidden": hidden, "lr": 0.05})
     noise = np.random.default_rng(0)
     weights = {name: value + noise.normal(0, 0.3, value.shape).astype("f") for name, value in head.weights.items()}
     level = replace(head, weights=weights).raw(problem.inputs[problem.rows]).mean(axis=0)
@@ -55,7 +56,7 @@ def copy_of(policy, tmp_path):
 def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, features, hidden):
     head = fit(graph, features, depths=(1, 3, 8), hidden=hidden)
     own = copy_of(policy, tmp_path)
-    into_policy.replace_head(own, head)
+    network.replace_head(own, head)
     again = recommit.CommitPolicy.from_pretrained(own.save_pretrained(tmp_path / "with-head")).eval()
     assert again.config.depths == (1, 3, 8)
     nodes = np.flatnonzero(graph.planned)[:60]
@@ -69,19 +70,19 @@ def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, features, 
     assert (depths == expected)[clear].mean() > 0.95  # one view may turn by rounding
     assert np.array_equal(plans, graph.plans[nodes])
     wrong = replace(head, mean=head.mean + 3 * head.deviation)  # a planted defect
-    into_policy.replace_head(own, wrong)
+    network.replace_head(own, wrong)
     assert (own.act(TASK, graph.states[nodes])[0] == expected)[clear].mean() < 0.9
 
 
 def test_what_does_not_fit_is_refused(policy, graph, tmp_path):
     own = copy_of(policy, tmp_path)
     with pytest.raises(ValueError, match="policy: expected a head that takes the largest of its numbers, got hazard"):
-        into_policy.replace_head(own, fit(graph, "z", "hazard"))
+        network.replace_head(own, fit(graph, "z", "hazard"))
     with pytest.raises(ValueError, match="policy: expected the one whose plans the graph has"):
-        into_policy.save(tmp_path / "policy", fit(graph, "z"), 2, "another", tmp_path / "out")
+        network.save_policy(tmp_path / "policy", fit(graph, "z"), 2, "another", tmp_path / "out")
     wide = replace(graph, features=np.repeat(graph.features, 2, axis=1))
     with pytest.raises(ValueError, match="expected the one whose plans the graph has, of 64 numbers of z, got one of"):
-        into_policy.replace_head(own, fit(wide, "z"))
+        network.replace_head(own, fit(wide, "z"))
 
 
 def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
@@ -99,6 +100,6 @@ def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
     assert json.loads((tmp_path / "graph" / "manifest.json").read_text())["content"] == files.content(again)
     one = replace(graph, disagreement=None)
     with pytest.raises(ValueError, match="graph: expected one of several views"):
-        HeadProblem.of(one, (1, 2), (3,), Prices(), "z+agreement").inputs  # noqa: B018
+        HeadProblem.of(one, (1, 2), (3,), Prices(), "z+agreement")
     with pytest.raises(ValueError, match="disagreement: expected the shape"):
         replace(graph, disagreement=graph.disagreement[:, 1:])

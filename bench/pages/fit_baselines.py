@@ -1,10 +1,10 @@
-"""Heads of every method on the frozen plans of a reproduction's seeds, scored beside the heads that see ahead.
+"""Heads of every method on the frozen plans of a reproduction's seeds, scored beside the heads with a world model.
 
-python -m bench.pages.fit_rivals laptop/sliding --out rivals   # -> docs/assets/rivals-TASK.json; then tables.py
+python -m bench.pages.fit_baselines laptop/sliding --out baselines   # -> docs/assets/rivals-TASK.json; then tables.py
 
 Graphs and heads that lie in the output folder already are not made again; ``--only exact-2-s0`` makes these heads alone
 and scores nothing, so that several processes may share the work. Every fit has the same CPU seconds, and its best of
-three tries (``recommit.train.baselines.fitting.TRIES``); checks and tries are chosen on held-out starts of
+three tries (``recommit.train.head.METHODS``); checks and tries are chosen on held-out starts of
 the training split, scores are of validation.
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from bench.pages.causes import chooser, reader_of
+from bench.pages.causes import chooser, inputs_of
 
 from recommit.graph import files, rules, score
 from recommit.graph.episodes import play
@@ -29,8 +29,9 @@ from recommit.graph.prices import Prices, Setting
 from recommit.graph.rules import NamedRule
 from recommit.policy.policy import CommitPolicy
 from recommit.stats import bootstrap
-from recommit.train.baselines import fitted, fitting
-from recommit.train.baselines.problem import HeadProblem
+from recommit.train.head import METHODS
+from recommit.train.heads import fitted, fitting
+from recommit.train.heads.problem import HeadProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 ACTION = 0.01
-#: What a look costs, in actions; ``MIDDLE`` is the one where every method is fitted.
+#: What an observation costs, in actions; ``MIDDLE`` is the one where every method is fitted.
 RATIOS, MIDDLE = (2.0, 0.5, 1.0, 4.0), 2.0
 #: Name -> method and what the head reads; the first are fitted at every price.
 EVERYWHERE = {name: (name, "z+confidence") for name in ("exact", "ppo", "q", "hazard", "verifier")}
@@ -53,7 +54,7 @@ ONCE = {
 #: Rules without training.
 PLAIN = ("head", "confidence-product", "confidence-least", "confidence-entropy", "entropy-jump", "reversal")
 #: What is held against all others, the first that was taught.
-AHEAD = {"stakes": "foresight and stakes", "foresight": "foresight"}
+AHEAD = {"conditioned": "world model, conditioned head", "world-model": "world model"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Campaign:
         return files.read(out)
 
     def ratios(self, seed: int) -> tuple[float, ...]:
-        """What a look costs, in actions."""
+        """What an observation costs, in actions."""
         return RATIOS if seed in self.price_seeds else (MIDDLE,)
 
     def heads(self, seed: int) -> Iterator[tuple[str, str, str, Prices]]:
@@ -109,9 +110,9 @@ class Campaign:
             if features not in problems:
                 budgets = tuple(graph.puzzle.usual.budgets.values())
                 problems[features] = HeadProblem.of(graph, graph.head_depths, budgets, prices, features)
-            learn, away = fitting.divided(problems[features].over(prices=prices), 0.25, seed)
+            learn, held = problems[features].over(prices=prices).split(0.25, seed)
             extent = fitting.Extent(0, self.seconds)
-            fitted.write(fitting.best_of(learn, away, method, seed, extent, print), out)
+            fitted.write(fitting.best_of(learn, held, METHODS[method], seed, extent, print), out)
             print(name, flush=True)
 
     def scores(self, seed: int) -> list[dict[str, Any]]:
@@ -128,11 +129,11 @@ class Campaign:
             for part, words in AHEAD.items()
             if (self.folder / "family" / f"{part}-s{seed}").is_dir()
         ]
-        read = [(words, policy, reader_of(policy, graph)) for words, policy in policies]
+        read = [(words, policy, inputs_of(policy, graph)) for words, policy in policies]
         rows = []
         for setting in settings:
             played = {
-                words: chooser(policy, graph, setting.budget, setting.prices, reader) for words, policy, reader in read
+                words: chooser(policy, graph, setting.budget, setting.prices, inputs) for words, policy, inputs in read
             }
             for one in entries:
                 rule = one.at(chosen[one.name][setting]) if one.swept else one
@@ -203,7 +204,7 @@ def main() -> int:
     parser.add_argument("--validation", type=int, default=512, help="starts that are scored")
     parser.add_argument("--length", type=int, nargs="*", default=[], help="of both; as in the data if not said")
     parser.add_argument("--views", type=int, default=1, help="with several, the plans are those of warm starts")
-    parser.add_argument("--price-seeds", type=int, nargs="*", default=[0], help="those with every price of a look")
+    parser.add_argument("--price-seeds", type=int, nargs="*", default=[0], help="those with every price")
     parser.add_argument("--only", nargs="+", default=[], help="fit these heads, and score nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

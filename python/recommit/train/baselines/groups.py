@@ -1,14 +1,15 @@
-"""Sampled commitments or episodes compared within groups: the paper's credit, and its two relatives.
+"""Sampled commitments or episodes compared within groups: the paper's advantage estimator, and its two relatives.
 
-Source: "When to Re-Commit" (one-step credit within groups of one state; group-relative advantages are GRPO's, Shao et
+Source: "When to Re-Commit" (one-step rewards within groups of one state; group-relative advantages are GRPO's, Shao et
 al., 2024), the episode's return from the same paper, and branches as `recommit.train.grpo` plays them.
 
-state     ``size`` depths drawn in one state, judged by their own commitments: success and 0.2 tanh(progress per action)
-episode   ``size`` whole episodes from one start, each judged by its value
-branch    ``size`` depths drawn in one state, each judged by one continuation of its own
+state     ``size`` depths drawn in one state, rewarded for their own commitments alone: success and 0.2 tanh(progress
+          per action)
+episode   ``size`` whole episodes from one start, each rewarded by its return
+branch    ``size`` depths drawn in one state, each rewarded by the return of one continuation of its own
 
 Ours: the head's net and inputs, plain gradient steps of Adam (a batch is used once, so that nothing is clipped), and
-counter-based draws. In training, episodes of ``state`` take the paper's five looks at most.
+counter-based draws. In training, episodes of ``state`` take the paper's five observations at most.
 """
 
 from __future__ import annotations
@@ -20,23 +21,25 @@ import numpy as np
 import torch
 
 from recommit.graph.episodes import sampled_columns
-from recommit.train.baselines import episodes
-from recommit.train.baselines.network import Net, chances, climb
+from recommit.train.baselines import rollouts
+from recommit.train.heads.network import Net, depth_probs, maximize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.train.baselines.episodes import Chance
-    from recommit.train.baselines.problem import HeadProblem
+    from recommit.train.baselines.rollouts import DepthProbs
+    from recommit.train.heads.problem import HeadProblem
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
     #: Nodes, columns of depths, and advantages of decisions that a step learns from.
-    Credited = tuple[Nodes, Nodes, Floats]
+    Decisions = tuple[Nodes, Nodes, Floats]
 
 KINDS = ("state", "episode", "branch")
 #: Deviations below this are rounding.
 EQUAL = 1e-12
+#: Numbers of streams that one group may use.
+TWINS = 16
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class GroupConfig:
     size: int = 4
     #: Are advantages divided by the deviation of their group (the paper)?
     scaled: bool = True
-    #: Looks of a training episode at most, 0 for the budgets.
-    looks: int = 0
+    #: Observations of a training episode at most, 0 for the budgets.
+    observations: int = 0
     episodes: int = 512
 
 
@@ -63,35 +66,35 @@ class GroupLearner:
     def __init__(self, problem: HeadProblem, config: GroupConfig, seed: int) -> None:
         if config.kind not in KINDS:
             raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {config.kind}")
-        budgets = tuple(min(k, config.looks or k) for k in problem.budgets)
+        budgets = tuple(min(k, config.observations or k) for k in problem.budgets)
         self.problem, self.config, self._seed = problem.over(budgets=budgets), config, seed
         self.net = Net(problem, len(problem.depths), config.hidden, seed)
         self._optimizer = torch.optim.Adam(self.net.parameters, lr=config.lr)
 
     def update(self, number: int) -> None:
-        """Play, compare, move."""
-        nodes, column, advantage = credited(
-            self.problem, self.config, chances(self.net), number * self.config.episodes, self._seed
+        """Play, compare within groups, and take one step."""
+        nodes, column, advantage = decisions(
+            self.problem, self.config, depth_probs(self.net), number * self.config.episodes, self._seed
         )
         logs = self.net(nodes).log_softmax(-1)
         own = logs.gather(1, torch.from_numpy(column)[:, None])[:, 0]
         spread = -(logs.exp() * logs).sum(-1).mean()
         gain = (own * torch.from_numpy(advantage).to(own)).mean() + self.config.entropy * spread
-        climb(self.net, self._optimizer, gain)
+        maximize(self.net, self._optimizer, gain)
 
 
-def credited(problem: HeadProblem, config: GroupConfig, probs: Chance, first: int, seed: int) -> Credited:
+def decisions(problem: HeadProblem, config: GroupConfig, probs: DepthProbs, first: int, seed: int) -> Decisions:
     """What ``config.episodes`` episodes teach, the first of which has this number; of ``episode`` a group is one."""
     count = config.episodes // config.size if config.kind == "episode" else config.episodes
-    starts, remaining = episodes.drawn_starts(problem, count, first, seed)
+    starts, remaining = rollouts.sample_starts(problem, count, first, seed)
     numbers = np.arange(first, first + count) * (1 + TWINS)
     if config.kind == "episode":
         return _by_episode(problem, config, probs, starts, remaining, numbers, seed)
-    walks = episodes.play(problem, starts, remaining, numbers, probs, seed)
-    turn, who = np.nonzero(walks.alive)
-    nodes, after = walks.node[turn, who], remaining[who] - turn - 1
-    own = [walks.column[turn, who]]
-    streams = numbers[who] * episodes.TURNS + turn
+    played = rollouts.sample(problem, starts, remaining, numbers, probs, seed)
+    turn, who = np.nonzero(played.alive)
+    nodes, after = played.node[turn, who], remaining[who] - turn - 1
+    own = [played.column[turn, who]]
+    streams = numbers[who] * rollouts.TURNS + turn
     own += [sampled_columns(probs(nodes), streams * TWINS + i, seed ^ 1) for i in range(1, config.size)]
     columns = np.stack(own, axis=1)
     rewards = one_step(problem)[_rows(problem, nodes)[:, None], columns]
@@ -101,16 +104,12 @@ def credited(problem: HeadProblem, config: GroupConfig, probs: Chance, first: in
     return np.repeat(nodes, config.size), columns.ravel(), advantage.ravel()
 
 
-#: Numbers of streams that one group may use.
-TWINS = 16
-
-
 def one_step(problem: HeadProblem) -> Floats:
     """[rows, depths] the paper's reward of a commitment by itself: success, and bounded progress per action."""
     distance = problem.graph.distance.astype(np.float64)
     here, there = distance[problem.rows, None], distance[problem.landing]
     won = np.where((there < 0) | (here < 0), 0.0, here - there)
-    executed = problem.edges.executed[problem.rows]
+    executed = problem.graph.executed[problem.rows]
     result: Floats = problem.graph.goal[problem.landing] + 0.2 * np.tanh(won / executed)
     return result
 
@@ -124,27 +123,33 @@ def compared(rewards: Floats, *, scaled: bool) -> Floats:
 
 
 def _by_episode(
-    problem: HeadProblem, config: GroupConfig, probs: Chance, starts: Nodes, remaining: Nodes, numbers: Nodes, seed: int
-) -> Credited:
+    problem: HeadProblem,
+    config: GroupConfig,
+    probs: DepthProbs,
+    starts: Nodes,
+    remaining: Nodes,
+    numbers: Nodes,
+    seed: int,
+) -> Decisions:
     copies = (numbers[:, None] + np.arange(config.size)).ravel()
-    walks = episodes.play(
+    played = rollouts.sample(
         problem, np.repeat(starts, config.size), np.repeat(remaining, config.size), copies, probs, seed
     )
-    advantage = compared(walks.total().reshape(-1, config.size), scaled=config.scaled).ravel()
-    _, who = np.nonzero(walks.alive)
-    return walks.node[walks.alive], walks.column[walks.alive], advantage[who]
+    advantage = compared(played.returns().reshape(-1, config.size), scaled=config.scaled).ravel()
+    _, who = np.nonzero(played.alive)
+    return played.node[played.alive], played.column[played.alive], advantage[who]
 
 
 def _continued(
-    problem: HeadProblem, probs: Chance, nodes: Nodes, columns: Nodes, after: Nodes, streams: Nodes, seed: int
+    problem: HeadProblem, probs: DepthProbs, nodes: Nodes, columns: Nodes, after: Nodes, streams: Nodes, seed: int
 ) -> Floats:
     """[groups, size] what each commitment and one continuation of its own bring."""
     rows, size = np.repeat(_rows(problem, nodes), columns.shape[1]), columns.shape[1]
     there = problem.landing[rows, columns.ravel()]
     copies = (streams[:, None] * TWINS + np.arange(size)).ravel()
-    walks = episodes.play(problem, there, np.repeat(after, size), copies, probs, seed ^ 2)
-    worth = problem.graph.goal[there] - problem.cost[rows, columns.ravel()] + walks.total()
-    return worth.reshape(-1, size)
+    played = rollouts.sample(problem, there, np.repeat(after, size), copies, probs, seed ^ 2)
+    returns = problem.graph.goal[there] - problem.cost[rows, columns.ravel()] + played.returns()
+    return returns.reshape(-1, size)
 
 
 def _rows(problem: HeadProblem, nodes: Nodes) -> Nodes:

@@ -16,13 +16,13 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.train.baselines.fitted import UNIT
-from recommit.train.baselines.network import Net, climb
+from recommit.train.heads.fitted import UNIT
+from recommit.train.heads.network import Net, maximize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.train.baselines.problem import HeadProblem
+    from recommit.train.heads.problem import HeadProblem
 
     Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class VerifierLearner:
             words = rng.draw(streams, number * self.config.steps + step)
             rows = rng.below(words, len(self.problem.rows))
             wanted = self._labels[torch.from_numpy(rows)]
-            climb(self.net, self._optimizer, -F.smooth_l1_loss(self.net(self.problem.rows[rows]), wanted))
+            maximize(self.net, self._optimizer, -F.smooth_l1_loss(self.net(self.problem.rows[rows]), wanted))
 
 
 def labels(problem: HeadProblem, lost: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Foresight learns what plans lead to; a head that goes by it asks no simulator, and is saved with its policy."""
+"""A world model learns what plans lead to; a head that goes by it asks no simulator, and is saved with its policy."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig, Worl
 from recommit.policy.world_model import WorldModel
 from recommit.storage import errors, verified
 from recommit.storage import files as disk
-from recommit.train.world_model import learning_file
-from recommit.train.world_model import teaching as foresight
-from recommit.train.world_model.learning_file import NAME
+from recommit.train.heads import world_model
+from recommit.train.heads.world_model import NAME
 
 TASK = recommit.Sliding(2, 3)
 SPEC = DataSpec.from_dict(
@@ -37,7 +36,7 @@ SPEC = DataSpec.from_dict(
         "seed": 0,
     }
 )
-TRAINING = foresight.ForesightTraining(steps=200, batch=64, starts=60, lr=5e-3)
+TRAINING = world_model.WorldModelTraining(steps=200, batch=64, starts=60, lr=5e-3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,7 +61,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def taught(folder):
     policy, lines = new(folder), []
-    result = foresight.train(policy, SPEC, TRAINING, lines.append)
+    result = world_model.train(policy, SPEC, TRAINING, lines.append)
     return policy, result, lines
 
 
@@ -85,7 +84,7 @@ def test_a_seed_names_the_weights(folder):
     weights = []
     for seed in (0, 0, 1):
         policy = new(folder)
-        foresight.train(policy, SPEC, replace(few, seed=seed), lambda _line: None)
+        world_model.train(policy, SPEC, replace(few, seed=seed), lambda _line: None)
         weights.append(policy.world_model.last.weight)
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
@@ -107,7 +106,7 @@ def knowing(task):
 
 def test_the_head_takes_the_depth_after_which_least_remains(folder, states):
     policy = new(folder)
-    foresight.replace_head(policy, WorldModel(foresight.config_of(policy, TASK)))
+    world_model.replace_head(policy, WorldModel(world_model.config_of(policy, TASK)))
     policy.world_model.forward = knowing(TASK)
     depths, plans = policy.act(TASK, states)
     for state, depth, plan in zip(states, depths, plans, strict=True):
@@ -138,7 +137,7 @@ def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
 
 def test_a_graph_has_what_the_head_says(folder, states):
     policy = new(folder)
-    foresight.train(policy, SPEC, replace(TRAINING, steps=20), lambda _line: None)
+    world_model.train(policy, SPEC, replace(TRAINING, steps=20), lambda _line: None)
     graph = build.build(policy, TASK, states[:4])
     nodes = np.flatnonzero(graph.planned)[:30]
     depths, _ = policy.act(TASK, graph.states[nodes])
@@ -147,7 +146,7 @@ def test_a_graph_has_what_the_head_says(folder, states):
 
 def test_it_is_saved_with_its_policy(folder, states, tmp_path):
     policy = new(folder)
-    foresight.train(policy, SPEC, replace(TRAINING, steps=5), lambda _line: None)
+    world_model.train(policy, SPEC, replace(TRAINING, steps=5), lambda _line: None)
     again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
     assert again.config == policy.config
     assert np.array_equal(again.act(TASK, states)[0], policy.act(TASK, states)[0])
@@ -159,14 +158,14 @@ def test_it_is_saved_with_its_policy(folder, states, tmp_path):
 
 def test_what_does_not_fit_is_refused(taught):
     policy, _, _ = taught
-    with pytest.raises(ValueError, match="foresight: expected pictures of"):
+    with pytest.raises(ValueError, match="world_model: expected pictures of"):
         policy.act(recommit.Sliding(3), recommit.Sliding(3).generate(1, seed=0).states)
     with pytest.raises(ValueError, match=r"head.features: expected world-model of a policy that has a world model"):
         PolicyConfig(head=HeadConfig("world-model"))
     with pytest.raises(ValueError, match=r"world_model.rows: expected 1..64, got 0"):
         WorldModelConfig("sliding", 0, 3, 6)
-    with pytest.raises(ValueError, match=r"foresight.steps: expected at least 1, got 0"):
-        foresight.ForesightTraining(steps=0)
+    with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
+        world_model.WorldModelTraining(steps=0)
 
 
 class Killed(Exception):
@@ -179,46 +178,46 @@ def bytes_of(policy, place):
 
 def test_what_was_killed_goes_on_to_the_same_bytes(folder, tmp_path):
     few, whole = replace(TRAINING, steps=24, batch=16), new(folder)
-    result = foresight.train(whole, SPEC, few, lambda _line: None)
+    result = world_model.train(whole, SPEC, few, lambda _line: None)
     expected = bytes_of(whole, tmp_path / "whole")
 
     def killed(_line):
         raise Killed
 
-    for _ in range(foresight.CHECKS):  # every time as soon as something was kept
+    for _ in range(world_model.CHECKS):  # every time as soon as something was kept
         with pytest.raises(Killed):
-            foresight.train(new(folder), SPEC, few, killed, tmp_path)
+            world_model.train(new(folder), SPEC, few, killed, tmp_path)
     again = new(folder)
-    assert foresight.train(again, SPEC, few, lambda _line: None, tmp_path) == result
+    assert world_model.train(again, SPEC, few, lambda _line: None, tmp_path) == result
     assert bytes_of(again, tmp_path / "again") == expected
     kept = tmp_path / NAME
     data = kept.read_bytes()
-    with pytest.raises(errors.WrongFolder, match=r"foresight\.seed was 0, is 1"):
-        foresight.train(new(folder), SPEC, replace(few, seed=1), lambda _line: None, tmp_path)
+    with pytest.raises(errors.WrongFolder, match=r"training\.seed was 0, is 1"):
+        world_model.train(new(folder), SPEC, replace(few, seed=1), lambda _line: None, tmp_path)
     kept.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(errors.Damaged, match="learning: expected what was written there, got other bytes"):
-        foresight.train(new(folder), SPEC, few, lambda _line: None, tmp_path)
+        world_model.train(new(folder), SPEC, few, lambda _line: None, tmp_path)
 
 
 def test_a_forgotten_moment_is_noticed(folder, tmp_path, monkeypatch):
     few, whole = replace(TRAINING, steps=16, batch=16), new(folder)
-    foresight.train(whole, SPEC, few, lambda _line: None)
+    world_model.train(whole, SPEC, few, lambda _line: None)
 
     def killed(line):
         if line.startswith("step 8,"):
             raise Killed
 
     with pytest.raises(Killed):
-        foresight.train(new(folder), SPEC, few, killed, tmp_path)
-    right = learning_file.check_and_copy
+        world_model.train(new(folder), SPEC, few, killed, tmp_path)
+    right = world_model.check_and_copy
 
     def forgets(wanted, weights, path):
         right(wanted, weights, path)
         wanted["exp_avg.last.bias"].zero_()
 
-    monkeypatch.setattr(learning_file, "check_and_copy", forgets)
+    monkeypatch.setattr(world_model, "check_and_copy", forgets)
     planted = new(folder)
-    foresight.train(planted, SPEC, few, lambda _line: None, tmp_path)
+    world_model.train(planted, SPEC, few, lambda _line: None, tmp_path)
     assert bytes_of(planted, tmp_path / "planted") != bytes_of(whole, tmp_path / "whole")
 
 
@@ -229,4 +228,4 @@ def test_what_a_stranger_sealed_is_a_sentence(about, tmp_path):
     line = {**about, "sha256": disk.sha256(data)} if isinstance(about, dict) else about
     (tmp_path / NAME).write_bytes(verified.checkable(json.dumps(line)) + data)
     with pytest.raises(errors.Damaged, match=NAME):
-        learning_file.LearningFile(tmp_path, {}).resume(net, torch.optim.AdamW(net.parameters()))
+        world_model.LearningFile(tmp_path, {}).resume(net, torch.optim.AdamW(net.parameters()))

@@ -19,10 +19,10 @@ from safetensors.numpy import load, save
 
 from recommit.graph.rules import NamedRule
 from recommit.horizon import Plans, Rule
-from recommit.policy.config import FEATURES, feature_count
+from recommit.policy.config import AGREEMENT, FEATURES, MAX_ACTIONS, feature_count
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
-from recommit.train.baselines.problem import APART, ON_GRAPHS, head_inputs
+from recommit.train.heads.problem import ON_GRAPHS, head_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 Weights = dict[str, "NDArray[np.float32]"]
 #: A net of distances gives them in units of this many actions.
 UNIT = 8.0
-#: The deepest depth of a head.
-MOST = 8
 FORMAT = "recommit fitted head 1"
 WEIGHTS, ABOUT = "head.safetensors", "head.json"
 FIELDS = {"format": str, "method": str, "reading": str, "depths": [int], "features": str, "record": dict}
@@ -89,8 +87,8 @@ class FittedHead:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, got {self.reading}")
         if self.features not in ON_GRAPHS:
             raise ValueError(f"features: expected one of {', '.join(ON_GRAPHS)}, got {self.features}")
-        if list(self.depths) != sorted(set(self.depths)) or not set(self.depths) <= set(range(1, MOST + 1)):
-            raise ValueError(f"depths: expected some of 1..{MOST}, each once, ascending, got {self.depths}")
+        if list(self.depths) != sorted(set(self.depths)) or not set(self.depths) <= set(range(1, MAX_ACTIONS + 1)):
+            raise ValueError(f"depths: expected some of 1..{MAX_ACTIONS}, each once, ascending, got {self.depths}")
         if not isinstance(self.threshold, int | float | None):
             raise ValueError(f"threshold: expected a number, got {self.threshold!r}")  # noqa: TRY004  (of a file)
         self._check_numbers()
@@ -169,16 +167,13 @@ class LearnedDepths(Rule):
     def _depths(self) -> NDArray[np.int32]:
         return np.array(self.head.depths, np.int32)
 
-    def _several(self, plans: Plans) -> bool:
-        """Do the last of the features say how far views agree?"""
-        if plans.features is None or "agreement" in FEATURES[self.head.features]:
-            return plans.features is not None
-        return bool(plans.features.shape[1] == self.head.width + APART)
-
     def _outputs(self, plans: Plans) -> NDArray[np.float32]:
         if plans.probabilities is None or plans.probabilities.ndim != 3:
             raise ValueError("probabilities: expected those of every action [N, H, A], got fewer")
-        read = head_inputs(plans.features, plans.probabilities, self.head.features, self._several(plans))
+        z, agreement, last = plans.features, None, AGREEMENT * MAX_ACTIONS
+        if z is not None and ("agreement" in FEATURES[self.head.features] or z.shape[1] == self.head.width + last):
+            z, agreement = z[:, :-last], z[:, -last:]  # a graph of several augmentations says how far they agree
+        read = head_inputs(self.head.features, plans.probabilities, z, agreement)
         if read.shape[1] != len(self.head.mean):
             raise ValueError(f"features: expected {len(self.head.mean)} inputs of the head, got {read.shape[1]}")
         return self.head.raw(((read - self.head.mean) / self.head.deviation).astype(np.float32))

@@ -6,14 +6,15 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.reference import rivals as slow
-from tests.unit.train.baselines import cases
+from tests.reference import baselines as slow
+from tests.unit.train.heads import cases
 
 torch = pytest.importorskip("torch")
 
 from recommit.graph.prices import Prices
-from recommit.train.baselines import audit, episodes
-from recommit.train.baselines.methods import exact, groups, hazard, ppo, prefix_q, verifier
+from recommit.train.baselines import gradient_bias, hazard, ppo, prefix_q, rollouts, verifier
+from recommit.train.heads import exact
+from recommit.train.heads.network import Net
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def softmax(logits):
 
 
 def test_the_value_is_the_mean_over_all_ways(problem, edges, probs):
-    assert problem.worth(probs) == pytest.approx(worth(problem, edges, probs), abs=1e-12)
+    assert problem.value(probs) == pytest.approx(worth(problem, edges, probs), abs=1e-12)
 
 
 def slopes(problem, edges, logits, rows, step=1e-5):
@@ -81,19 +82,23 @@ def test_the_exact_gradient_is_that_of_the_value(problem, edges, probs):
 
 def test_exact_gain_climbs_that_gradient(problem, probs):
     logits = torch.from_numpy(np.log(probs)).requires_grad_(True)
-    exact.gain(problem, logits.log_softmax(-1), 0.0).backward()
+    exact.objective(problem, logits.log_softmax(-1), 0.0).backward()
     gradient = problem.gradient(probs)
-    assert audit.cosine_of(logits.grad.numpy().ravel(), gradient.ravel()) == pytest.approx(1.0, abs=1e-9)
+    assert gradient_bias.cosine_of(logits.grad.numpy().ravel(), gradient.ravel()) == pytest.approx(1.0, abs=1e-9)
+
+
+def log_probs(hazards):
+    return hazard.HazardLearner.log_probs(None, hazards)
 
 
 def test_hazards_are_likelihoods_and_their_gradient_is_right(problem, edges):
     generator = np.random.default_rng(3)
     hazards = generator.normal(size=(len(problem.rows), 3))
-    logs = hazard.log_chances(torch.from_numpy(hazards)).numpy()
+    logs = log_probs(torch.from_numpy(hazards)).numpy()
     for row, stops in zip(np.exp(logs), 1 / (1 + np.exp(-hazards)), strict=True):
-        assert row.tolist() == pytest.approx(slow.hazard_chances(stops.tolist()), abs=1e-12)
+        assert row.tolist() == pytest.approx(slow.hazard_probs(stops.tolist()), abs=1e-12)
     outputs = torch.from_numpy(hazards).requires_grad_(True)
-    exact.gain(problem, hazard.log_chances(outputs), 0.0).backward()
+    exact.objective(problem, log_probs(outputs), 0.0).backward()
     rows = np.argsort(-np.abs(outputs.grad.numpy()).sum(axis=1))[:3]
     by_differences = []
     for row in rows:
@@ -102,50 +107,46 @@ def test_hazards_are_likelihoods_and_their_gradient_is_right(problem, edges):
             for sign in (1, -1):
                 moved = hazards.copy()
                 moved[row, column] += sign * 1e-5
-                ends.append(worth(problem, edges, hazard.log_chances(torch.from_numpy(moved)).exp().numpy()))
+                ends.append(worth(problem, edges, log_probs(torch.from_numpy(moved)).exp().numpy()))
             by_differences.append((ends[0] - ends[1]) / 2e-5)
     own = outputs.grad.numpy()[rows].ravel()
-    assert audit.cosine_of(own, np.array(by_differences)) == pytest.approx(1.0, abs=1e-6)
-    assert audit.cosine_of(np.abs(own), np.array(by_differences)) < 0.999  # planted: a sign
+    assert gradient_bias.cosine_of(own, np.array(by_differences)) == pytest.approx(1.0, abs=1e-6)
+    assert gradient_bias.cosine_of(np.abs(own), np.array(by_differences)) < 0.999  # planted: a sign
 
 
 def test_gae_is_the_sum_over_later_decisions(problem, probs):
-    walks = some_walks(problem, probs)
+    played = some_rollouts(problem, probs)
     value = np.random.default_rng(2).normal(size=len(problem.graph))
-    here = np.where(walks.alive, value[walks.node], 0.0)
-    fast = ppo.advantages(walks, here, ppo.later(walks, here), 0.9, 0.8)
+    here = np.where(played.alive, value[played.node], 0.0)
+    fast = ppo.advantages(played, here, 0.9, 0.8)
     wrong = []
-    for i in range(walks.node.shape[1]):
-        turns = np.flatnonzero(walks.alive[:, i])
+    for i in range(played.node.shape[1]):
+        turns = np.flatnonzero(played.alive[:, i])
         by_hand = slow.generalised(
-            walks.reward[turns, i].tolist(), walks.executed[turns, i].tolist(), here[turns, i].tolist(), 0.9, 0.8
+            played.reward[turns, i].tolist(), played.executed[turns, i].tolist(), here[turns, i].tolist(), 0.9, 0.8
         )
         assert fast[turns, i].tolist() == pytest.approx(by_hand, abs=1e-12)
         wrong.append(
-            slow.generalised(walks.reward[turns, i].tolist(), [1] * len(turns), here[turns, i].tolist(), 0.9, 0.8)[0]
+            slow.generalised(played.reward[turns, i].tolist(), [1] * len(turns), here[turns, i].tolist(), 0.9, 0.8)[0]
         )
     assert not np.allclose(wrong, fast[0])  # planted: every decision discounted as one action
 
 
-def some_walks(problem, probs, count=40):
-    starts, remaining = episodes.drawn_starts(problem, count, 0, 5)
-    rows = np.full(len(problem.graph), -1)
-    rows[problem.rows] = np.arange(len(problem.rows))
-    return episodes.play(problem, starts, remaining, np.arange(count), lambda nodes: probs[rows[nodes]], 5)
+def some_rollouts(problem, probs, count=40):
+    return rollouts.sample_batch(problem, count, 0, lambda nodes: probs[np.searchsorted(problem.rows, nodes)], 5)
 
 
-def test_walks_are_episodes(problem, edges, probs):
-    walks, names = some_walks(problem, probs), cases.keys(problem)
-    assert walks.alive.any(axis=0).all()
-    for turn, i in zip(*np.nonzero(walks.alive), strict=True):
-        depth = problem.depths[walks.column[turn, i]]
-        after, executed, solved = edges[names[walks.node[turn, i]]][depth]
-        assert (names[walks.landing[turn, i]], walks.executed[turn, i], walks.solved[turn, i]) == (
-            after,
-            executed,
-            solved,
-        )
-        assert walks.reward[turn, i] == pytest.approx(solved - 0.01 * executed - 0.03)
+def test_rollouts_are_episodes(problem, edges, probs):
+    played, names = some_rollouts(problem, probs), cases.keys(problem)
+    assert played.alive.any(axis=0).all()
+    for turn, i in zip(*np.nonzero(played.alive), strict=True):
+        depth = problem.depths[played.column[turn, i]]
+        after, executed, solved = edges[names[played.node[turn, i]]][depth]
+        on = turn + 1 < len(played.alive) and played.alive[turn + 1, i]
+        assert played.executed[turn, i] == executed
+        assert not on or names[played.node[turn + 1, i]] == after
+        assert not (on and solved)
+        assert played.reward[turn, i] == pytest.approx(solved - 0.01 * executed - 0.03)
 
 
 def test_targets_of_q_are_those_of_the_edges(problem, edges):
@@ -166,17 +167,17 @@ def test_targets_of_q_are_those_of_the_edges(problem, edges):
 
 
 def test_the_fixed_point_of_q_meets_its_targets(problem):
-    q_values = audit.fixed_point(problem, 0.97)
+    q_values = gradient_bias.fixed_point(problem, 0.97)
     later = np.zeros(len(problem.graph))
     later[problem.rows] = q_values.max(axis=1)
     every = np.arange(len(problem.rows))
     np.testing.assert_allclose(prefix_q.prefix_targets(problem, every, later, 0.97), q_values, atol=1e-10)
 
 
-def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, probs):
+def test_the_papers_estimator_is_the_mean_over_all_groups(problem, edges, probs):
     names, task = cases.keys(problem), cases.cases.TASKS["sliding"]
     states = dict(zip(names, problem.graph.states, strict=True))
-    fast = audit.state_expectation(problem, probs, 3)
+    fast = gradient_bias.state_expectation(problem, probs, 3)
     visits, wrong = problem.visits(probs).sum(axis=0), []
     for row in np.argsort(-visits)[:4]:
         here = names[problem.rows[row]]
@@ -196,7 +197,8 @@ def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, probs):
         wrong.append(visits[row] * np.array(slow.group_gradient(probs[row].tolist(), unbounded, 3)))
     rows = np.argsort(-visits)[:4]
     assert not np.allclose(fast[rows], wrong, atol=1e-6)  # planted: progress without its bound
-    assert not np.allclose(fast[rows], audit.state_expectation(problem, probs, 2)[rows], atol=1e-6)  # planted: a size
+    size_two = gradient_bias.state_expectation(problem, probs, 2)
+    assert not np.allclose(fast[rows], size_two[rows], atol=1e-6)  # planted: another size
 
 
 def test_labels_of_the_verifier_are_distances():
@@ -216,29 +218,30 @@ def test_labels_of_the_verifier_are_distances():
 
 
 @pytest.mark.parametrize("kind", ["episode", "branch"])
-def test_group_credit_without_a_deviation_is_the_exact_gradient(problem, kind):
+def test_groups_without_a_deviation_is_the_exact_gradient(problem, kind):
     """Its expectation, over more draws than leave room for chance."""
-    net = audit.Net(problem, 4, 0, 0)
-    judge = audit.Audit(problem, net)
-    exact = judge._by_weights(problem.gradient(judge._chance)) * 0.75
-    many = judge._by_weights(judge._sampled(kind, 40_000, 0, scaled=False))
-    assert audit.cosine_of(many, exact) > 0.995
+    net = Net(problem, 4, 0, 0)
+    judge = gradient_bias.GradientBias(problem, net)
+    exact = judge.by_weights(judge.expectation("exact")) * 0.75
+    many = judge.by_weights(judge.estimate(kind, 40_000, 0))
+    assert gradient_bias.cosine_of(many, exact) > 0.995
     assert np.linalg.norm(many - exact) < 0.1 * np.linalg.norm(exact)
 
 
 def test_expectations_of_ppo_and_of_the_paper_are_what_draws_come_to(problem):
-    judge = audit.Audit(problem, audit.Net(problem, 4, 0, 0))
+    judge = gradient_bias.GradientBias(problem, Net(problem, 4, 0, 0))
     for name in ("ppo-gae", "state", "q"):
-        expected = judge._by_weights(judge._expected(name))
-        many = judge._by_weights(judge._estimates()[name](40_000, 0))
+        expected = judge.by_weights(judge.expectation(name))
+        many = judge.by_weights(judge.estimate(name, 40_000, 0))
         assert np.linalg.norm(many - expected) < 0.1 * np.linalg.norm(expected), name
 
 
-def test_an_audit_says_who_is_biased(problem):
-    judge = audit.Audit(problem, audit.Net(problem, 4, 0, 0))
-    rows = {(row.credit, row.episodes): row for row in judge.run(("exact", "branch", "state", "q"), (32, 512), 4)}
+def test_rows_say_who_is_biased(problem):
+    judge = gradient_bias.GradientBias(problem, Net(problem, 4, 0, 0))
+    rows = {(row.estimator, row.episodes): row for row in judge.rows(("exact", "branch", "state", "q"), (32, 512), 4)}
     assert rows["exact", 512].bias == pytest.approx(0.0, abs=1e-9)
     assert rows["branch", 512].bias == pytest.approx(0.0, abs=1e-9)
     assert rows["state", 512].bias > 0.01
-    assert rows["exact", 512].noise < rows["exact", 32].noise
-    assert groups.KINDS == ("state", "episode", "branch")
+    assert rows["exact", 512].relative_std < rows["exact", 32].relative_std
+    with pytest.raises(ValueError, match="estimators: expected some of exact, branch"):
+        judge.rows(("guess",), (8,), 1)

@@ -1,1 +1,0 @@
-"""World models, taught by exact labels: no pass of the backbone and no episode is needed."""
