@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 from bench.training import gradient_bias
 
-from recommit.evaluate.tables.recipe_changes import RUNGS
+from recommit.evaluate.tables.ablations import CHANGES
 from recommit.report import plotting
 from recommit.storage.terminal_text import grid
 from recommit.train.baselines.gradient_bias import GradientRow
@@ -208,15 +208,15 @@ def _settings(rows: list[dict[str, Any]]) -> list[tuple[int, float]]:
     return sorted({(row["K"], row["look"]) for row in rows}, key=lambda each: (-each[0], each[1]))
 
 
-def rungs(figures: dict[str, Any]) -> str:
+def changes(figures: dict[str, Any]) -> str:
     """A row per change, with every number of looks."""
     looks = sorted({row["K"] for row in figures["rows"]}, reverse=True)
     lines = []
-    for rung, words in RUNGS.items():
-        own = {row["K"]: row for row in figures["rows"] if row["rung"] == rung}
+    for change, words in CHANGES.items():
+        own = {row["K"]: row for row in figures["rows"] if row["change"] == change}
         if own:
             cells = (_cell(own[k]) for k in looks)
-            lines.append([rung, words, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
+            lines.append([change, words, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
     columns = (part for k in looks for part in (f"K = {k}: solved (95 %)", "actions"))
     return grid(["run", "what changes", *columns, "CPU s"], lines)
 
@@ -377,7 +377,7 @@ PAGES: dict[str, tuple[str, Tables]] = {
             "prices": head_prices,
             "value": value,
             "lead": price_leads,
-            "rungs": rungs,
+            "changes": changes,
             "leads": leads,
         },
     ),

@@ -15,10 +15,7 @@ from tests.unit.train.runs import TINY, plan_of
 
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, open_all
-from recommit.evaluate import seeds
-from recommit.evaluate.evaluation import Evaluation
-from recommit.evaluate.spec import EvaluationSpec
-from recommit.evaluate.store import EvaluationStore
+from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.policy import CommitPolicy
@@ -53,8 +50,7 @@ def make(place: Path, *, reinforced: bool = False) -> Path:
     if reinforced:
         run = place / "grpo"
         assert grpo.train(plan_of(), place / "sft", run, quiet=True) == 0
-    with EvaluationStore(place / "eval") as store:
-        Evaluation(EvaluationSpec(str(run), AGENTS, ("3", "2"), instances=6, validation=4), store, quiet=True).run()
+    evaluate(EvaluateOptions(run, place / "eval", AGENTS, (3, 2), instances=6, validation=4))
     _plans(place, run)
     return place
 

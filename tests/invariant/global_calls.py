@@ -109,7 +109,7 @@ def interfaces() -> None:
     lurd.format_solution("rR")
     preset.names()
     parse("{}")
-    evaluate.evaluate("run", "again", agents="fixed-4", instances=4, validation=2, threads=1)
+    evaluate.evaluate(evaluate.EvaluateOptions("run", "again", "fixed-4", instances=4, validation=2))
 
 
 #: Public names that no example calls, and why.

@@ -42,7 +42,7 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     out = tmp_path / "eval"
     assert call(levels_run, out, ["fixed-4", "fixed-4+views8", "solver"]) == 0
     text = capsys.readouterr().out
-    assert "MFLOP / look" in text
+    assert "MFLOP / observation" in text
     rows = {(row["agent"], row["budget"]): row for row in json.loads((out / "summary.json").read_text())}
     assert rows["fixed-4+views8", "loose"]["uses"] == "picture"
     assert rows["solver", "loose"]["uses"] == "simulator"

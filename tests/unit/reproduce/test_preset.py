@@ -189,14 +189,15 @@ def test_a_graph_has_what_its_head_will_read():
     assert stakes.command[-5:] == ["--z", "--hidden", "256", "--seed", "0"]
 
 
-ROWS = ("paper", "ladder-inputs", "ladder-looks", "ladder-objective", "ladder-episode", "ladder-exact", "adaptive")
+ABLATIONS = ("inputs", "observations", "objective", "episode", "exact")
+ROWS = ("paper", *(f"ablation-{name}" for name in ABLATIONS), "adaptive")
 #: Fields that may differ from the row before, and the one that must.
 CHANGES = {
-    "ladder-inputs": ({"head"}, "head"),
-    "ladder-looks": ({"rollout", "optim"}, "rollout"),
-    "ladder-objective": ({"objective"}, "objective"),
-    "ladder-episode": ({"credit", "rollout"}, "credit"),
-    "ladder-exact": ({"credit", "optim", "validation"}, "credit"),
+    "ablation-inputs": ({"head"}, "head"),
+    "ablation-observations": ({"rollout", "optim"}, "rollout"),
+    "ablation-objective": ({"objective"}, "objective"),
+    "ablation-episode": ({"credit", "rollout"}, "credit"),
+    "ablation-exact": ({"credit", "optim", "validation"}, "credit"),
     "adaptive": ({"phases"}, "phases"),
 }
 

@@ -97,7 +97,7 @@ def test_heads_are_taught_and_play_beside_the_others(tmp_path, capsys):
     heads = [f"adaptive@{small}/family/{name}-s0" for name in ("foresight", "stakes")]
     by_agent = {row["agent"]: row for row in rows}
     assert [by_agent[head]["uses"] for head in heads] == ["picture", "picture"]
-    for key in ("gain_constant", "gain_ceiling"):
+    for key in ("gain_fixed", "gain_oracle"):
         ends = {by_agent[agent][key].partition("@")[1:] for agent in ("adaptive", *heads)}
         assert ends == {("", "")}, "the same plans have the same ends, and nobody looks again for them"
     table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads that go by where a plan leads")[2]

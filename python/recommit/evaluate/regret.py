@@ -1,32 +1,42 @@
-"""What every commitment of an evaluation's agents cost against the best depth there, exactly.
+"""Regret of commitments, and gain share of agents, exactly: both against the oracle depth of the same plans.
 
-The states that an agent looked at are known. From each of them, and from wherever the head's other depths would have
-led, the best way on is looked for under the looks that were left, as the ceiling does it for starts
+Regret: the states that an agent observed are known. From each of them, and from wherever the head's other depths would
+have led, the best way on is searched under the observations that remained, as the oracle does it for starts
 (``recommit.graph.oracle``). So all depths of every commitment have their exact value, under the largest budget.
+
+Gain share: how much of the way from the best fixed depth to the oracle depth an agent goes. Heads that were trained on
+a run's plans share its oracle and its fixed depths.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.evaluate.agent_names import file_name
+from recommit.evaluate.agent_names import ORACLE, AgentName, file_name
+from recommit.evaluate.summaries import per_instance, value
 from recommit.graph import oracle
 from recommit.graph.episodes import episodes, softmax
+from recommit.graph.gain import gain_interval
 from recommit.graph.prices import Prices
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
+from recommit.policy.checkpoint import local_folder, read_config, read_weights
+from recommit.storage.files import file_sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from recommit.evaluate.agent_names import AgentName
     from recommit.evaluate.agents import PolicyPlayer
+    from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.store import EvaluationStore
     from recommit.graph.episodes import Chooser
     from recommit.graph.regret import Attribution
@@ -36,13 +46,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-#: How the names of their files end.
+#: How the names of files of regrets end.
 SUFFIX = "-regret"
+#: What of a policy's configuration is its head's alone.
+_OF_HEADS = ("head", "foresight", "prices")
 
 
 def has_regret(agent: AgentName, depths: tuple[int, ...]) -> bool:
-    """Does it take the policy's greedy plans, at depths that the head has too? Otherwise the ceiling is not its own."""
-    return agent.asks_policy and not agent.draws_actions and (not agent.depth or agent.depth in depths)
+    """Does it take the policy's greedy plans, at depths that the head has too? Otherwise the oracle is not its own."""
+    return agent.asks_policy and not agent.samples_actions and (not agent.depth or agent.depth in depths)
 
 
 def keep(
@@ -52,7 +64,7 @@ def keep(
     budget: int,
     player: Callable[[], PolicyPlayer],
 ) -> bool:
-    """Write down the regrets of those agents of one policy that have none; were there any? All ranks look at states."""
+    """Write down the regrets of those agents of one policy that have none; were there any? All ranks plan."""
     names = {agent.base: file_name(agent, budget, 0) + SUFFIX for agent in agents}
     missing = [
         base for base, name in names.items() if not team.from_main_process(store is not None and store.has(name))
@@ -65,8 +77,8 @@ def keep(
 
 def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
     """Every commitment under the largest budget, with its regret, its cause and the nearest best depth; of agents that
-    draw, those of the first seed, and what they give away there on average over their draw. None of anybody if the
-    graph would grow beyond its cap."""
+    sample depths, those of the first seed, and their expected regret there. None of anybody if the graph would grow
+    beyond its cap."""
     taken = {name: _depths(player.rows(name, player.budget), player) for name in agents}
     if missing := _plan(player, list(taken.values())):
         warnings.warn(f"regret: {missing:,} states were left out, so that no regret is exact", stacklevel=2)
@@ -94,7 +106,7 @@ def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]
 
 
 def _probs(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
-    """[nodes, depths] of the head's depths, of an agent that draws them; None of others."""
+    """[nodes, depths] of the head's depths, of an agent that samples them; None of others."""
     if agent == "sampled":
         return softmax(player.graph.logits[nodes])
     count = len(player.policy.config.depths)
@@ -145,3 +157,70 @@ def _visited(player: PolicyPlayer, every: Sequence[Ints], starts: Ints) -> list[
 
 def _again(depths: tuple[int, ...], taken: Ints) -> Chooser:
     return lambda turn, who, _nodes: np.searchsorted(depths, taken[turn, who])
+
+
+def add_gain_shares(
+    summary: list[dict[str, Any]],
+    played: dict[tuple[str, str], list[EpisodeRows]],
+    rooms: NDArray[Any] | None = None,
+    prices: Prices | None = None,
+    plans: Mapping[str, str] | None = None,
+) -> None:
+    """Give every row its gain share in instances solved, where the oracle of its plans and fixed depths were played.
+
+    The best fixed depth solves most validation instances, of equals the shallower. ``gain`` is None where the oracle
+    solves no more. At ``prices`` all of it is in values instead. Runs make the same plans where ``plans`` has the same
+    digest for them.
+    """
+    chosen_by = "validation_solve_rate" if prices is None else "validation_value"
+    for alike in _by_plans(summary, plans or {}):
+        top = next((row for row in alike if AgentName.parse(row["agent"]).base == ORACLE), None)
+        every = [row for row in alike if chosen_by in row]
+        if top is None or not every:
+            continue
+        fixed = max(every, key=lambda row: (row[chosen_by], *_preferred(AgentName.parse(row["agent"]))))
+        for row in alike:
+            three = (played[one["agent"], one["budget"]] for one in (row, fixed, top))
+            rule, at_least, at_most = (
+                per_instance(each, "solved") if prices is None else value(each, prices) for each in three
+            )
+            share = gain_interval(rule, at_least, at_most, rooms)
+            row["gain"], row["gain_low"], row["gain_high"] = (
+                (share.mean, share.low, share.high) if share else (None, None, None)
+            )
+            row["gain_fixed"], row["gain_oracle"] = fixed["agent"], top["agent"]
+
+
+def _preferred(agent: AgentName) -> tuple[int, bool]:
+    """Prefer of equal depths the shallower; of the same one that of the evaluation's own run."""
+    return -agent.depth, not agent.run
+
+
+def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[list[dict[str, Any]]]:
+    """Rows of one budget whose agents play the same greedy plans."""
+    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for row in summary:
+        agent = AgentName.parse(row["agent"])
+        if agent.asks_policy and not agent.samples_actions:
+            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.views), []).append(row)
+    return list(groups.values())
+
+
+def plans_digest(policy: Path) -> str:
+    """The same for two saved policies whose plans are the same in every state, and that choose among the same
+    depths."""
+    about = read_config(policy / "config.json")
+    own = {name: value for name, value in about["policy"].items() if name not in _OF_HEADS}
+    adapter = policy / "adapter" / "adapter_model.safetensors"
+    backbone = [about["backbone"]["fingerprint"], *([file_sha256(adapter)] if adapter.is_file() else [])]
+    result = hashlib.sha256(json.dumps([own, backbone], sort_keys=True).encode())
+    for name, tensor in sorted(read_weights(policy / "heads.safetensors").items()):
+        if name.startswith("decoder."):
+            result.update(f"{name}{tuple(tensor.shape)}".encode() + tensor.float().numpy().tobytes())
+    return result.hexdigest()
+
+
+def plans_digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
+    """Digest the plans of every run that agents ask, by its name; ``own`` is the run of those that name none."""
+    runs = dict.fromkeys(agent.run for agent in agents if agent.asks_policy)
+    return {run: plans_digest(local_folder(run or own)) for run in runs} if len(runs) > 1 else {}

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.evaluate.family import FamilyResults, Members
-from recommit.evaluate.tables.recipe_changes import RecipeChanges
+from recommit.evaluate.tables.ablations import CumulativeAblation
 
 
 def family(folder, *names):
@@ -17,37 +17,39 @@ def family(folder, *names):
     return Members(folder)
 
 
-def figures(agent, budget, looks, solved):
-    about = {"agent": agent, "budget": budget, "decisions": looks, "task": "sliding"}
+def figures(agent, budget, k, solved):
+    about = {"agent": agent, "budget": budget, "decisions": k, "task": "sliding"}
     return {**about, "solve_rate": solved, "actions_per_episode": 100 * solved}
 
 
 def test_a_row_per_change_in_its_order(tmp_path):
-    members = family(tmp_path, "adaptive", "ladder-exact", "paper", "ladder-looks")
-    table = RecipeChanges(members)
-    paper, looks, exact = (f"adaptive@{tmp_path / name}-s0" for name in ("paper", "ladder-looks", "ladder-exact"))
-    assert table.agents() == (paper, looks, exact, "adaptive")
+    members = family(tmp_path, "adaptive", "ablation-exact", "paper", "ablation-observations")
+    table = CumulativeAblation(members)
+    paper, looks, exact = (
+        f"adaptive@{tmp_path / name}-s0" for name in ("paper", "ablation-observations", "ablation-exact")
+    )
+    assert table.agents() == (paper, more, exact, "adaptive")
     rows = [
         figures(agent, budget, k, share / k)
         for budget, k in (("loose", 15), ("tight", 10))
-        for agent, share in (("adaptive", 9), (exact, 6), (paper, 3), (looks, 1.5), ("fixed-8", 7))
+        for agent, share in (("adaptive", 9), (exact, 6), (paper, 3), (more, 1.5), ("fixed-8", 7))
     ]
     (grid,) = table.render(FamilyResults(rows, members)).grids
     assert [(row[0], row[1], row[-2]) for row in grid.rows] == [
         ("loose, K = 15", "paper", "20.0"),
-        ("loose, K = 15", "ladder-looks", "10.0"),
-        ("loose, K = 15", "ladder-exact", "40.0"),
+        ("loose, K = 15", "ablation-observations", "10.0"),
+        ("loose, K = 15", "ablation-exact", "40.0"),
         ("loose, K = 15", "adaptive", "60.0"),
         ("tight, K = 10", "paper", "30.0"),
-        ("tight, K = 10", "ladder-looks", "15.0"),
-        ("tight, K = 10", "ladder-exact", "60.0"),
+        ("tight, K = 10", "ablation-observations", "15.0"),
+        ("tight, K = 10", "ablation-exact", "60.0"),
         ("tight, K = 10", "adaptive", "90.0"),
     ]
     assert table.missing() == []
 
 
-def test_nobody_plays_for_it_without_a_rung(tmp_path):
-    table = RecipeChanges(family(tmp_path, "adaptive", "paper"))
+def test_nobody_plays_for_it_without_a_change(tmp_path):
+    table = CumulativeAblation(family(tmp_path, "adaptive", "paper"))
     assert table.agents() == ()
     assert table.render(FamilyResults([figures("adaptive", "loose", 15, 0.5)], table.members)).grids == ()
     assert "recommit reproduce --preset cumulative-ablation" in table.missing()[0]

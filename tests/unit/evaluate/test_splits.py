@@ -15,8 +15,8 @@ from tests.unit.train import runs
 from recommit.cli import main
 from recommit.data import held_out, symmetry
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.evaluate.spec import EvaluationSpec
-from recommit.evaluate.split import fresh, instances
+from recommit.evaluate import splits
+from recommit.evaluate.options import EvaluateOptions
 from recommit.storage.errors import WrongDataSpec
 from recommit.train.config import SftConfig, parse
 from recommit.train.sft import trainer as sft
@@ -76,8 +76,8 @@ def test_the_seed_of_the_data_is_refused():
 
 
 def test_choices_are_made_on_other_validation_instances_than_are_played():
-    spec = EvaluationSpec("run", ("fixed-4",), instances=9, validation=7, split="validation")
-    played, chosen = instances.played(spec, BOARDS).states, instances.chosen_on(spec, BOARDS)
+    spec = EvaluateOptions("run", "out", ("fixed-4",), instances=9, validation=7, split="validation")
+    played, chosen = splits.played(spec, BOARDS).states, splits.chosen_on(spec, BOARDS)
     assert (len(played), len(chosen)) == (9, 7)
     both = symmetry.keys("sliding", np.concatenate([played, chosen]))
     assert symmetry.belongs(both, "validation").all()
@@ -87,11 +87,7 @@ def test_choices_are_made_on_other_validation_instances_than_are_played():
 @pytest.mark.parametrize("values", [{"split": "train"}, {"fresh": -1}, {"fresh": 4, "split": "validation"}])
 def test_what_is_no_split_is_refused(values):
     with pytest.raises(ValueError, match="split: expected test or validation, and fresh from 1 on with test alone"):
-        EvaluationSpec("run", ("fixed-4",), **values)
-
-
-def test_usual_evaluations_say_nothing_new():
-    assert not {"split", "fresh"} & EvaluationSpec("run", ("fixed-4",)).to_dict().keys()
+        EvaluateOptions("run", "out", ("fixed-4",), **values)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +108,7 @@ def test_a_results_folder_has_one_fresh_split_and_judges_a_run_once(trained, tmp
     status, said = call("results/eval", "--fresh", "41")
     assert status == 0, said
     assert "8 instances of the fresh test split of seed 41" in said
-    ledger = json.loads((tmp_path / "results" / fresh.NAME).read_text())
+    ledger = json.loads((tmp_path / "results" / splits.NAME).read_text())
     assert ledger["split"]["seed"] == 41
     assert [read["evaluation"] for read in ledger["reads"]] == ["eval"]
     assert call("results/eval", "--fresh", "41")[0] == 0  # the same evaluation goes on
@@ -123,7 +119,7 @@ def test_a_results_folder_has_one_fresh_split_and_judges_a_run_once(trained, tmp
     assert status == 2
     assert "expected the split of seed 41" in said
     assert call("results/third", "--fresh", "42", "--again")[0] == 0
-    ledger = json.loads((tmp_path / "results" / fresh.NAME).read_text())
+    ledger = json.loads((tmp_path / "results" / splits.NAME).read_text())
     assert [noted["split"]["seed"] for noted in ledger["again"]] == [42]
     shutil.copytree(trained, tmp_path / "twin")
     assert call("elsewhere/eval", "--fresh", "42", policy=tmp_path / "twin")[0] == 0  # another results folder
@@ -133,12 +129,12 @@ def test_a_results_folder_has_one_fresh_split_and_judges_a_run_once(trained, tmp
 
 def test_a_run_that_was_judged_and_then_changed_is_noticed(tmp_path):
     split = {"seed": 5, "instances": 8, "length": (), "test_set": "a"}
-    fresh.claim(tmp_path / "eval", split, "adaptive-s0", "one", again=False)
-    fresh.claim(tmp_path / "eval-s1", split, "adaptive-s1", "two", again=False)
+    splits.claim(tmp_path / "eval", split, "adaptive-s0", "one", again=False)
+    splits.claim(tmp_path / "eval-s1", split, "adaptive-s1", "two", again=False)
     with pytest.raises(ValueError, match="expected a policy that was not judged yet, got adaptive-s0"):
-        fresh.claim(tmp_path / "eval", split, "adaptive-s0", "other weights", again=False)
+        splits.claim(tmp_path / "eval", split, "adaptive-s0", "other weights", again=False)
     with pytest.raises(ValueError, match="since eval judged adaptive-s0"):
-        fresh.claim(tmp_path / "second", split, "copy", "one", again=False)
-    fresh.claim(tmp_path / "second", split, "copy", "one", again=True)
-    ledger = json.loads((tmp_path / fresh.NAME).read_text())
+        splits.claim(tmp_path / "second", split, "copy", "one", again=False)
+    splits.claim(tmp_path / "second", split, "copy", "one", again=True)
+    ledger = json.loads((tmp_path / splits.NAME).read_text())
     assert [noted["evaluation"] for noted in ledger["again"]] == ["second"]

@@ -1,16 +1,11 @@
-"""Rows hold how likely the policy thought each action of its plans; what older versions wrote is still read."""
+"""Rows hold the probability that the policy gave to each action of its plans."""
 
 from __future__ import annotations
-
-import shutil
 
 import numpy as np
 import pytest
 
-pq = pytest.importorskip("pyarrow.parquet")
-
 import recommit
-from recommit.cli import main
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.rollout.episodes import of_bytes
@@ -23,7 +18,7 @@ def replayed(policy, starts, rows):
     """By (instance, turn), the probabilities that the policy gives to its plan, asked about one state at a time."""
     import torch
 
-    chances = {}
+    found = {}
     for instance, state in enumerate(starts):
         here = state[None]
         mine = [i for i in np.argsort(rows.turn, kind="stable") if rows.instance[i] == instance]
@@ -32,9 +27,9 @@ def replayed(policy, starts, rows):
             with torch.no_grad():
                 _, scores = policy(TASK, here, torch.tensor([actions]), torch.tensor([depth]))
             all_places = scores[0].float().softmax(-1).tolist()
-            chances[instance, int(rows.turn[i])] = [p[a] for p, a in zip(all_places, actions, strict=True)]
+            found[instance, int(rows.turn[i])] = [p[a] for p, a in zip(all_places, actions, strict=True)]
             here = TASK.execute(here, np.array([actions], np.uint8), np.array([depth], np.int32)).states
-    return chances
+    return found
 
 
 @pytest.fixture(scope="module", params=["none", "embedding"])
@@ -52,7 +47,7 @@ def errors(policy, agent, shift=0):
     """How far rows are from what the policy says; ``shift`` plants a defect: the next place's probability."""
     starts = TASK.generate(5, seed=1, length=(4, 9)).states
     rows = PolicyPlayer(policy, TASK, starts, BUDGET).rows(agent, BUDGET)
-    stored = np.roll(of_bytes(rows.plan_chances), shift, axis=1)
+    stored = np.roll(of_bytes(rows.plan_probs), shift, axis=1)
     wanted = replayed(policy, starts, rows)
     every = zip(rows.instance.tolist(), rows.turn.tolist(), strict=True)
     return np.abs(stored - np.array([wanted[each] for each in every])).max()
@@ -66,29 +61,4 @@ def test_rows_hold_the_probabilities_of_the_plan(policy, agent):
 
 def test_agents_without_a_policy_have_none(policy):
     starts = TASK.generate(3, seed=1).states
-    assert not PolicyPlayer(policy, TASK, starts, BUDGET).rows("solver", BUDGET).plan_chances.any()
-
-
-def without(folder, *names):
-    """The decisions as a version wrote them that did not know these columns."""
-    for path in folder.glob("decisions/*.parquet"):
-        pq.write_table(pq.read_table(path).drop_columns(list(names)), path)
-    (folder / "DIGESTS").unlink(missing_ok=True)
-
-
-def test_an_older_evaluation_is_read_and_not_played_again(run, tmp_path, monkeypatch):
-    call = ["evaluate", str(run), "--instances", "6", "--validation", "4", "--quiet", "--agents", "adaptive", "fixed-4"]
-    new = tmp_path / "new"
-    assert main([*call, "--out", str(new)]) == 0
-    old = shutil.copytree(new, tmp_path / "old")
-    without(old, "plan_chances")
-    played = []
-    whole = PolicyPlayer._play
-    monkeypatch.setattr(PolicyPlayer, "_play", lambda *a: (played.append(a[1]), whole(*a))[1])
-    with pytest.warns(UserWarning, match="files of an older version, such as .* hold no plan_chances"):
-        assert main([*call, "--out", str(old)]) == 0
-    assert not played
-    assert (old / "summary.json").read_bytes() == (new / "summary.json").read_bytes()
-    without(old, "actions")
-    assert main([*call, "--out", str(old)]) == 0
-    assert set(played) == {"adaptive", "fixed-4"}, "what everything is computed from is missing"
+    assert not PolicyPlayer(policy, TASK, starts, BUDGET).rows("solver", BUDGET).plan_probs.any()

@@ -18,7 +18,7 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.cli import main
 from recommit.data.table import pq
-from recommit.evaluate import regrets
+from recommit.evaluate import regret
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
@@ -71,9 +71,9 @@ def by_hand(player, agent, graph, starts):
 
 def test_regrets_equal_plain_python(player):
     graph, starts = board(player)
-    every = regrets.of(player, AGENTS)
+    every = regret.of(player, AGENTS)
     for agent in AGENTS:
-        kept, rows = regrets.columns_of(every[agent], BUDGET), player.rows(agent, BUDGET)
+        kept, rows = regret.columns_of(every[agent], BUDGET), player.rows(agent, BUDGET)
         assert kept["instance"].tolist() == rows.instance.tolist()
         assert kept["turn"].tolist() == rows.turn.tolist()
         expected = by_hand(player, agent, graph, starts)
@@ -86,16 +86,16 @@ def test_regrets_equal_plain_python(player):
 def test_agents_that_draw_have_regret_on_average_too(player):
     """Planted: the depth that was drawn, in the place of the mean over all that might have been."""
     graph, _ = board(player)
-    every, prices = regrets.of(player, ("adaptive", "random", "sampled", "shuffled")), player.prices or Prices()
+    every, prices = regret.of(player, ("adaptive", "random", "sampled", "shuffled")), player.prices or Prices()
     assert every["adaptive"].expected is None
-    assert "expected" not in regrets.columns_of(every["adaptive"], BUDGET)
+    assert "expected" not in regret.columns_of(every["adaptive"], BUDGET)
     whole = PolicyGraph(Scripted(), player.task, DEPTHS)
     whole.nodes(player.starts)
     while not (whole.planned | whole.goal).all():
         whole.expand(np.arange(len(whole)))
     for agent in ("random", "sampled", "shuffled"):
         rows = every[agent]
-        means = regrets.columns_of(rows, BUDGET)["expected"]
+        means = regret.columns_of(rows, BUDGET)["expected"]
         for i in range(len(rows.node)):
             node = int(whole.find(player.graph.states[rows.node[i]][None])[0])
             logits = [float(each) for each in player.graph.logits[rows.node[i]]]
@@ -114,7 +114,7 @@ def test_agents_that_draw_have_regret_on_average_too(player):
 
 
 def test_the_ceiling_regrets_nothing_and_the_sum_is_the_gap(player):
-    every = regrets.of(player, AGENTS)
+    every = regret.of(player, AGENTS)
     assert every["oracle-dp"].total() == pytest.approx(0, abs=1e-12)
     graph, starts = board(player)
     prices = player.prices or Prices()
@@ -131,9 +131,9 @@ def test_what_was_not_looked_at_is_noticed(monkeypatch):
     for task in TASKS.values():
         starts = task.generate(12, seed=5, length=(3, 12)).states
         whole, torn = (PolicyPlayer(Scripted(), task, starts, BUDGET) for _ in range(2))
-        exact = regrets.of(whole, ("fixed-2", "adaptive"))
+        exact = regret.of(whole, ("fixed-2", "adaptive"))
         monkeypatch.setattr(oracle, "search", lambda *_: 0)
-        other = regrets.of(torn, ("fixed-2", "adaptive"))
+        other = regret.of(torn, ("fixed-2", "adaptive"))
         monkeypatch.setattr(oracle, "search", search)
         differs += [exact[name].regret.tolist() != other[name].regret.tolist() for name in exact]
     assert any(differs)
@@ -142,7 +142,7 @@ def test_what_was_not_looked_at_is_noticed(monkeypatch):
 def test_a_graph_that_is_too_large_has_none(player, monkeypatch):
     monkeypatch.setattr(oracle, "search", lambda *_: 3)
     with pytest.warns(UserWarning, match="states were left out, so that no regret is exact"):
-        assert regrets.of(player, ("adaptive",)) == {}
+        assert regret.of(player, ("adaptive",)) == {}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_graph_that_is_too_large_has_none(player, monkeypatch):
     [("adaptive", True), ("fixed-2", True), ("fixed-3", False), ("fixed-2-sampled", False), ("solver", False)],
 )
 def test_who_has_regrets(name, has):
-    assert regrets.has_regret(AgentName.parse(name), DEPTHS) == has
+    assert regret.has_regret(AgentName.parse(name), DEPTHS) == has
 
 
 def evaluated(run, out, *more):
@@ -160,10 +160,10 @@ def evaluated(run, out, *more):
 
 def test_regrets_are_kept_and_may_be_asked_for_later(run, tmp_path):
     assert evaluated(run, tmp_path / "later") == 0
-    assert not list((tmp_path / "later" / "decisions").glob(f"*{regrets.SUFFIX}.parquet"))
+    assert not list((tmp_path / "later" / "decisions").glob(f"*{regret.SUFFIX}.parquet"))
     shutil.copytree(tmp_path / "later", tmp_path / "copy")
     assert evaluated(run, tmp_path / "later", "--regret") == 0
-    names = sorted(path.name for path in (tmp_path / "later" / "decisions").glob(f"*{regrets.SUFFIX}.parquet"))
+    names = sorted(path.name for path in (tmp_path / "later" / "decisions").glob(f"*{regret.SUFFIX}.parquet"))
     assert names == ["adaptive@4-regret.parquet", "shuffled@4-s0-regret.parquet"]
     for name in names:
         kept, rows = (pq.read_table(tmp_path / "later/decisions" / n) for n in (name, name.replace("-regret", "")))
