@@ -23,9 +23,9 @@ from recommit.report.reading import Folder
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
-from recommit.train.baselines import fitted
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import trainer as grpo
+from recommit.train.heads import fitted
 from recommit.train.sft import trainer as sft
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def _plans(place: Path, run: Path) -> None:
     """The commitment graph of a run, and a head that was fitted on it."""
     words = ["--every-state", "--features", "--device", "cpu", "--quiet"]
     assert main(["graph", "build", str(run), "--out", f"{place}/graph", *words]) == 0
-    words = ["--updates", "2", "--budget", "2", "--quiet"]
-    assert main(["graph", "fit", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
+    words = ["--method", "exact", "--updates", "2", "--budget", "2", "--quiet"]
+    assert main(["train", "head", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
 
 
 def warm() -> SftConfig:

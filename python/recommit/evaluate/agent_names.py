@@ -178,8 +178,8 @@ def with_views(names: Iterable[str], views: int) -> tuple[str, ...]:
 
 #: Heads that were trained on the plans of a run, by the name of their folder; what they are called, long and short.
 HEADS = {
-    "foresight": ("world model", "world model"),
-    "stakes": ("price- and budget-conditioned head", "conditioned head"),
+    "world-model": ("world model", "world model"),
+    "conditioned": ("price- and budget-conditioned head", "conditioned head"),
 }
 #: Whose plans, by the name of the run's folder, as ``recommit train family`` gives it.
 _RUNS = {

@@ -1,7 +1,7 @@
 """Who is in a family of runs, by the names of their folders, and the names under which their policies are played.
 
 adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
-foresight-s0  stakes-s0                              heads trained on the plans of one of these
+world-model-s0  conditioned-s0                       heads trained on the plans of one of these
 adaptive-k5-s0                                       the same with five decisions per training episode
 single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy
                                                      of it

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 #: How the names of files of regrets end.
 SUFFIX = "-regret"
 #: What of a policy's configuration is its head's alone.
-_OF_HEADS = ("head", "foresight", "prices")
+_OF_HEADS = ("head", "world_model", "prices")
 
 
 def has_regret(agent: AgentName, depths: tuple[int, ...]) -> bool:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
     "adaptive",
-    "adaptive@stakes",
-    "adaptive@foresight",
+    "adaptive@conditioned",
+    "adaptive@world-model",
     "adaptive-memory",
     "sampled",
     "shuffled",
@@ -45,9 +45,9 @@ ROWS = (
     "adaptive@paper",
     "shuffled@paper",
     "fixed-[1-8]@init",
-    "confidence-entropy(@foresight)?",
-    "fixed-[1-8]@foresight",
-    "oracle-dp(@foresight)?",
+    "confidence-entropy(@world-model)?",
+    "fixed-[1-8]@world-model",
+    "oracle-dp(@world-model)?",
 )
 HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
 #: Further columns, where every seed's evaluation has what they need.

@@ -69,7 +69,7 @@ class Task:
     jobs: int
     fleet: Fleet | None
     quiet: bool
-    #: ``zero-shot``, ``train world-model``, ``graph build`` and ``train stakes``, whose flags a preset has by name.
+    #: ``zero-shot``, ``train world-model``, ``graph build`` and ``train head``, whose flags a preset has by name.
     verbs: Mapping[str, Callable[..., int]]
 
     def stages(self) -> list[tuple[int, str]]:

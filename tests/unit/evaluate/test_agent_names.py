@@ -65,8 +65,8 @@ def test_every_agent_says_what_it_uses():
             "fixed depth 1, 8 symmetries (warm start)",
             "fixed 1, 8 symmetries (warm start)",
         ),
-        ("adaptive@family/foresight-s0", "world model", "world model"),
-        ("adaptive@stakes-s1", "price- and budget-conditioned head", "conditioned head"),
+        ("adaptive@family/world-model-s0", "world model", "world model"),
+        ("adaptive@conditioned-s1", "price- and budget-conditioned head", "conditioned head"),
         (
             "confidence-entropy+memory",
             "cumulative-entropy threshold with memory",

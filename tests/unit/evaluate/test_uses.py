@@ -44,5 +44,5 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
     monkeypatch.setattr(policy, "plan_with_probabilities", lambda *asked, **more: watched(*asked, *more.values()))
     player.rows("adaptive", 4)
     assert during
-    assert AgentName("adaptive", "family/stakes-s0").uses == "picture"
+    assert AgentName("adaptive", "family/conditioned-s0").uses == "picture"
     assert any(during) == (features == "planted"), during

@@ -1,4 +1,4 @@
-"""The nets of foresight: what is drawn follows the plan, and distances are means over the picture's symmetries."""
+"""The nets of a world model: what is drawn follows the plan, and distances are means over the picture's symmetries."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Heads(Table):
         heads = self.members.heads
         if not heads:
             return ()
-        folder = None if self._of_adaptive() else heads["foresight"]
+        folder = None if self._of_adaptive() else heads["world-model"]
         others = (f"{name}@{folder}" if folder else name for name in ("confidence-entropy", ORACLE))
         return (*self._heads(), "adaptive", *others, *clamped(EVERY, folder))
 
@@ -157,7 +157,7 @@ class Heads(Table):
     def _of_adaptive(self) -> bool:
         """Are their plans those of the adaptive run? Then fixed depths and oracle are there already."""
         one, other = (
-            plans_digest(folder) for folder in (self.members.heads["foresight"], best_policy(self.members.adaptive))
+            plans_digest(folder) for folder in (self.members.heads["world-model"], best_policy(self.members.adaptive))
         )
         return one == other
 
@@ -165,7 +165,7 @@ class Heads(Table):
         """How to train them."""
         if self.members.heads:
             return []
-        return ["No run: `recommit train world-model RUN --out FAMILY/foresight-s0` trains one."]
+        return ["No run: `recommit train world-model RUN --out FAMILY/world-model-s0` trains one."]
 
     def render(self, results: FamilyResults) -> Content:
         """Per budget a row for each, of the fixed depths for the best on validation."""
