@@ -50,8 +50,8 @@ def sample(
     node, column, executed = (np.zeros(shape, np.int64) for _ in range(3))
     reward, alive = np.zeros(shape), np.zeros(shape, np.bool_)
 
-    def choose(turn: int, who: Nodes, nodes: Nodes) -> Nodes:
-        return sampled_columns(probs(nodes), numbers[who] * TURNS + turn, seed)
+    def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
+        return sampled_columns(probs(nodes), numbers[episodes] * TURNS + turn, seed)
 
     for turn, who, nodes, columns in episodes(graph, starts, remaining, choose):
         node[turn, who], column[turn, who], alive[turn, who] = nodes, columns, True

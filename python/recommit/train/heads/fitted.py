@@ -146,7 +146,7 @@ class FittedHead:
 
 @dataclass(frozen=True)
 class LearnedDepths(Rule):
-    """A fitted head as a rule; plans need probabilities of every action, and the features of their looks."""
+    """A fitted head as a rule; plans need probabilities of every action, and the features of their observations."""
 
     head: FittedHead
 

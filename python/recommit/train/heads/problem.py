@@ -48,7 +48,7 @@ def head_inputs(
     best = logs.max(axis=-1)
     confidence = [np.exp(best), np.exp(best.cumsum(axis=-1)), -(np.exp(logs) * logs).sum(axis=-1)]
     parts = {"z": z, "confidence": np.concatenate(confidence, axis=-1), "agreement": agreement}
-    return np.concatenate([parts[part] for part in FEATURES[features]], axis=-1)  # type: ignore[arg-type]
+    return np.concatenate([parts[part] for part in FEATURES[features]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def by_key(problem, probs):
     return rows.__getitem__
 
 
-def worth(problem, edges, probs):
+def value_of(problem, edges, probs):
     """The mean value by walking down all ways."""
     names = cases.keys(problem)
     price = problem.prices.action, problem.prices.observation
@@ -54,7 +54,7 @@ def softmax(logits):
 
 
 def test_the_value_is_the_mean_over_all_ways(problem, edges, probs):
-    assert problem.value(probs) == pytest.approx(worth(problem, edges, probs), abs=1e-12)
+    assert problem.value(probs) == pytest.approx(value_of(problem, edges, probs), abs=1e-12)
 
 
 def slopes(problem, edges, logits, rows, step=1e-5):
@@ -66,7 +66,7 @@ def slopes(problem, edges, logits, rows, step=1e-5):
             for sign in (1, -1):
                 moved = logits.copy()
                 moved[row, column] += sign * step
-                ends.append(worth(problem, edges, softmax(moved)))
+                ends.append(value_of(problem, edges, softmax(moved)))
             result[i, column] = (ends[0] - ends[1]) / (2 * step)
     return result
 
@@ -107,7 +107,7 @@ def test_hazards_are_likelihoods_and_their_gradient_is_right(problem, edges):
             for sign in (1, -1):
                 moved = hazards.copy()
                 moved[row, column] += sign * 1e-5
-                ends.append(worth(problem, edges, log_probs(torch.from_numpy(moved)).exp().numpy()))
+                ends.append(value_of(problem, edges, log_probs(torch.from_numpy(moved)).exp().numpy()))
             by_differences.append((ends[0] - ends[1]) / 2e-5)
     own = outputs.grad.numpy()[rows].ravel()
     assert gradient_bias.cosine_of(own, np.array(by_differences)) == pytest.approx(1.0, abs=1e-6)
@@ -219,7 +219,7 @@ def test_labels_of_the_verifier_are_distances():
 
 @pytest.mark.parametrize("kind", ["episode", "branch"])
 def test_groups_without_a_deviation_is_the_exact_gradient(problem, kind):
-    """Its expectation, over more draws than leave room for chance."""
+    """Its expectation, over more draws than leave room for luck."""
     net = Net(problem, 4, 0, 0)
     judge = gradient_bias.GradientBias(problem, net)
     exact = judge.by_weights(judge.expectation("exact")) * 0.75

@@ -82,17 +82,7 @@ def test_a_target_is_its_own_probabilities_times_e_to_the_advantage():
     assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
 
 
-def worth(problem, probs):
-    """The mean value of episodes whose depths have these probabilities [K + 1, rows, depths]."""
-    value, means = np.zeros(len(problem.graph)), []
-    value[problem.graph.goal] = 1.0
-    for k in range(1, problem.longest + 1):
-        value[problem.rows] = (probs[k] * (value[problem.landing] - problem.cost)).sum(axis=1)
-        means += [value[problem.starts].mean()] if k in problem.budgets else []
-    return np.mean(means)
-
-
-def test_more_steps_on_a_program_come_nearer_to_its_target(folder, graph, monkeypatch):
+def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, monkeypatch):
     """A gradient that is out of date would go too far. Planted: the worse is imitated."""
     prices, plain = Prices(0.01, 0.01), conditioned.weighted_target
     problem = problem_of(graph).within_reach().over(prices=prices)
@@ -104,7 +94,7 @@ def test_more_steps_on_a_program_come_nearer_to_its_target(folder, graph, monkey
         monkeypatch.setattr(conditioned, "weighted_target", lambda probs, advantage: plain(probs, sign * advantage))
         if steps:
             learner.update(0)
-        return worth(problem, learner.probs(problem))
+        return problem.value(learner.probs(problem))
 
     assert after(200, -1) < after(0, 1) < after(10, 1) < after(200, 1)
 
@@ -121,7 +111,7 @@ def test_nodes_out_of_reach_change_nothing():
     seen = fewer > 0
     assert np.allclose(same[seen], advantage[:, place][seen])
     assert np.array_equal(near.cost, whole.cost[place])
-    one = whole.over(budgets=(1,)).within_reach()  # planted: too few looks leave out what two come to
+    one = whole.over(budgets=(1,)).within_reach()  # planted: too small a budget leaves out what two come to
     assert len(one.rows) < len(near.rows)
 
 
@@ -184,9 +174,7 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_budgets(fitted, folder,
         answers.append(depths)
     assert not np.array_equal(*answers)
     again.replace_prices(TWO[0][0].action, TWO[0][0].observation)
-    wrong, _ = again.act(
-        TASK, states, remaining=np.full(len(states), TWO[1][1])
-    )  # a planted defect: other observations left
+    wrong, _ = again.act(TASK, states, remaining=np.full(len(states), TWO[1][1]))  # planted: another budget
     assert not np.array_equal(wrong, answers[0])
 
 
@@ -232,7 +220,7 @@ def test_probs_are_the_heads_wherever_an_episode_comes_to(folder, graph, config)
     )  # planted: the observations left are off by one
 
 
-def test_a_head_that_learned_is_worth_more_and_the_same_by_its_seed(folder, graph):
+def test_a_head_that_learned_is_better_and_the_same_by_its_seed(folder, graph):
     weights, values = [], []
     for seed in (0, 0, 1):
         policy, problem = new(folder), problem_of(graph)
@@ -248,11 +236,11 @@ def test_a_head_that_learned_is_worth_more_and_the_same_by_its_seed(folder, grap
 
 
 def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, monkeypatch):
-    asked, credit = set(), conditioned.advantages
+    asked, plain = set(), conditioned.advantages
 
     def noting(problem, probs):
         asked.add(problem.prices)
-        return credit(problem, probs)
+        return plain(problem, probs)
 
     monkeypatch.setattr(conditioned, "advantages", noting)
     for prices in (Prices(0.01, 0.04), None):
