@@ -23,7 +23,7 @@ from recommit.cli.verbs.data import COMMANDS as DATA
 from recommit.cli.verbs.estimate import estimate
 from recommit.cli.verbs.evaluate import evaluate
 from recommit.cli.verbs.graphs import COMMANDS as GRAPH
-from recommit.cli.verbs.graphs.heads import foresight, stakes
+from recommit.cli.verbs.graphs.heads import head, world_model
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
 from recommit.cli.verbs.serve import COMMANDS as SERVE
@@ -100,8 +100,8 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "train sft": sft,
     "train grpo": grpo,
     "train family": family,
-    "train world-model": foresight,
-    "train stakes": stakes,
+    "train world-model": world_model,
+    "train head": head,
     "estimate": estimate,
     "evaluate": evaluate,
     **{f"graph {verb}": command for verb, command in GRAPH.items()},

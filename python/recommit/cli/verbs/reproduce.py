@@ -54,10 +54,10 @@ def reproduce(
 def verbs() -> dict[str, Callable[..., int]]:
     """Commands whose flags a preset has by name."""
     from recommit.cli.verbs.graphs.building import build
-    from recommit.cli.verbs.graphs.heads import foresight, stakes
+    from recommit.cli.verbs.graphs.heads import head, world_model
     from recommit.cli.verbs.zero_shot import zero_shot
 
-    return {"zero-shot": zero_shot, "train world-model": foresight, "graph build": build, "train stakes": stakes}
+    return {"zero-shot": zero_shot, "train world-model": world_model, "graph build": build, "train head": head}
 
 
 def _show(options: ReproduceOptions, card: str | None, json: bool) -> int:

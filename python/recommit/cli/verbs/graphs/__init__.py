@@ -1,10 +1,9 @@
-"""``recommit graph``: graphs of plans and rules on them, and heads that are trained there."""
+"""``recommit graph``: graphs of plans, and rules on them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommit.cli.verbs.graphs import heads
 from recommit.cli.verbs.graphs.building import build
 from recommit.cli.verbs.graphs.scoring import score
 from recommit.cli.verbs.graphs.showing import push, show
@@ -17,5 +16,4 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "push": push,
     "score": score,
     "show": show,
-    **heads.COMMANDS,
 }

@@ -44,7 +44,7 @@ def build(
         split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
-        features: Keep what the depth head reads of a look, so that other heads can be trained: recommit graph fit.
+        features: Keep what the depth head reads of a look, so that other heads can be trained: recommit train head.
         views: Look at so many views of every picture; 0 for as many as the policy has. Not for sliding.
         samples: Other plans drawn from the policy at every look: what the rule agreement reads.
         seed: Of these samples.
@@ -79,12 +79,12 @@ def build(
         also = on_ways(puzzle, first) if ways and not every_state else None
         policy = CommitPolicy.from_pretrained(folder, device=find_device(device), anyway=bool(size)).eval()
         if views:
-            policy.replace_views(views)
+            policy.replace_augmentations(views)
         source = {
             "policy": weights_of(folder),
             "starts": "every state" if every_state else f"{len(first)} of {split}",
             "set": held_out.name(first),
-            "views": policy.vision.views(puzzle, puzzle.shape),
+            "views": policy.vision.augmentations(puzzle, puzzle.shape),
             **({"samples": samples, "seed": seed} if samples else {}),
         }
         options: dict[str, Any] = {"limit": limit, "features": features, "samples": samples, "seed": seed}

@@ -67,7 +67,7 @@ def score(
             judged without and with a memory. The file is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
-        fitted: Folders of heads that recommit graph fit wrote; the graph needs features.
+        fitted: Folders of heads that recommit train head wrote; the graph needs features.
         budget: Numbers of looks; those of the puzzle if not said.
         price_action: What an action costs where looks have a price too; reaching the goal is worth 1. With 0 there is
             no table over all prices of a look.
@@ -131,7 +131,7 @@ def score(
 def _heads(folders: Sequence[Path]) -> list[NamedRule]:
     if not folders:
         return []
-    from recommit.train.baselines import fitted
+    from recommit.train.heads import fitted
 
     return [fitted.rule(fitted.read(folder), folder.name) for folder in folders]
 
