@@ -32,31 +32,41 @@ def usual(**words: str) -> Callable[[Command], Command]:
     return noted
 
 
-def takes(options: type[Any]) -> Callable[[Callable[[Any], Any]], Callable[..., Any]]:
-    """Make a command of a function of one dataclass of options: its flags are the fields, and its help is that of the
-    dataclass and of those that it extends."""
+def takes(options: type[Any], *positional: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a command of a function of a dataclass of options: its flags are the fields, and the function's further
+    parameters; ``positional`` names those that are words. The help is that of the dataclass and of those that it
+    extends; what they refuse is a wrong call."""
 
-    def taking(function: Callable[[Any], Any]) -> Callable[..., Any]:
-        def command(**values: Any) -> Any:
+    def taking(function: Callable[..., Any]) -> Callable[..., Any]:
+        def command(*arguments: Any, **values: Any) -> Any:
+            further = {each.name: values.pop(each.name) for each in own if each.name in values}
             try:
-                given = options(**values)
+                given = options(*arguments, **values)
             except ValueError as error:
                 raise WrongCall(str(error)) from None
-            return function(given)
+            return function(given, **further)
 
-        hints = get_type_hints(options)
-        fields = inspect.signature(options).parameters.values()
+        hints = get_type_hints(options) | get_type_hints(function)
+        fields, own = _parameters(options), _parameters(function)[1:]
+        kinds = dict.fromkeys(positional, inspect.Parameter.POSITIONAL_ONLY)
+        usually = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = sorted(
-            (each.replace(annotation=hints[each.name], kind=each.KEYWORD_ONLY) for each in fields),
+            (each.replace(annotation=hints[each.name], kind=kinds.get(each.name, usually)) for each in (*fields, *own)),
             key=lambda each: each.default is not each.empty,
         )
-        helps = [inspect.cleandoc(cls.__doc__ or "").partition("\n\nArgs:\n")[2] for cls in options.__mro__]
         vars(command)["__signature__"] = inspect.Signature(parameters)
-        command.__name__, command.__module__, command.__annotations__ = function.__name__, function.__module__, hints
+        command.__name__, command.__module__ = function.__name__, function.__module__
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        described = [inspect.cleandoc(each.__doc__ or "") for each in (*options.__mro__, function)]
+        helps = [text.partition("\n\nArgs:\n")[2] for text in described]
         command.__doc__ = "\n".join([about(options), "", "Args:", *filter(None, helps)])
         return command
 
     return taking
+
+
+def _parameters(called: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(called).parameters.values())
 
 
 def about(command: Callable[..., object]) -> str:

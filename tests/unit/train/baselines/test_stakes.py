@@ -144,7 +144,7 @@ def graph(folder):
 
 
 def problem_of(graph):
-    return HeadProblem.of(graph, graph.depths, (2, 3), Prices(), "plan")
+    return HeadProblem.of(graph, graph.depths, (2, 3), Prices(), "confidence")
 
 
 @pytest.fixture(scope="module", params=[FEW, WITH_Z], ids=["without z", "with z"])

@@ -159,7 +159,7 @@ def test_it_is_saved_with_its_policy(folder, states, tmp_path):
 
 def test_what_does_not_fit_is_refused(taught):
     policy, _, _ = taught
-    with pytest.raises(ValueError, match="foresight: expected pictures of"):
+    with pytest.raises(ValueError, match="world_model: expected pictures of"):
         policy.act(recommit.Sliding(3), recommit.Sliding(3).generate(1, seed=0).states)
     with pytest.raises(ValueError, match=r"head.features: expected world-model of a policy that has a world model"):
         PolicyConfig(head=HeadConfig("world-model"))
