@@ -122,9 +122,6 @@ class Shadow:
         if stage.engine.bf16:
             for module in self.modules:
                 module.to(torch.bfloat16)
-        with _kernels(), torch.no_grad():  # what is made once for a picture's size is no pass's
-            for policy in self.policies:
-                policy.look(task, self._state, np.ones(1, np.int64))
 
     def _freeze(self) -> None:
         """Freeze what does not learn, as the trainers do."""

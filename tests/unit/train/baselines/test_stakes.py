@@ -255,7 +255,7 @@ def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, 
 def test_what_does_not_fit_is_refused(fitted, folder):
     policy, _, problem = fitted
     states = problem.graph.states[problem.starts]
-    with pytest.raises(ValueError, match="left: expected the looks left of 24 states"):
+    with pytest.raises(ValueError, match="remaining: expected the decisions that remain of 24 states"):
         policy.act(TASK, states)
     with pytest.raises(ValueError, match=r"head\.features: expected conditioned of a policy that has a world model"):
         PolicyConfig(head=HeadConfig("conditioned"))
