@@ -17,9 +17,7 @@ HERE = "storage/opening.py"
 WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "tofile", "mkstemp", "NamedTemporaryFile"}
 #: What reads of a path that a person names, of what the package brings, or of the system.
 READERS = {
-    "estimate/counting/names.py": "prompts of the package",
-    "estimate/paper.py": "figures of the package",
-    "estimate/recipes.py": "presets of the package",
+    "estimate/options.py": "presets of the package",
     "storage/lock.py": "/proc",
     "policy/prompt.py": "prompts of the package",
     "reproduce/preset.py": "presets of the package, or named in the call",

@@ -1,4 +1,4 @@
-"""How often a run looks, from its recipe alone."""
+"""How often a run goes through its policy, from its recipe alone."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def test_every_rank_imitates_its_share():
     assert [(p.states, p.times) for p in step.passes if p.kind == "learn"] == [(10, 2), (4, 1)]
 
 
-def test_state_advantages_looks_once_per_decision():
+def test_state_advantages_observe_once_per_decision():
     step = step_of(estimator="state")
     assert step.observations("sample") == step.observations("encode") == 8 * 3
     assert step.observations("learn") == step.observations("reference") == 8 * 3
     assert {p.plans for p in step.passes if p.kind == "sample"} == {4}
 
 
-def test_episode_advantages_plays_every_copy():
+def test_episode_advantages_play_every_copy():
     step = step_of(estimator="episode")
     assert step.observations("sample") == step.observations("learn") == 8 * 4 * 3
 
 
-def test_branch_advantages_plays_every_candidate_to_its_end():
+def test_branch_advantages_play_every_candidate_to_its_end():
     step = step_of(estimator="branch")
     # Three decisions with candidates, whose branches have two, one and no decisions left.
     assert step.observations("sample") == 8 * 3 + 8 * 4 * (2 + 1)
     assert step.observations("learn") == 8 * 3
 
 
-def test_exact_advantages_looks_at_what_plans_reach():
+def test_exact_advantages_observe_what_plans_reach():
     step = step_of(estimator="exact", max_expansions=6, budget=3)
     assert step.observations("plan") == 8 + 8 * 4 + 8 * 6  # four depths at first, then no more than width
     assert step.observations("sample") == step.observations("plan")
@@ -74,7 +74,7 @@ def test_validations_are_counted():
 
 
 @pytest.mark.parametrize("group", ["state", "episode", "branch", "exact"])
-def test_no_play_looks_more_often_than_was_planned(group, data, tmp_path):
+def test_no_rollout_observes_more_often_than_was_estimated(group, data, tmp_path):
     """Real episodes, which end early and meet, against the bound."""
     from recommit.runs.directory import RunDirectory
 

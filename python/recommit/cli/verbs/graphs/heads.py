@@ -123,7 +123,7 @@ def audit(
     if out is not None:
         refuse_foreign(out, ("audit.json",), "an audit")
     try:
-        problem = _problem(graph, depths, budget, price_action, price_observation, "both")
+        problem = _problem(graph, depths, budget, price_action, price_observation, "z+confidence")
         net = Net(problem, len(problem.depths), 64, seed)
         if fitted is not None:
             net.load(heads.read(fitted).weights)

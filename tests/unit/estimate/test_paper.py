@@ -1,0 +1,36 @@
+"""Estimates of the paper's recipes on eight A100, as docs/a100.md has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from recommit.estimate import EstimateOptions, text
+
+#: Recipe and stage: tokens of an observation, weights that learn, FLOPs of a step of all ranks, bytes of a rank.
+STAGES = {
+    ("paper-sliding", "sft"): (62, 46_421_508, 308_872_134_787_072, 21_568_066_676),
+    ("paper-sliding", "grpo"): (62, 46_435_848, 1_276_604_490_055_680, 20_867_978_380),
+    ("paper-sliding", "evaluate"): (62, 0, 151_329_386_712_268_800, 19_924_810_576),
+    ("paper-sokoban", "sft"): (77, 46_421_508, 393_092_411_686_912, 21_073_679_988),
+    ("paper-sokoban", "grpo"): (77, 46_435_848, 1_931_774_787_846_144, 20_437_186_188),
+    ("paper-sokoban", "evaluate"): (77, 0, 375_747_609_823_805_440, 20_444_888_760),
+}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "stage"),
+    [
+        case if case == ("paper-sliding", "evaluate") else pytest.param(*case, marks=pytest.mark.nightly)
+        for case in STAGES
+    ],
+)
+def test_the_papers_stages_fit_eight_a100(recipe, stage):
+    (said,) = EstimateOptions(recipe, stage, gpus=8).estimates()
+    tokens, trained, flops, peak = STAGES[recipe, stage]
+    assert said.model.visual_tokens + said.model.text_tokens == tokens
+    assert sum(said.model.trained.values()) == trained
+    assert 8 * said.phases[0].flops == flops
+    assert said.memory.peak == pytest.approx(peak, rel=1e-3)
+    assert said.fits
+    assert said.seconds > 60
+    assert "it fits" in text(said)
