@@ -92,7 +92,7 @@ sft:
   2x4: [2x4, optim.steps=200, optim.batch=64, validation.every=100]  # others begin with these two
   box: [box, optim.steps=200, optim.batch=64, validation.every=100]
   hard: [2x4, "targets={kind: hard, paths: dataset, weighting: sample}"]
-  augmented: [box, "targets={augment: true, depths: [4]}", optim.ema=0.9]
+  augmented: [box, "targets={augment: true, depths: [4]}"]
   lora: [2x4, "model.policy.lora={rank: 2, alpha: 4, dropout: 0.1}"]
   cross: [2x4, model.policy.decoder.z=cross, model.policy.decoder.depth_conditioning=embedding]
   told: [2x4, model.policy.show_budget=true]
@@ -101,16 +101,16 @@ grpo:
   state: [2x4, &paper "credit={group: state, size: 3, progress: 0.2, progress_per: action, deadlock: zero}", head=null]
   state-fixed: [2x4, *paper, head=null, variant=fixed-4]
   state-random: [2x4, *paper, head=null, variant=random]
-  state-best: [box, "credit={group: state, size: 3, reward: total, follow: best, deadlock: penalty, scale: batch}"]
-  episode: [box, "credit={group: episode, size: 3, reward: potential, deadlock: terminate, scale: none}"]
-  episode-joint-ratio: [2x4, "credit={group: episode, size: 3, reward: total}", objective.ratio=joint]
+  state-best: [box, "credit={group: state, size: 3, follow: best, deadlock: penalty, scale: batch}"]
+  episode: [box, "credit={group: episode, size: 3, deadlock: terminate, scale: none}"]
+  episode-joint-ratio: [2x4, "credit={group: episode, size: 3}", objective.ratio=joint]
   branch:
     - 2x4
-    - "credit={group: branch, size: 3, reward: solved, price_action: 0.01, price_observation: 0.02, follow: random}"
-    - "objective={clip: 0.2, kl: 0.1, mean: all, length: own, kl_depth: false, epochs: 2}"
+    - "credit={group: branch, size: 3, progress: 0.0, price_action: 0.01, price_observation: 0.02, follow: random}"
+    - "objective={clip: 0.2, kl: 0.1, mean: all, length: own, kl_depth: false}"
   exact-even:
     - 2x4
-    - "credit={group: exact, size: 3, width: 1, scale: none, budgets: [2, 4], depth_weighting: even}"
+    - "credit={group: exact, size: 3, width: 1, depth_weighting: even}"
     - rollout.states=9
   exact-augment: [box, rollout.augment=true, head=null]
   exact-head-moves:
