@@ -40,7 +40,7 @@ from recommit.rollout import sampling as rollout_sampling
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Interrupt
-from recommit.train import initial_policy, sft, targets, trainer
+from recommit.train import initial_policy, targets, trainer
 from recommit.train.config import SftConfig, load
 from recommit.train.grpo import collect
 from recommit.train.grpo import loss as objective
@@ -48,6 +48,7 @@ from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
+from recommit.train.sft import trainer as sft
 
 #: The paper's Sokoban, in shards of a few instances.
 DATA = DataSpec("sokoban", (7, 7), tuple(Difficulty((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)

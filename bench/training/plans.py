@@ -63,7 +63,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     from recommit.runs.directory import RunDirectory
     from recommit.train import initial_policy
     from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
-    from recommit.train.sft import SftTrainer
+    from recommit.train.sft.trainer import SftTrainer
 
     sft, grpo, model = recipes(shape, engine)
     config = sft if stage == "sft" else grpo

@@ -44,8 +44,6 @@ class Purpose(IntEnum):
     GAME = 40
     # A fitted head's first weights.
     WEIGHTS = 41
-    # States that a policy reaches, to distil on.
-    REACHED = 42
     # States and actions from which a policy learns what a plan leads to.
     FORESIGHT = 43
     # Measuring: resamples of an interval, the agent of random actions, waits between requests, a model's instances.

@@ -83,7 +83,7 @@ def words_of(kind, place):
         words = ["train", "family", "--recipe", "laptop-sliding", "--init", str(runs / "sft"), "--jobs", "1"]
         return [*words, "--variants", "adaptive", "fixed-4", "--set", *GRPO]
     if kind == "foresight":
-        return ["train", "foresight", str(runs / "family" / "adaptive-s0"), "--steps", "2", "--starts", "4"]
+        return ["train", "world-model", str(runs / "family" / "adaptive-s0"), "--steps", "2", "--starts", "4"]
     if kind == "comparison":
         words = ["graph", "compare", str(place / "whole"), "--preset", str(place / "small.yaml"), "--seeds", "0"]
         return [*words, "--instances", "4", "--validation", "4", "--harder", "2", "--device", "cpu"]

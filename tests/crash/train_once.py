@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.crash.changes import Changes, killed, soon_killed
 
 from recommit.runs import checkpoints
-from recommit.train import config, sft
+from recommit.train import config
 from recommit.train.grpo import trainer as run
 from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import trainer as sft
 
 
 def naive_save(self: checkpoints.Checkpoints, step: int, write: Any, **_: Any) -> checkpoints.Checkpoint:

@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.data.building import labels
+from recommit.graph.commitments import Prices
 from recommit.graph.plan_graph import PlanGraph, head, walk
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
@@ -25,7 +26,7 @@ from recommit.train import targets
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import reward
-from recommit.train.grpo.config import ObjectiveConfig, StateCredit
+from recommit.train.grpo.config import AdvantageConfig, ObjectiveConfig
 
 #: Relative to the length of the vector: sums in another order, at most some tens of roundings one after the other.
 ROUNDING = 1e-4
@@ -120,10 +121,11 @@ def gradients(policy, loss):
 
 def decisions_of(policy, task):
     """What a step of reinforcement on the CPU would learn from."""
-    kind, config = variant("adaptive"), StateCredit(size=3, reward="total")
+    kind, config = variant("adaptive"), AdvantageConfig(group_size=3)
     actor, starts = Actor(policy, task, kind, seed=2), states_of(task, 6)
     trace = play(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
-    return reward.decisions_of(trace, reward.advantages(reward.by_state(trace, config), config), config, kind)
+    advantages = reward.advantages(reward.by_state(trace, config, Prices()), config)
+    return reward.decisions_of(trace, advantages, config, kind)
 
 
 def grpo_numbers(task, batch):

@@ -19,12 +19,13 @@ from recommit.policy.feature_store import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
-from recommit.train import sft, targets
+from recommit.train import targets
 from recommit.train import targets as loss
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import trainer as run
+from recommit.train.sft import trainer as sft
 
 #: Sums on a GPU may come in another order every time: between two runs, by loss.
 SAME_RUN = 1e-3

@@ -59,9 +59,10 @@ def train(job: Job) -> int:
 
 
 def _train(job: Job) -> int:
-    from recommit.train import config, sft
+    from recommit.train import config
     from recommit.train.grpo import config as grpo_config
     from recommit.train.grpo import trainer as grpo
+    from recommit.train.sft import trainer as sft
 
     if job.kind == "sft":
         return sft.train(config.load(job.recipe, job.changes), job.source.split(":"), job.out, quiet=job.quiet)
@@ -87,7 +88,7 @@ def at_step(step: dict[str, int], event: Any) -> Iterator[None]:
         return taken
 
     from recommit.train.grpo.trainer import GrpoTrainer
-    from recommit.train.sft import SftTrainer
+    from recommit.train.sft.trainer import SftTrainer
 
     with ExitStack() as stack:
         for cls in (SftTrainer, GrpoTrainer):
@@ -129,7 +130,7 @@ def killed_at(rank: int, moment: int) -> Iterator[None]:
 @contextmanager
 def unequal() -> Iterator[None]:
     """Ranks with different numbers of rows."""
-    from recommit.train import sft
+    from recommit.train.sft import trainer as sft
 
     make = sft.targets.make
 
@@ -146,7 +147,7 @@ def unseeded() -> Iterator[None]:
     """Planted: rows in an order that no seed decides."""
     import secrets
 
-    from recommit.train import sft
+    from recommit.train.sft import trainer as sft
 
     make = sft.targets.make
 
@@ -182,7 +183,7 @@ def same_rows() -> Iterator[None]:
 @contextmanager
 def weighty_nothing() -> Iterator[None]:
     """Planted: a state that only goes along, since a rank has no other, counts."""
-    from recommit.train import sft
+    from recommit.train.sft import trainer as sft
 
     with mock.patch.object(sft.targets, "nothing", lambda batch: batch[:1]):
         yield

@@ -14,9 +14,10 @@ pytest.importorskip("pyarrow")
 
 import recommit
 from recommit.graph.plan_graph import PlanGraph, always, head, walk
-from recommit.train import config, sft
+from recommit.train import config
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import trainer as sft
 
 pytestmark = pytest.mark.nightly
 TASK = recommit.Sliding(2, 3)

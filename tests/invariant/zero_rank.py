@@ -8,9 +8,10 @@ import os
 import sys
 
 from recommit.runs import ranks
-from recommit.train import config, sft
+from recommit.train import config
 from recommit.train.grpo import config as grpo_config
 from recommit.train.grpo import trainer as run
+from recommit.train.sft import trainer as sft
 
 
 def main(mode: str, recipe: str, data: str, out: str, stage: str) -> int:

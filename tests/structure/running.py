@@ -79,7 +79,7 @@ SMALLER = {
         _VALIDATION,
         "run.tensorboard=false",
     ],
-    "train foresight": ["--steps", "1", "--starts", "16"],
+    "train world-model": ["--steps", "1", "--starts", "16"],
     "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
 }

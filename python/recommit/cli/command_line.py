@@ -98,7 +98,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "train sft": sft,
     "train grpo": grpo,
     "train family": family,
-    "train foresight": foresight,
+    "train world-model": foresight,
     "train stakes": stakes,
     "estimate": estimate,
     "evaluate": evaluate,

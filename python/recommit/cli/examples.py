@@ -17,7 +17,7 @@ EXAMPLES = {
     "data verify": "recommit data verify data --labels",
     "train sft": "recommit train sft --recipe laptop-sliding --data data --out run",
     "train grpo": "recommit train grpo --recipe laptop-sliding --init run --out rl",
-    "train foresight": "recommit train foresight run --out foresight",
+    "train world-model": "recommit train world-model run --out foresight",
     "train stakes": "recommit train stakes foresight graph --out stakes",
     "train family": "recommit train family --recipe laptop-sliding --init run --out family --seeds 0 1",
     "estimate": "recommit estimate paper-sliding --gpus 8",

@@ -9,10 +9,10 @@ k decisions left, the value of committing to depth h in state s is
 
 and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly sum
 of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
-``ExactCredit.width``) take the mean value of the known states at their distance. States that nobody can solve any
-more, or not with the decisions left, are never solved, which is a theorem; what is done there until the end still has
-its price, that of as many looks and as many commitments of average length, or else to lose a level would save what
-playing on costs.
+``AdvantageConfig.max_expansions``) take the mean value of the known states at their distance. States that nobody can
+solve any more, or not with the decisions left, are never solved, which is a theorem; what is done there until the end
+still has its price, that of as many looks and as many commitments of average length, or else to lose a level would save
+what playing on costs.
 """
 
 from __future__ import annotations

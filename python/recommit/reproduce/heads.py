@@ -1,6 +1,6 @@
 """Heads that are taught on what a preset has trained: foresight of every seed, and stakes on a graph of its plans.
 
-Every step is a command of its own, ``recommit train foresight``, ``graph build`` or ``train stakes``. What it was made
+Every step is a command: ``recommit train world-model``, ``graph build`` or ``train stakes``. What it was made
 of stands beside the recipes of the runs; a step that is there is skipped, and one made of something else is refused.
 """
 
@@ -87,7 +87,7 @@ def steps(wishes: dict[str, Any], run: Path, folder: Path, seed: int, task: str 
     def step(verb: str, sources: tuple[Path, ...], out: Path, options: dict[str, Any]) -> HeadStep:
         return HeadStep(verb, sources, out, options, folder / "launch" / f"{out.name}.json")
 
-    result = [step("train foresight", (run,), foresight, {**wishes["foresight"], **shared, "seed": seed})]
+    result = [step("train world-model", (run,), foresight, {**wishes["foresight"], **shared, "seed": seed})]
     if "stakes" in wishes:
         plans = {name: wishes["stakes"][name] for name in _OF_GRAPHS if name in wishes["stakes"]}
         learning = {name: value for name, value in wishes["stakes"].items() if name not in plans}

@@ -98,7 +98,7 @@ class Task:
     jobs: int
     fleet: Fleet | None
     quiet: bool
-    #: ``zero-shot``, ``train foresight``, ``graph build`` and ``train stakes``, whose flags a preset has by name.
+    #: ``zero-shot``, ``train world-model``, ``graph build`` and ``train stakes``, whose flags a preset has by name.
     verbs: Mapping[str, Callable[..., int]]
 
     def stages(self) -> list[PuzzleStage]:

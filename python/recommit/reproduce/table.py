@@ -159,7 +159,7 @@ def text(listed: Sequence[Row]) -> str:
         ]
         for r in listed
     ]
-    warm, heads = (sum(word in r.recipe for r in listed) for word in (" sft", "train foresight"))
+    warm, heads = (sum(word in r.recipe for r in listed) for word in (" sft", "train world-model"))
     runs = [r for r in listed if " sft" in r.recipe or " grpo" in r.recipe]
     total = f"{len(runs) - warm} reinforcement runs, {warm} warm starts" + (f", {heads} with heads" if heads else "")
     if all(r.hours is not None for r in runs):

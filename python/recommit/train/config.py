@@ -8,15 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.policy.config import (
-    AUGMENTATIONS,
-    MAX_ACTIONS,
-    MAX_REMAINING,
-    DecoderConfig,
-    HeadConfig,
-    LoraConfig,
-    PolicyConfig,
-)
+from recommit.policy.config import MAX_ACTIONS, MAX_REMAINING, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
 from recommit.train.recipe import check_choices, check_least, parse, plain, recipes, section, tasks
@@ -76,14 +68,8 @@ class OptimConfig:
 class TargetConfig:
     """What is imitated in a state."""
 
-    #: ``soft``: the probability of all optimal actions together is raised; ``hard``: that of the one on the path;
-    #: ``ensemble``: no labels, but the mean of several views of a ``teacher``, which the run also begins as.
-    kind: Literal["soft", "hard", "ensemble"] = "soft"
-    #: With ``ensemble``: the run or saved policy to distil, the views of every picture whose mean is the target, and
-    #: the share of states that are left for one that the learner's own plan leads to.
-    teacher: str = ""
-    views: int = 8
-    reached: float = 0.5
+    #: ``soft``: the probability of all optimal actions together is raised; ``hard``: that of the one on the path.
+    kind: Literal["soft", "hard"] = "soft"
     #: ``resample``: a new random optimal path at every visit of a state; ``dataset``: the path that is in the data.
     paths: Literal["resample", "dataset"] = "resample"
     #: Depths whose samples are imitated; one alone is the paper's single-commitment ablation.
@@ -101,16 +87,6 @@ class TargetConfig:
         if self.budget > MAX_REMAINING:
             raise ValueError(f"targets.budget: expected at most {MAX_REMAINING}, got {self.budget}")
         check_choices("targets", self)
-        if (self.kind == "ensemble") != bool(self.teacher):
-            raise ValueError(
-                f"targets.teacher: expected a run with kind ensemble and none without, got {self.teacher or 'none'} "
-                f"with {self.kind}"
-            )
-        if self.views not in AUGMENTATIONS or not 0 <= self.reached <= 1:
-            raise ValueError(
-                f"targets.views and targets.reached: expected one of {', '.join(map(str, AUGMENTATIONS))} and 0..1, "
-                f"got {self.views} and {self.reached}"
-            )
         if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
             raise ValueError(f"targets.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
         if self.augment and self.paths == "dataset":

@@ -99,7 +99,6 @@ class SftOptions(TrainOptions):
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
         batch: States per step.
-        lr: Learning rate of the backbone and, unless the recipe sets it apart, of the heads.
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small, 7b,
             ...).
         single_commitment: Imitate samples of this depth alone.
@@ -108,7 +107,6 @@ class SftOptions(TrainOptions):
     data: tuple[Path, ...]
     init: Path | None = None
     batch: int | None = None
-    lr: float | None = None
     backbone: str | None = None
     single_commitment: int | None = None
 
@@ -118,8 +116,6 @@ class SftOptions(TrainOptions):
 
         own = {
             "optim.batch": self.batch,
-            "optim.lr": self.lr,
-            "optim.head_lr": self.lr,
             "model.backbone": self.backbone,
             "targets.depths": None if self.single_commitment is None else [self.single_commitment],
         }
@@ -138,7 +134,6 @@ class GrpoOptions(TrainOptions):
             trained jointly.
         data: Data sets whose recipes make the instances, if not those of the warm start.
         budget: Decisions per training episode.
-        length: Shortest and longest length of the instances, or one number for both.
     """
 
     init: Path
@@ -146,12 +141,6 @@ class GrpoOptions(TrainOptions):
     task: tuple[str, ...] = ()
     data: tuple[Path, ...] = ()
     budget: int | None = None
-    length: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.length) > 2:
-            raise ValueError(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
 
     def config(self) -> GrpoConfig:
         """That of the run."""
@@ -161,7 +150,6 @@ class GrpoOptions(TrainOptions):
             "variant": self.variant,
             "tasks": list(self.task) or None,
             "rollout.budget": self.budget,
-            "rollout.length": [self.length[0], self.length[-1]] if self.length else None,
         }
         config: GrpoConfig = self._config(GrpoConfig, "grpo", own)
         return config
@@ -229,7 +217,7 @@ class FamilyOptions:
             "run.threads": self.threads,
             "run.device": self.device,
         }
-        configs = {}
+        configs: dict[str, GrpoConfig] = {}
         for budget in self.budgets or (None,):
             own = runs.family_configs(self.recipe, self.variants, self.set, {**flags, "rollout.budget": budget})
             suffix = "" if budget is None else f"{runs.BUDGET}{budget}"

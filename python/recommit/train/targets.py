@@ -5,7 +5,7 @@ all admissible commitments of a state from one pass.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from torch import Tensor
-    from typing_extensions import Self
 
     from recommit.data.rows import LabelledRows
     from recommit.policy.policy import CommitPolicy
@@ -42,18 +41,10 @@ class Targets:
     def __len__(self) -> int:
         return len(self.states)
 
-    def __getitem__(self, key: slice | NDArray[np.intp]) -> Self:
-        return type(self)(*(getattr(self, f.name)[key] for f in fields(self)))
+    def __getitem__(self, key: slice | NDArray[np.intp]) -> Targets:
+        return Targets(*(getattr(self, f.name)[key] for f in fields(self)))
 
 
-@dataclass(frozen=True)
-class EnsembleTargets(Targets):
-    """``actions`` are the ensemble's plan, ``optimal`` marks them, and ``distance`` is where it reaches the goal."""
-
-    probs: NDArray[np.float32]  #: [N, 8, 4]: the ensemble's, along its plan
-
-
-T = TypeVar("T", bound=Targets)
 #: Added to the logarithm of what must not count; finite, so that no NaN can come of it.
 _NEVER = -1e9
 
@@ -88,7 +79,7 @@ def make(
     return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining)
 
 
-def nothing(batch: T) -> T:
+def nothing(batch: Targets) -> Targets:
     """One state of a batch, to go through the model without any weight."""
     return replace(batch[:1], distance=np.zeros(1, np.int32))
 
@@ -154,8 +145,6 @@ def sft_loss(
     """
     z = policy.look(task, batch.states, batch.remaining)
     device = z.device
-    if isinstance(batch, EnsembleTargets):
-        return _ensemble_loss(policy, z, policy.task_index(task), batch, config, divisor)
     actions, optimal = to_device(batch.actions, device), to_device(batch.optimal, device)
     index, before = policy.task_index(task), actions[:, :-1]
     if policy.config.decoder.depth_conditioning == "none":
@@ -169,16 +158,6 @@ def sft_loss(
         weight = to_device(weights(batch.distance, (depth,), config.weighting), device)
         loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
     return loss / divisor, logits
-
-
-def _ensemble_loss(
-    policy: CommitPolicy, z: Tensor, index: int, batch: EnsembleTargets, config: TargetConfig, divisor: float
-) -> tuple[Tensor, Tensor]:
-    """Cross-entropy to the mean of the views, along their plan."""
-    logits = policy.decoder(z, to_device(batch.actions, z.device)[:, :-1], index)
-    losses = -(to_device(batch.probs, z.device) * F.log_softmax(logits.float(), dim=-1)).sum(-1)
-    weight = to_device(weights(batch.distance, config.depths, config.weighting), z.device)
-    return weighted(losses, weight) / divisor, logits
 
 
 def weighted(losses: Tensor, weight: Tensor) -> Tensor:

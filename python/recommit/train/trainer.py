@@ -1,6 +1,6 @@
 """The training loop: what every run does besides its own step.
 
-``Trainer.run`` loads the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft.py``,
+``Trainer.run`` loads the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft/trainer.py``,
 ``grpo/trainer.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint
 after each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint
 holds weights, the optimizer, the place in the data, every generator's state and how long the logs were: a resumed run

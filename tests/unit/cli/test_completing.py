@@ -14,7 +14,7 @@ pytest.importorskip("tyro")
 #: Line -> words that are offered; the last word is what has been typed of it.
 LINES = {
     "recommit eva": ["evaluate"],
-    "recommit train ": ["sft", "grpo", "family", "foresight", "stakes"],
+    "recommit train ": ["sft", "grpo", "family", "world-model", "stakes"],
     "recommit train sft --rec": ["--recipe"],
     "recommit levels check levels.txt --so": ["--solution"],
     "recommit solve --task s": ["sliding", "sokoban"],

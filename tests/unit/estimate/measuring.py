@@ -12,7 +12,7 @@ from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
 from recommit.train.initial_policy import new_policy as start
-from recommit.train.sft import SftTrainer
+from recommit.train.sft.trainer import SftTrainer
 
 HERE = Machine(CARDS["cpu"], 1)
 QUIET = {"validation": {"instances": 0}, "run": {"threads": 1, "tensorboard": False}}

@@ -18,8 +18,8 @@ from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.config import DecoderConfig, LoraConfig
 from recommit.runs.directory import best_policy
-from recommit.train import sft
 from recommit.train.grpo import trainer as run
+from recommit.train.sft import trainer as sft
 
 AGENTS = ("adaptive", "fixed-2")
 DECODER = DecoderConfig(width=32, layers=1, heads=2, ffn=64)

@@ -19,8 +19,8 @@ from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.plan_graph import always, walk
 from recommit.policy.config import PolicyConfig
-from recommit.train import sft
 from recommit.train.config import ModelConfig, SftConfig, parse
+from recommit.train.sft import trainer as sft
 
 
 @pytest.fixture(scope="module")

@@ -176,12 +176,12 @@ def test_heads_are_steps_of_every_seed():
     """Foresight on the plans of the warm start or of the adaptive run; stakes on a graph of the same plans besides."""
     (boxes,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sokoban")
     first = boxes.head_steps()[0]
-    assert first.command[:4] == ["recommit", "train", "foresight", "OUT/sokoban/sft-s0"]
+    assert first.command[:4] == ["recommit", "train", "world-model", "OUT/sokoban/sft-s0"]
     assert first.command[4:6] == ["--out", "OUT/sokoban/family/foresight-s0"]
     assert "--views" in first.command
     (tiles,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sliding")
     verbs = [step.verb for step in tiles.head_steps()]
-    assert verbs == ["train foresight", "graph build", "train stakes"] * 3
+    assert verbs == ["train world-model", "graph build", "train stakes"] * 3
     foresight, graph, stakes = tiles.head_steps()[3:6]
     assert foresight.sources == graph.sources == (PAPER / "sliding" / "family" / "adaptive-s1",)
     assert stakes.sources == (foresight.out, graph.out)

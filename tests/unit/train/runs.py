@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import replace
 
 import pytest
@@ -16,9 +17,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train import sft
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import trainer as sft
 
 #: A short supervised run of a model that takes milliseconds per step.
 TINY = {
@@ -121,6 +122,23 @@ def same(one, other, steps=4):
         assert all(torch.equal(a[key], b[key]) for key in a), name
     for name in ("metrics.jsonl", "samples.jsonl", "best.json"):
         assert (one / name).read_bytes() == (other / name).read_bytes()
+
+
+def interrupt_and_go_on(trainer, train, stop):
+    """``train()`` with Ctrl-C in step ``stop`` of a class of trainers, and again, whatever the new process did."""
+    step = trainer._step
+
+    def interrupted(self):
+        measured = step(self)
+        if self.state.step == stop:
+            signal.raise_signal(signal.SIGINT)
+        return measured
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "_step", interrupted)
+        assert train() == 130
+    torch.manual_seed(4321)
+    assert train() == 0
 
 
 def actor(init, name="adaptive", **options):

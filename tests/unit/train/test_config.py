@@ -34,7 +34,7 @@ def test_changes_reach_their_value():
         ("optim.schedule=step", r"optim\.schedule: expected linear, cosine or constant, got step"),
         ("optim.steps.x=0", r"set: expected the name of one value"),
         ("targets.depths=[9]", r"targets\.depths: expected numbers 1\.\.8, got \(9,\)"),
-        ("targets.kind=firm", r"targets\.kind: expected soft, hard or ensemble, got firm"),
+        ("targets.kind=firm", r"targets\.kind: expected soft or hard, got firm"),
         ("model.policy.decoder.heads=5", r"decoder\.width: expected a multiple of heads"),
         ("model.dtype=float16", r"model\.dtype: expected float32 or bfloat16, got float16"),
     ],

@@ -11,9 +11,9 @@ from tests.crash.changes import ACTS, Changes, Undisturbed, content
 from tests.unit.train.runs import FINISHED, TINY, plan_of
 
 from recommit.policy.checkpoint import local_folder
-from recommit.train import sft
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import trainer as grpo
+from recommit.train.sft import trainer as sft
 from recommit.train.trainer import Trainer
 
 

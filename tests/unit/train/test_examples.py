@@ -13,8 +13,8 @@ import recommit
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.runs.directory import best_policy
-from recommit.train import sft as run
 from recommit.train import validation
+from recommit.train.sft import trainer as run
 
 TASK = recommit.Sliding(3)
 STATES = TASK.generate(20, seed=0, length=(3, 12)).states

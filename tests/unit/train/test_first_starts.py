@@ -12,10 +12,10 @@ from recommit.cli import main
 from recommit.cli.verbs.train import _refuse_foreign
 from recommit.runs.directory import recipe_of
 from recommit.storage.errors import WrongFolder
-from recommit.train import sft
 from recommit.train.family.runs import Run
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.initial_policy import refuse_others
+from recommit.train.sft import trainer as sft
 
 
 def of_steps(plan, steps):

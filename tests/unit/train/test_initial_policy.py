@@ -23,9 +23,10 @@ from recommit.runs.ranks import Team
 from recommit.storage import digests
 from recommit.storage.errors import Damaged, WrongFolder
 from recommit.storage.files import Files
-from recommit.train import initial_policy, sft
-from recommit.train.config import ModelConfig, SftConfig, TargetConfig, parse
+from recommit.train import initial_policy
+from recommit.train.config import ModelConfig, SftConfig, parse
 from recommit.train.grpo import trainer as run
+from recommit.train.sft import trainer as sft
 
 FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
 POLICY = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=2, ffn=64))
@@ -160,9 +161,6 @@ def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_pat
     assert config["init"] == weights_of(best_policy(first))
     with pytest.raises(ValueError, match="init"):  # the same folder, from nothing
         sft.train(plan, levels, tmp_path / "second", quiet=True)
-    teacher = replace(plan, targets=TargetConfig(kind="ensemble", teacher=str(first)))
-    with pytest.raises(ValueError, match=r"init: expected none with targets\.teacher"):
-        sft.train(teacher, levels, tmp_path / "third", init=first, quiet=True)
 
 
 class Alone:

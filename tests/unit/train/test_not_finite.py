@@ -13,12 +13,12 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 from tests.unit.train.runs import FINISHED, lines, plan_of
 
-from recommit.train import sft
 from recommit.train import trainer as loop
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import reward
 from recommit.train.grpo import trainer as run
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
+from recommit.train.sft import trainer as sft
 
 #: What comes of a loss.
 LOSSES = {"nan": math.nan, "infinite": math.inf, "overflow": 1e38}

@@ -90,7 +90,7 @@ def verbs() -> dict[str, Callable[..., int]]:
     from recommit.cli.verbs.graphs.heads import foresight, stakes
     from recommit.cli.verbs.zero_shot import zero_shot
 
-    return {"zero-shot": zero_shot, "train foresight": foresight, "graph build": build, "train stakes": stakes}
+    return {"zero-shot": zero_shot, "train world-model": foresight, "graph build": build, "train stakes": stakes}
 
 
 def _show(

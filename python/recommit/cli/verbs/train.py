@@ -24,7 +24,7 @@ _USUAL = {
     "vision_cache": "none",
     "set": "nothing more",
 }
-_OF_RECIPE = dict.fromkeys(("batch", "lr", "backbone"), "that of the recipe")
+_OF_RECIPE = dict.fromkeys(("batch", "backbone"), "that of the recipe")
 
 
 @usual(**_USUAL, **_OF_RECIPE, single_commitment="all of the recipe")
@@ -48,7 +48,6 @@ def sft(options: SftOptions) -> int:
     task="that of the warm start, which has one",
     data="the recipes of the warm start",
     budget="that of the recipe",
-    length="that of the recipe",
 )
 @takes(GrpoOptions)
 def grpo(options: GrpoOptions) -> int:

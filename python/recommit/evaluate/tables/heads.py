@@ -50,7 +50,7 @@ class Heads(Table):
         """How to teach them."""
         if self.members.heads:
             return []
-        return ["No run: `recommit train foresight RUN --out FAMILY/foresight-s0` teaches one."]
+        return ["No run: `recommit train world-model RUN --out FAMILY/foresight-s0` teaches one."]
 
     def render(self, results: FamilyResults) -> Content:
         """Per budget a row for each, of the constants for the best on validation."""

@@ -132,7 +132,7 @@ def _foreseen(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: N
     graph = problem.graph
     cells = policy.vision.kinds(task, graph.states[nodes])
     if policy.world_model is None or cells is None:
-        raise ValueError("policy: expected one with foresight (recommit train foresight), got one without")
+        raise ValueError("policy: expected one with a world model (recommit train world-model), got one without")
     with torch.no_grad():
         result: torch.Tensor = policy.world_model(cells, torch.from_numpy(graph.plans[nodes]).long(), problem.depths)
     return result
@@ -247,7 +247,7 @@ def fit(
 ) -> dict[str, Any]:
     """Give a policy with foresight the head, the best of eight checks on the ``held`` starts; what it came to."""
     if policy.world_model is None:
-        raise ValueError("policy: expected one with foresight (recommit train foresight), got one without")
+        raise ValueError("policy: expected one with a world model (recommit train world-model), got one without")
     _refuse_other_plans(policy, task, learn)
     learner = StakesLearner(learn, Reader(policy, task, learn, config.z), config)
     best, curve = None, []

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from recommit.policy.checkpoint import fingerprint_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
-    from recommit.train.config import EngineConfig, OptimConfig
+    from recommit.train.config import OptimConfig
 
     State = dict[str, Tensor]
 
@@ -76,19 +74,6 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the policy: another engine may come."""
-
-
-def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
-    """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
-    parameters = groups(policy, optim)
-    if config.kind == "plain":
-        from recommit.train.engine.torch import TorchEngine
-
-        return TorchEngine(parameters, optim, team)
-    from recommit.train.engine.deepspeed import ZeroEngine
-
-    fingerprint_of(policy)  # while the frozen weights are whole
-    return ZeroEngine(policy, parameters, optim, config, team, parts)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One process of plain PyTorch."""
+"""One process of plain PyTorch, and which engine a run has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
-from recommit.train.engine.base import BETAS, load_states, save_states
+from recommit.policy.checkpoint import fingerprint_of
+from recommit.train.engine.base import BETAS, groups, load_states, save_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
-    from recommit.train.config import OptimConfig
-    from recommit.train.engine.base import Group
+    from recommit.train.config import EngineConfig, OptimConfig
+    from recommit.train.engine.base import Engine, Group
 
 T = TypeVar("T")
 
@@ -89,3 +90,14 @@ class TorchEngine:
 
     def close(self) -> None:
         """See ``Engine``."""
+
+
+def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
+    """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
+    parameters = groups(policy, optim)
+    if config.kind == "plain":
+        return TorchEngine(parameters, optim, team)
+    from recommit.train.engine.deepspeed import ZeroEngine
+
+    fingerprint_of(policy)  # while the frozen weights are whole
+    return ZeroEngine(policy, parameters, optim, config, team, parts)

@@ -83,12 +83,7 @@ def recipe(logs: Path, run: Run) -> Path:
 def job(run: Run, logs: Path) -> Job:
     """What trains a run."""
     words = ("--recipe", str(recipe(logs, run)), *run.flags)
-    return Job(run.name, f"recommit.train.{run.verb}", words, partial(_complete, run), partial(_progress, run))
-
-
-def _complete(run: Run) -> bool:
-    """Has it ended as it should? With patience it may end before its last step."""
-    return run.step > 0 if run.config.validation.patience else run.finished
+    return Job(run.name, f"recommit.train.{run.verb}", words, lambda: run.finished, partial(_progress, run))
 
 
 def _progress(run: Run) -> tuple[int, int]:

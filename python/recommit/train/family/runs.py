@@ -104,7 +104,7 @@ class Run:
         """What the finished run started from, and what its sources hold now, by content."""
         if self.verb == "grpo":
             return {"init": begun["init"]}, {"init": _weights(self.sources[0])}
-        from recommit.train.sft import described, opened
+        from recommit.train.sft.trainer import described, opened
 
         return {"data": _contents(begun["data"])}, {"data": _contents(described(opened(self.sources)))}
 

@@ -124,7 +124,7 @@ class SampledCollector:
         """Sums over all ranks."""
         depths, zero_std = self.actor.policy.config.depths, reward.zero_std_fraction(rewards)
         own = Signals.of_trace(trace, followed, episodes, rewards, zero_std, depths)
-        return own.filled(self.team.total(own.flat()))
+        return own.over_ranks(self.team.total)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from recommit.graph.plan_graph import softmax
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from recommit.graph import values as exact
     from recommit.graph.plan_graph import PlanGraph
+    from recommit.graph.values import Values
     from recommit.rollout.trace import Trace
     from recommit.train.grpo.batch import GrpoBatch
 
@@ -86,7 +88,7 @@ class Signals:
         cls,
         graph: PlanGraph,
         roots: NDArray[np.int64],
-        values: exact.Values,
+        values: Values,
         probs: Floats,
         batch: GrpoBatch,
     ) -> Signals:
@@ -120,21 +122,16 @@ class Signals:
             states=float(mass[observed].sum()),
         )
 
-    def flat(self) -> list[float]:
-        """All numbers, in order."""
-        return np.concatenate([np.ravel(getattr(self, f.name)) for f in fields(self)]).tolist()
-
-    def filled(self, values: list[float]) -> Signals:
-        """The same shapes with other numbers."""
-        numbers: dict[str, Any] = {}
-        begin = 0
-        for f in fields(self):
-            old = getattr(self, f.name)
-            size = int(np.size(old))
-            now = np.array(values[begin : begin + size])
-            numbers[f.name] = float(now[0]) if np.ndim(old) == 0 else now.reshape(np.shape(old))
-            begin += size
-        return Signals(**numbers)
+    def over_ranks(self, total: Callable[[list[float]], list[float]]) -> Signals:
+        """Summed over ranks by ``total``."""
+        own = {f.name: np.asarray(getattr(self, f.name), np.float64) for f in fields(self)}
+        sums = np.array(total(np.concatenate([each.ravel() for each in own.values()]).tolist()))
+        parts = np.split(sums, np.cumsum([each.size for each in own.values()])[:-1])
+        shaped: dict[str, Any] = {
+            name: part.reshape(each.shape) if each.ndim else float(part[0])
+            for (name, each), part in zip(own.items(), parts, strict=True)
+        }
+        return Signals(**shaped)
 
 
 def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:

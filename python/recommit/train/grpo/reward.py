@@ -40,13 +40,15 @@ class Spans:
     @classmethod
     def none(cls, count: int) -> Spans:
         """So many in which nothing has happened yet."""
-        return cls(np.zeros(count, np.bool_), *np.zeros((3, count), np.int64), np.zeros(count, np.bool_))
+        no, nothing = np.zeros((2, count), np.bool_), np.zeros((3, count), np.int64)
+        return cls(no[0], nothing[0], nothing[1], nothing[2], no[1])
 
     @classmethod
     def of_commitments(cls, trace: Trace, per: str) -> Spans:
         """Every candidate of a trace, row by row."""
-        columns = (trace.solved, trace.progress(per), trace.executed, np.ones_like(trace.executed), trace.lost)
-        return cls(*(each.reshape(-1).astype(each.dtype if each.dtype == bool else np.int64) for each in columns))
+        solved, lost = trace.solved.reshape(-1).copy(), trace.lost.reshape(-1).copy()
+        progress, executed = (each.reshape(-1).astype(np.int64) for each in (trace.progress(per), trace.executed))
+        return cls(solved, progress, executed, np.ones_like(executed), lost)
 
     def add(self, trace: Trace, per: str) -> Spans:
         """The same after the decisions of a trace of one candidate each, whose episodes they are."""

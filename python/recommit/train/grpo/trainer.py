@@ -24,10 +24,11 @@ from recommit.runs.process import settle
 from recommit.runs.progress import Clock, Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
-from recommit.train.engine.base import make_engine, schedule
+from recommit.train.engine.base import schedule
+from recommit.train.engine.torch import make_engine
 from recommit.train.grpo import metrics
 from recommit.train.grpo.puzzle import PuzzleLearner
-from recommit.train.sft import opened
+from recommit.train.sft.trainer import opened
 from recommit.train.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class GrpoTrainer(Trainer):
         *,
         quiet: bool,
     ) -> None:
-        super().__init__(config, folder, team, quiet=quiet)
+        super().__init__(config if parts[1:] else parts[0].config, folder, team, quiet=quiet)
         for part in parts:
             _check(part.config, policy, team)
         self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()

@@ -1,4 +1,4 @@
-"""Teaches a policy what its plans lead to: ``recommit train foresight``. The backbone and the decoder stay as they are.
+"""Trains a world model of a policy, ``recommit train world-model``. The backbone and the decoder stay as they are.
 
 Labels cost nothing: a state of a training start is drawn on the way of an optimal plan and beside it, the core says
 what an action does to it and how far it is from the goal. So no look and no episode is needed, and a step takes

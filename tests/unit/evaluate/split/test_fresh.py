@@ -18,8 +18,8 @@ from recommit.data.starts import held_out, symmetry
 from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.split import fresh, instances
 from recommit.storage.errors import WrongDataSpec
-from recommit.train import sft
 from recommit.train.config import SftConfig, parse
+from recommit.train.sft import trainer as sft
 
 BOARDS = DataSpec("sliding", (3, 3), (Difficulty((4, 20)),), count=40, validation=30, test=50, seed=3)
 ROOMS = DataSpec("sokoban", (7, 7), (Difficulty((3, 12), 1),), count=40, test=30, seed=3, disjoint="layouts")

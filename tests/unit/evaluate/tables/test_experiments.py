@@ -20,11 +20,11 @@ from recommit.evaluate.tables import experiments, front
 from recommit.evaluate.tables.table import PaperTables
 from recommit.report import published
 from recommit.report.reading import Folder
-from recommit.train import sft
 from recommit.train.config import parse
 from recommit.train.family import runs
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import trainer as sft
 
 ROOT = Path(__file__).resolve().parents[4]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from dataclasses import replace
 
 import pytest
 
 torch = pytest.importorskip("torch")
-from tests.unit.train.runs import FINISHED, TINY, lines, moved, plan_of, same
+from tests.unit.train.runs import FINISHED, TINY, interrupt_and_go_on, lines, moved, plan_of, same
 
 from recommit.data import sizes
 from recommit.evaluate.evaluation import Evaluation
@@ -18,10 +17,10 @@ from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
-from recommit.train import sft
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as grpo
+from recommit.train.sft import trainer as sft
 
 BOTH = ("sliding", "sokoban")
 #: The paper's table has values of both kinds.
@@ -89,20 +88,9 @@ def test_both_learn(straight):
     assert checked[-1]["value"] == pytest.approx(sum(value) / 2, abs=1e-5)
 
 
-def test_interrupted_runs_end_in_the_same_bits(both, straight, tmp_path, monkeypatch):
-    step = grpo.GrpoTrainer._step
-
-    def interrupted(self):
-        measured = step(self)
-        if self.state.step == 1:
-            signal.raise_signal(signal.SIGINT)
-        return measured
-
+def test_interrupted_runs_end_in_the_same_bits(both, straight, tmp_path):
     plan = plan_of(tasks=BOTH, by_task=OWN)
-    monkeypatch.setattr(grpo.GrpoTrainer, "_step", interrupted)
-    assert grpo.train(plan, both, tmp_path / "again", quiet=True) == 130
-    monkeypatch.setattr(grpo.GrpoTrainer, "_step", step)
-    assert grpo.train(plan, both, tmp_path / "again", quiet=True) == 0
+    interrupt_and_go_on(grpo.GrpoTrainer, lambda: grpo.train(plan, both, tmp_path / "again", quiet=True), 1)
     same(straight, tmp_path / "again")
 
 

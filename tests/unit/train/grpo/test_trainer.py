@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from tests.unit.train.runs import lines, moved, plan_of, same, weights
+from tests.unit.train.runs import interrupt_and_go_on, lines, moved, plan_of, same, weights
 
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.variants import variant
@@ -136,32 +136,16 @@ def straight(init, tmp_path_factory):
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
-def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, monkeypatch, stop):
-    interrupt_and_go_on(plan_of(), init, tmp_path / "run", monkeypatch, stop)
+def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, stop):
+    interrupt_and_go_on(run.GrpoTrainer, lambda: run.train(plan_of(), init, tmp_path / "run", quiet=True), stop)
     same(straight, tmp_path / "run")
 
 
-def interrupt_and_go_on(plan, init, out, monkeypatch, stop):
-    step = run.GrpoTrainer._step
-
-    def interrupted(self):
-        measured = step(self)
-        if self.state.step == stop:
-            signal.raise_signal(signal.SIGINT)
-        return measured
-
-    monkeypatch.setattr(run.GrpoTrainer, "_step", interrupted)
-    assert run.train(plan, init, out, quiet=True) == 130
-    monkeypatch.setattr(run.GrpoTrainer, "_step", step)
-    torch.manual_seed(4321)
-    assert run.train(plan, init, out, quiet=True) == 0
-
-
-def test_a_line_tells_of_the_steps_before_an_interruption_too(init, tmp_path, monkeypatch):
+def test_a_line_tells_of_the_steps_before_an_interruption_too(init, tmp_path):
     plan = plan_of()
     rare = replace(plan, run=replace(plan.run, log_every=3))
     assert run.train(rare, init, tmp_path / "straight", quiet=True) == 0
-    interrupt_and_go_on(rare, init, tmp_path / "run", monkeypatch, 1)
+    interrupt_and_go_on(run.GrpoTrainer, lambda: run.train(rare, init, tmp_path / "run", quiet=True), 1)
     same(tmp_path / "straight", tmp_path / "run")
 
 

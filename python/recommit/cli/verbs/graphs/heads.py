@@ -1,4 +1,4 @@
-"""Heads beside reinforcement, ``recommit graph fit|audit`` and ``recommit train foresight|stakes``: each command is a
+"""Heads beside reinforcement, ``recommit graph fit|audit`` and ``recommit train world-model|stakes``: each command is a
 function whose signature is its command line."""
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def stakes(
     """Give a policy with foresight one head for all prices and budgets: it reads what is at stake.
 
     Args:
-        policy: The folder that recommit train foresight wrote.
+        policy: The folder that recommit train world-model wrote.
         graph: The plans of the same policy, from recommit graph build with as many views and training starts.
         out: The folder of the policy with the head. recommit evaluate RUN --agents adaptive@OUT --price-action 0.01
             --price-observation 0.02 plays it for these prices.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from tests.unit.train.runs import FINISHED, actor, moved, plan_of, same
+from tests.unit.train.runs import FINISHED, actor, interrupt_and_go_on, moved, plan_of, same
 
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
@@ -66,15 +64,8 @@ def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("stop", [1, 3])
-def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
+def test_finished_runs_end_in_the_same_bits(init, tmp_path, stop):
     assert run.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
-    step = run.GrpoTrainer._step
-    monkeypatch.setattr(
-        run.GrpoTrainer,
-        "_step",
-        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.state.step == stop else None)[0],
-    )
-    assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
-    monkeypatch.setattr(run.GrpoTrainer, "_step", step)
-    assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
+    train = lambda: run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True)
+    interrupt_and_go_on(run.GrpoTrainer, train, stop)
     same(tmp_path / "straight", tmp_path / "run")

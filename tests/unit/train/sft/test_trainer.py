@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 from dataclasses import replace
 
 import pytest
 
 torch = pytest.importorskip("torch")
-from tests.unit.train.runs import lines, same
+from tests.unit.train.runs import interrupt_and_go_on, lines, same
 
 import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
-from recommit.train import sft as run
 from recommit.train import trainer as loop
 from recommit.train.engine.torch import TorchEngine
+from recommit.train.sft import trainer as run
 
 
 def losses_of(folder):
@@ -45,32 +44,16 @@ def test_a_run_is_complete(straight):
 
 
 @pytest.mark.parametrize("stop", [1, 4, 5])
-def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, monkeypatch, stop):
-    interrupt_and_go_on(plan, data, tmp_path / "interrupted", monkeypatch, stop)
+def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, stop):
+    interrupt_and_go_on(run.SftTrainer, lambda: run.train(plan, data, tmp_path / "interrupted", quiet=True), stop)
     same(straight, tmp_path / "interrupted", steps=8)
 
 
-def interrupt_and_go_on(plan, data, out, monkeypatch, stop):
-    step = run.SftTrainer._step
-
-    def interrupted(self):
-        measured = step(self)
-        if self.state.step == stop:
-            signal.raise_signal(signal.SIGINT)
-        return measured
-
-    monkeypatch.setattr(run.SftTrainer, "_step", interrupted)
-    assert run.train(plan, data, out, quiet=True) == 130
-    monkeypatch.setattr(run.SftTrainer, "_step", step)
-    torch.manual_seed(12345)  # whatever else the new process did
-    assert run.train(plan, data, out, quiet=True) == 0
-
-
 @pytest.mark.parametrize("stop", [1, 5])
-def test_a_line_tells_of_the_steps_before_an_interruption_too(plan, data, tmp_path, monkeypatch, stop):
+def test_a_line_tells_of_the_steps_before_an_interruption_too(plan, data, tmp_path, stop):
     rare = replace(plan, run=replace(plan.run, log_every=3))
     assert run.train(rare, data, tmp_path / "straight", quiet=True) == 0
-    interrupt_and_go_on(rare, data, tmp_path / "interrupted", monkeypatch, stop)
+    interrupt_and_go_on(run.SftTrainer, lambda: run.train(rare, data, tmp_path / "interrupted", quiet=True), stop)
     assert [line["step"] for line in lines(tmp_path / "straight")] == [3, 6, 8]
     same(tmp_path / "straight", tmp_path / "interrupted", steps=8)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
-from tests.unit.train.runs import lines, same
+from tests.unit.train.runs import interrupt_and_go_on, lines, same
 
 import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
-from recommit.train import sft, targets, validation
+from recommit.train import targets, validation
+from recommit.train.sft import trainer as sft
 
 
 @pytest.fixture(scope="module")
@@ -110,21 +110,11 @@ def test_its_recipes_are_asked_for_by_task(data, straight):
 
 
 @pytest.mark.parametrize("stop", [1, 4])
-def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tmp_path, monkeypatch, stop):
-    step = sft.SftTrainer._step
-
-    def interrupted(self):
-        measured = step(self)
-        if self.state.step == stop:
-            signal.raise_signal(signal.SIGINT)
-        return measured
-
-    monkeypatch.setattr(sft.SftTrainer, "_step", interrupted)
-    assert sft.train(joint, [data, levels], tmp_path / "again", quiet=True) == 130
-    monkeypatch.setattr(sft.SftTrainer, "_step", step)
+def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tmp_path, stop):
+    train = lambda: sft.train(joint, [data, levels], tmp_path / "again", quiet=True)
+    interrupt_and_go_on(sft.SftTrainer, train, stop)
     with pytest.raises(ValueError, match="the folder belongs to another run: data was"):
         sft.train(joint, [levels, data], tmp_path / "again", quiet=True)
-    assert sft.train(joint, [data, levels], tmp_path / "again", quiet=True) == 0
     same(straight, tmp_path / "again", steps=8)
 
 

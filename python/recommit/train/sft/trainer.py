@@ -9,7 +9,6 @@ teaches another of its optimal paths. The depth head gets no target and no gradi
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +23,6 @@ import recommit.data
 from recommit.data.dataset import Dataset
 from recommit.data.feeding import mixture
 from recommit.policy.checkpoint import weights_of
-from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.runs import random_state, ranks
@@ -34,14 +32,13 @@ from recommit.runs.process import settle
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
-from recommit.train.engine.base import make_engine, schedule
-from recommit.train.ensemble import Ensemble
+from recommit.train.engine.base import schedule
+from recommit.train.engine.torch import make_engine
 from recommit.train.trainer import Trainer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from recommit.data.feeding.mixture import Portion
@@ -63,13 +60,9 @@ def train(
     """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
     interrupted.
 
-    ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``. A teacher
-    to distil is one, too. Data of other puzzles than ``tasks``, those of a recipe, are refused if there are any of
-    these.
+    ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``. Data of
+    other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
-    if init and config.targets.teacher:
-        raise ValueError(f"init: expected none with targets.teacher, as which the run begins, got {init}")
-    init = init or config.targets.teacher or None
     settle(config.run.threads, config.run.matmul_backend, config.run.device)
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
@@ -139,11 +132,8 @@ class SftTrainer(Trainer):
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
         random_state.seed(config.run.seed)
-        self.ensemble, own = None, folder.folder / "init"
-        if config.targets.teacher:
-            self.ensemble = Ensemble(own, config.targets, device=team.device)
-            self.policy = self.ensemble.learner(own, device=team.device)
-        elif own.is_dir():
+        own = folder.folder / "init"
+        if own.is_dir():
             self.policy = CommitPolicy.from_pretrained(own, device=team.device)
         else:
             self.policy = initial_policy.new_policy(config.model, folder.folder, config.run.seed, team)
@@ -192,19 +182,9 @@ class SftTrainer(Trainer):
     def _targets(self, task: Puzzle, portion: Portion) -> Targets:
         """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
-        seed = self.config.run.seed
-        if self.ensemble is not None:
-            plan = partial(self._plans, task)
-            batch: Targets = self.ensemble.targets(task, portion.rows.states, plan, seed=seed, first=portion.first)
-        else:
-            batch = targets.make(task, portion.rows, self.config.targets, seed=seed, first=portion.first, threads=1)
+        config, seed = self.config.targets, self.config.run.seed
+        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, threads=1)
         return batch if portion.count else targets.nothing(batch)
-
-    def _plans(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The learner's own."""
-        remaining = {"remaining": np.ones(len(states), np.int64)} if self.policy.config.budget_conditioned else {}
-        plans = self.engine.run(partial(self.policy.plan, task, states, (MAX_ACTIONS,), **remaining))[2]
-        return plans[:, 0]
 
     def _split(self, batches: list[Targets]) -> list[MicroBatch]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
@@ -261,9 +241,3 @@ def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
     on the device, since whoever reads it waits for the whole queue."""
     right, live = targets.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (loss, right[0], live[0])])
-
-
-if __name__ == "__main__":
-    from recommit.cli.command_line import main
-
-    ranks.end(main(["train", "sft", *ranks.arguments(sys.argv[1:])]))

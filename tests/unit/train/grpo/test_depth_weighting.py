@@ -16,9 +16,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train import sft as run
 from recommit.train.grpo.collect import ExactCollector
 from recommit.train.grpo.config import AdvantageConfig, RolloutConfig
+from recommit.train.sft import trainer as run
 
 TASK = recommit.Sliding(2, 3)
 
