@@ -29,7 +29,7 @@ OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining
 
 def reader_of(policy: CommitPolicy, graph: CommitmentGraph) -> Reader:
     """What a policy's head reads at the nodes of its plans' graph; the same for all heads that read the same."""
-    problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices(), "plan")
+    problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices(), "confidence")
     return Reader(policy, graph.puzzle, problem, policy.config.head.features == "z+conditioned")
 
 
@@ -42,7 +42,7 @@ def chooser(
 ) -> Choose:
     """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left, for its own
     prices or for others."""
-    problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
+    problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "confidence")
     reader, depths = reader or reader_of(policy, graph), np.array(policy.config.depths)
     columns, prices = np.zeros((budget + 1, len(graph)), np.int64), prices or Prices(*policy.config.prices)
     for remaining in range(1, budget + 1):

@@ -69,7 +69,8 @@ recipe:
     run: &run {threads: 1, tensorboard: false, log_every: 1, save_every: 99}
   grpo:
     head: {features: z+confidence, hidden: 6}
-    credit: {group: exact, size: 3, price_action: [0.002, 0.01], price_observation: 0.01, width: 2}
+    advantage: {estimator: exact, group_size: 3, max_expansions: 2}
+    prices: {action: [0.002, 0.01], observation: 0.01}
     objective: {clip: 0.2, kl: 0.05}
     rollout: {instances: 12, budget: 4}
     optim: {steps: 3, batch: 8, lr: 2.0e-4, vision_lr: 0.0, head_lr: 2.0e-4, depth_lr: 1.0e-2, warmup: 0}
@@ -78,7 +79,7 @@ recipe:
   family:
     fixed: {head: null}
     random: {head: null}
-    paper: {variant: adaptive, head: null, credit: {group: state, size: 3, reward: mean}}
+    paper: {variant: adaptive, head: null, advantage: {estimator: state, group_size: 3}, prices: {}}
 # Data sets by name.
 data:
   3x3: --task sliding --size 3 --length 8 24 --count 40 --validation 8 --test 8 --seed 0 --ties random
@@ -98,19 +99,25 @@ sft:
   told: [2x4, model.policy.show_budget=true]
 # Reinforcement: warm start, then changes to the recipe.
 grpo:
-  state: [2x4, &paper "credit={group: state, size: 3, progress: 0.2, progress_per: action, deadlock: zero}", head=null]
-  state-fixed: [2x4, *paper, head=null, variant=fixed-4]
-  state-random: [2x4, *paper, head=null, variant=random]
-  state-best: [box, "credit={group: state, size: 3, follow: best, deadlock: penalty, scale: batch}"]
-  episode: [box, "credit={group: episode, size: 3, deadlock: terminate, scale: none}"]
-  episode-joint-ratio: [2x4, "credit={group: episode, size: 3}", objective.ratio=joint]
+  state:
+    - 2x4
+    - &paper "advantage={estimator: state, group_size: 3, progress: 0.2, progress_per: action, deadlock: zero}"
+    - &free "prices={}"
+    - head=null
+  state-fixed: [2x4, *paper, *free, head=null, variant=fixed-4]
+  state-random: [2x4, *paper, *free, head=null, variant=random]
+  state-best: [box, "advantage={estimator: state, group_size: 3, follow: best, deadlock: penalty, scale: batch}", *free]
+  episode: [box, "advantage={estimator: episode, group_size: 3, deadlock: terminate, scale: none}", *free]
+  episode-joint-ratio: [2x4, "advantage={estimator: episode, group_size: 3}", *free, objective.ratio=joint]
   branch:
     - 2x4
-    - "credit={group: branch, size: 3, progress: 0.0, price_action: 0.01, price_observation: 0.02, follow: random}"
-    - "objective={clip: 0.2, kl: 0.1, mean: all, length: own, kl_depth: false}"
+    - "advantage={estimator: branch, group_size: 3, progress: 0.0, follow: random}"
+    - "prices={action: 0.01, observation: 0.02}"
+    - "objective={clip: 0.2, kl: 0.1, loss_normalization: length, kl_depth: false}"
   exact-even:
     - 2x4
-    - "credit={group: exact, size: 3, width: 1, depth_weighting: even}"
+    - "advantage={estimator: exact, group_size: 3, max_expansions: 1, depth_weighting: uniform}"
+    - *free
     - rollout.states=9
   exact-augment: [box, rollout.augment=true, head=null]
   exact-head-moves:
@@ -184,7 +191,7 @@ def train_graph() -> Path:
 
 
 def foresight(name: str) -> Path:
-    return once(f"foresight-{name}", f"train foresight {warm(name)} --steps 8 --starts 40 --quiet")
+    return once(f"foresight-{name}", f"train world-model {warm(name)} --steps 8 --starts 40 --quiet")
 
 
 def score(text: str) -> Any:

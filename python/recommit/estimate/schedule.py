@@ -91,14 +91,14 @@ def schedule(config: Stage, world: int, depths: int) -> list[Phase]:
             largest = max(finishing, key=lambda phase: phase.starts)
             passes = _head_update(config, largest, world, depths)
             phases.append(Phase("step of the depth head alone", alone, passes))
-        longest = max(watch.budget, *watch.budgets, 1)
+        longest = max(watch.budget, *config.validation.budgets, 1)
         walks = (longest, watch.budget, watch.budget) if variant(config.variant).head else (longest,)
     if watch.instances:
         # Imitation, and greedy episodes of so many decisions that share their states; ranks divide both.
         walked = watch.instances * (1 + sum(budget - 1 for budget in walks))
-        passes = [*parts("imitate", -(-watch.instances // world), PASS)]
-        passes += parts("plan", -(-walked // world), PASS, at_most=True)
-        phases.append(Phase("validation", -(-steps // watch.every), tuple(passes)))
+        imitated = parts("imitate", -(-watch.instances // world), PASS)
+        planned = parts("plan", -(-walked // world), PASS, at_most=True)
+        phases.append(Phase("validation", -(-steps // watch.every), (*imitated, *planned)))
     return [phase for phase in phases if phase.times and phase.passes]
 
 

@@ -96,7 +96,7 @@ def _policy(model: ModelConfig) -> CommitPolicy:
         about, tokenizer = (each.from_pretrained(model.backbone) for each in (AutoConfig, AutoTokenizer))
     else:
         try:
-            changes = {key: tuple(v) if isinstance(v, list) else v for key, v in model.shape.items()}
+            changes: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in model.shape.items()}
             shape = replace(BACKBONES[name], **changes)
         except TypeError as error:
             raise ValueError(f"model.shape: {error}") from None

@@ -246,7 +246,7 @@ def stakes(
         source, own = files.read(graph), CommitPolicy.from_pretrained(policy).eval()
         own.replace_augmentations(views or own.config.augmentations)
         budgets = budget or tuple(source.puzzle.usual.budgets.values())
-        problem = HeadProblem.of(source, own.config.depths, budgets, Prices(), "plan").within_reach()
+        problem = HeadProblem.of(source, own.config.depths, budgets, Prices(), "confidence").within_reach()
         learn, away = fitting.divided(problem, held, seed)
         prices = Prices(price_action, price_observation) if one_price else None
         config = conditions.StakesConfig(updates, hidden=hidden, seed=seed, prices=prices, z=z)
