@@ -475,6 +475,8 @@ def same(one: Any, other: Any) -> bool:
     """Equal, or floats that are as good as equal."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, list) or isinstance(other, list):
+        return False
     if isinstance(one, float) or isinstance(other, float):
         return None not in (one, other) and math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-13)
     return bool(one == other)
