@@ -17,7 +17,7 @@ import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
 from recommit.cli import command_line
-from recommit.estimate import recipes
+from recommit.estimate import EstimateOptions
 from recommit.evaluate.tables import experiments
 from recommit.reproduce import preset
 from recommit.train.family import runs as families
@@ -54,7 +54,7 @@ def check_recommit(words: list[str]) -> None:
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, *(["--show"] if "--show" not in words else [])])
     if words[0] == "estimate":
-        _plannable(words[1], **given[0])
+        _estimable(recipe=words[1], **given[0])
     if words[0] == "evaluate":
         _named_tables(given[0].get("tables", ()))
     if words[:2] == ["train", "family"]:
@@ -64,12 +64,11 @@ def check_recommit(words: list[str]) -> None:
             raise Wrong(str(error)) from None
 
 
-def _plannable(recipe: str, stage: str, set: tuple[str, ...] = (), **_rest: Any) -> None:
-    """The stages that a plan is asked for, with what is set in them."""
-    request = recipes.ChangedRecipe(recipe, changes=set)
+def _estimable(**options: Any) -> None:
+    """The stages that an estimate is asked for, with what is set in them."""
+    options.pop("json", None)
     try:
-        for name in recipes.stages(recipe) if stage == "both" else (stage,):
-            request.stage(name, recipes.puzzle(recipe))
+        EstimateOptions(**options).stages()
     except ValueError as error:
         raise Wrong(str(error)) from None
 

@@ -36,9 +36,10 @@ def usual(**words: str) -> Callable[[Command], Command]:
     return noted
 
 
-def takes(options: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def takes(options: type[Any], *positional: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function of a dataclass of options: its flags are the fields, and the function's further
-    parameters. The help is that of the dataclass and of those that it extends; what they refuse is a wrong call."""
+    parameters; ``positional`` names those that are words. The help is that of the dataclass and of those that it
+    extends; what they refuse is a wrong call."""
 
     def taking(function: Callable[..., Any]) -> Callable[..., Any]:
         def command(*arguments: Any, **values: Any) -> Any:
@@ -51,9 +52,10 @@ def takes(options: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., An
 
         hints = get_type_hints(options) | get_type_hints(function)
         fields, own = _parameters(options), _parameters(function)[1:]
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kinds = dict.fromkeys(positional, inspect.Parameter.POSITIONAL_ONLY)
+        usually = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = sorted(
-            (each.replace(annotation=hints[each.name], kind=kind) for each in (*fields, *own)),
+            (each.replace(annotation=hints[each.name], kind=kinds.get(each.name, usually)) for each in (*fields, *own)),
             key=lambda each: each.default is not each.empty,
         )
         vars(command)["__signature__"] = inspect.Signature(parameters)
