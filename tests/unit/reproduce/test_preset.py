@@ -13,10 +13,10 @@ pytest.importorskip("torch")
 pytest.importorskip("yaml")
 
 import yaml
-from recommit.train.family.configs import family
 
 from recommit.data import held_out
 from recommit.reproduce import preset
+from recommit.train.family.runs import family_configs
 
 PAPER = Path("OUT")
 
@@ -196,15 +196,15 @@ CHANGES = {
     "ablation-inputs": ({"head"}, "head"),
     "ablation-observations": ({"rollout", "optim"}, "rollout"),
     "ablation-objective": ({"objective"}, "objective"),
-    "ablation-episode": ({"credit", "rollout"}, "credit"),
-    "ablation-exact": ({"credit", "optim", "validation"}, "credit"),
+    "ablation-episode": ({"advantage", "prices", "rollout"}, "advantage"),
+    "ablation-exact": ({"advantage", "optim", "prices", "validation"}, "advantage"),
     "adaptive": ({"phases"}, "phases"),
 }
 
 
 @pytest.fixture(scope="module")
 def configs():
-    return {name: asdict(config) for name, config in family("laptop-sliding", ROWS, [], {}).items()}
+    return {name: asdict(config) for name, config in family_configs("laptop-sliding", ROWS, [], {}).items()}
 
 
 @pytest.mark.parametrize("row", ROWS[1:])
