@@ -332,7 +332,7 @@ def reinforcement() -> dict[str, Any]:
 @section
 def heads() -> dict[str, Any]:
     """World model and distance head, and the head that is conditioned on prices and budget."""
-    text = f"train stakes {foresight('2x4')} {train_graph()} --budget 2 4 --hidden 8 --quiet --updates"
+    text = f"train head {foresight('2x4')} {train_graph()} --budget 2 4 --hidden 8 --quiet --updates"
     heads = {
         "foresight 2x4": foresight("2x4"),
         "foresight box": foresight("box"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from recommit.cli.flags import about
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
+
+    from recommit.cli.flags import Verb
 
 #: How alike a word must be to be suggested, of 1.
 ALIKE = 0.6
@@ -20,12 +20,12 @@ def group(words: list[str], verbs: Collection[str]) -> list[str]:
     return [verb for verb in verbs if words and verb.startswith(f"{words[0]} ")]
 
 
-def text(first: str, verbs: Mapping[str, Callable[..., object]]) -> str:
+def text(first: str, verbs: Mapping[str, Verb]) -> str:
     """One line for each verb; those that begin with the word ``first`` if there is one."""
     listed = group([first], verbs) if first else list(verbs)
     head = f"{first} VERB" if first else "VERB"
     lines = [f"usage: recommit {head} [options]; recommit {head} --help says more", ""]
-    lines += [f"  {verb:<18}{about(verbs[verb]).split(chr(10))[0]}" for verb in listed]
+    lines += [f"  {verb:<18}{verbs[verb].about.split(chr(10))[0]}" for verb in listed]
     lines += [] if first else [f"  {'--version, -V':<18}Print the version."]
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
 """Heads that are trained on the plans of a preset's runs: foresight of every seed, and stakes on a graph of its plans.
 
-Every step is a command: ``recommit train world-model``, ``graph build`` or ``train stakes``. What it was made
+Every step is a command: ``recommit train world-model``, ``graph build`` or ``train head``. What it was made
 of stands beside the recipes of the runs; a step that is there is skipped, and one made of something else is refused.
 """
 
@@ -91,7 +91,7 @@ def steps(wishes: dict[str, Any], run: Path, folder: Path, seed: int, task: str 
         learning = {name: value for name, value in wishes["stakes"].items() if name not in plans}
         plans |= {"features": True} if learning.get("z") else {}
         result.append(step("graph build", (run,), graph, {"split": "train", **plans, **shared}))
-        result.append(step("train stakes", (foresight, graph), stakes, {**learning, "seed": seed}))
+        result.append(step("train head", (foresight, graph), stakes, {**learning, "seed": seed}))
     return result
 
 

@@ -25,27 +25,6 @@ def test_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"recommit {recommit.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "words", [["--help"], *([*verb.split(), "--help"] for verb in command_line.VERBS)], ids=" ".join
-)
-def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(words) == 0
-    assert "usage: recommit" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("old", command_line.FORMERLY)
-def test_an_old_word_is_understood_says_the_new_one_and_is_not_shown(
-    old: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = command_line.FORMERLY[old]
-    assert command_line.main([old, "--help"]) == 0
-    help_, hint = capsys.readouterr()
-    assert f"usage: recommit {new}" in help_
-    assert hint == f"recommit {old} is called recommit {new} now; the old word is still understood\n"
-    assert command_line.main(["--help"]) == 0
-    assert f"  {old} " not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("group", ["data", "levels", "train"])
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_help_of_a_group_lists_its_verbs(group: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,11 +16,11 @@ pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
 from html.parser import HTMLParser
 
 from tests.unit.report.conftest import write
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Server, answer, error
 
 import recommit
 from recommit.cli import main
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.data.table import pa, pq
 from recommit.evaluate import text as tables
 from recommit.report import html

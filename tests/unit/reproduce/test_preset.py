@@ -173,7 +173,7 @@ def test_heads_are_steps_of_every_seed():
     assert "--views" in first.command
     (tiles,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sliding")
     verbs = [step.verb for step in tiles.head_steps()]
-    assert verbs == ["train world-model", "graph build", "train stakes"] * 3
+    assert verbs == ["train world-model", "graph build", "train head"] * 3
     foresight, graph, stakes = tiles.head_steps()[3:6]
     assert foresight.sources == graph.sources == (PAPER / "sliding" / "family" / "adaptive-s1",)
     assert stakes.sources == (foresight.out, graph.out)

@@ -7,16 +7,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
-from recommit.cli.flags import usual
-from recommit.cli.requests import WrongCall, span
+from recommit.cli.flags import WrongCall
 from recommit.evaluate.agent_names import USUAL
 from recommit.storage.terminal_text import tell
 
 
-@usual(task="the only one of the run", length="those of the data", tables="all with --paper")
 def evaluate(
     run: Path,
-    /,
     out: Path,
     agents: tuple[str, ...] = USUAL,
     budgets: tuple[str, ...] = ("loose", "tight"),
@@ -106,8 +103,10 @@ def evaluate(
     from recommit.runs.process import settle_to_look
 
     settle_to_look(threads)
+    if len(length) > 2:
+        raise WrongCall(f"length: expected one length, or shortest and longest, got {len(length)} numbers")
     try:
-        chosen, members, length = run, None, span(length)
+        chosen, members, length = run, None, length * 2 if len(length) == 1 else length
         if paper or tables:
             members = Members(run, seed)
             experiments.require_paper(members)

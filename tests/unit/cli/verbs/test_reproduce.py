@@ -62,7 +62,6 @@ def times(folder):
 def test_everything_is_made_once(tmp_path, capsys):
     (tmp_path / "small.yaml").write_text(PRESET.replace('["3", "2"]}', '["3", "2"], regret: true}'))
     call = ["reproduce", "--preset", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
-    assert main(["gallery", "--out", str(tmp_path / "out")]) == 0  # as scripts/demo does
     assert main(call) == 0
     report = tmp_path / "out" / "small" / "report.html"
     assert str(report) in capsys.readouterr().out
@@ -113,7 +112,7 @@ def test_heads_are_taught_and_play_beside_the_others(tmp_path, capsys):
     assert main([*call, "--show"]) == 0
     shown = capsys.readouterr().out
     assert "1 reinforcement runs, 1 warm starts, 1 with heads" in shown
-    assert f"recommit train stakes {small}/family/foresight-s0 {small}/graph-s0 --out {small}/family/stakes-s0" in shown
+    assert f"recommit train head {small}/family/foresight-s0 {small}/graph-s0 --out {small}/family/stakes-s0" in shown
     (tmp_path / "taught.yaml").write_text(taught.replace("steps: 2, starts: 16", "steps: 3, starts: 16"))
     assert main(call) == 2
     assert "foresight-s0: the folder belongs to another run: options.steps was 2, is 3" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from recommit.cli.requests import WrongCall
+from recommit.cli.flags import WrongCall
 from recommit.storage.terminal_text import say, tell
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 def fit(
     graph: Path,
-    /,
     out: Path,
     method: Literal["exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier"] = "exact",
     cpu_seconds: float = 0.0,
@@ -84,7 +83,6 @@ def fit(
 
 def audit(
     graph: Path,
-    /,
     fitted: Path | None = None,
     out: Path | None = None,
     credits: tuple[str, ...] = ("exact", "branch", "episode", "episode-scaled", "state", "ppo-gae", "q"),
@@ -141,7 +139,6 @@ def audit(
 
 def foresight(
     run: Path,
-    /,
     out: Path,
     task: str = "",
     views: Literal[0, 1, 2, 4, 8] = 0,
@@ -195,7 +192,6 @@ def foresight(
 def stakes(
     policy: Path,
     graph: Path,
-    /,
     out: Path,
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
