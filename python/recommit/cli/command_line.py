@@ -105,12 +105,15 @@ def _run(words: list[str]) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     name = next((name for name in VERBS if words[: len(name.split())] == name.split()), None)
-    if name is None:
+    if name is None and words[:1] != [usage.COMPLETION]:
         return _usage(words)
     try:
+        if name is None:
+            usage.complete(words, VERBS)
+            return DONE
         return VERBS[name].run(words[len(name.split()) :], f"recommit {name}") or DONE
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else WRONG_CALL
+        return stop.code if isinstance(stop.code, int) else WRONG_CALL if stop.code else DONE
 
 
 def _usage(words: list[str]) -> int:
