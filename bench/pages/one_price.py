@@ -46,7 +46,7 @@ def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path, z
             "--price-observation",
             str(prices.observation),
         ]
-        call = ["recommit", "train", "stakes", str(foresight), str(graph), *words, "--seed", str(seed), "--quiet"]
+        call = ["recommit", "train", "head", str(foresight), str(graph), *words, "--seed", str(seed), "--quiet"]
         subprocess.run([*call, "--out", str(out)], check=True)
     return out
 

@@ -215,7 +215,7 @@ def run(command: Command, server: str) -> None:
     """Run it here and now."""
     words = command.words
     if words[0] == "recommit":
-        small = words[1:] if words[1] == "--version" else scaled(words[1:], server)
+        small = words[1:] if words[1].startswith("--") else scaled(words[1:], server)
         made = small[0] == "reproduce" or small[:2] == ["train", "sft"]
         made &= "--out" in small and "--show" not in small
         status, said = _make(small) if made else call(small)

@@ -101,7 +101,7 @@ def test_tables_for_terminals_and_markdown(folder):
     assert bars == {9}, "a name does not make a column"
 
 
-@pytest.mark.parametrize("words", [["levels", "show"], ["solve"]])
+@pytest.mark.parametrize("words", [["levels", "check"], ["solve"]])
 def test_titles_of_levels(words, tmp_path, capsys):
     """The parser refuses most; what turns text round is a character like any other to it."""
     level = "####\n#@$.#\n####\n".replace("####\n", "#####\n")

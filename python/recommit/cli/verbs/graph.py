@@ -215,6 +215,13 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
 
     graph = files.read(options.graph)
     manifest = files.describe(graph)
+    if options.push is not None:
+        place = options.graph if options.graph.exists() else files.EXAMPLES / options.graph
+        upload = hub.Upload(
+            options.push, "dataset", place.absolute(), {"README.md": tables.card(manifest, options.push)}
+        )
+        tell(hub.push(upload, options.hub, options.send))
+        return 0
     text = tables.about(graph, manifest)
     if options.page is not None:
         from recommit.graph import rules as by_name
@@ -226,10 +233,4 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
         entries = [by_name.named(name) for name in options.rules]
         graph_page.write(judge, scoring.score(judge, entries), entries, text, options.page, _title(options.graph))
     tell(json_module.dumps(manifest, indent=2) + "\n" if json else text, end="")
-    if options.push is not None:
-        place = options.graph if options.graph.exists() else files.EXAMPLES / options.graph
-        upload = hub.Upload(
-            options.push, "dataset", place.absolute(), {"README.md": tables.card(manifest, options.push)}
-        )
-        tell(hub.push(upload, options.hub, options.send))
     return 0
