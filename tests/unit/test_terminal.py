@@ -157,8 +157,6 @@ def test_help_without_docstrings(words):
 @pytest.mark.parametrize(
     "words", [["--help"], ["levels", "check", "--help"], ["levels", "check", "PACK"]], ids=" ".join
 )
-    "words", [["--help"], ["levels", "check", "--help"], ["levels", "check", "PACK"]], ids=" ".join
-)
 def test_a_reader_that_has_gone_is_no_failure(words, tmp_path):
     title()(tmp_path)
     status, _, error = recommit(*(str(tmp_path / "pack.txt") if w == "PACK" else w for w in words), lines=0)

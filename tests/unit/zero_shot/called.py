@@ -16,7 +16,7 @@ def zero_shot(model: str, out: Path, *, json: bool = False, quiet: bool = False,
     try:
         return verb.zero_shot(ZeroShotOptions(model, out, **flags), json=json, quiet=quiet)
     except DataError as error:
-        if isinstance(error, ValueError):  # the call was wrong
+        if isinstance(error, ValueError) and error.exit_status == 2:  # the call was wrong
             raise
         print(f"recommit: {error}", file=sys.stderr)
         return error.exit_status

@@ -31,7 +31,7 @@ class LateJournal(ModelPlayer):
 
 
 def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
-    from tests.unit.zero_shot.called import zero_shot
+    from called import zero_shot  # beside this script
 
     from recommit.zero_shot import player, summary
 
