@@ -14,6 +14,7 @@ import unicodedata
 import pytest
 
 from recommit.cli import command_line
+from recommit.cli.flags import Verb
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec
 from recommit.storage import terminal_text
@@ -113,7 +114,7 @@ def test_foreign_text_is_shown_and_not_obeyed(way, tmp_path, monkeypatch, capsys
     does = WAYS[way](tmp_path)
     capsys.readouterr()
     if callable(does):
-        monkeypatch.setitem(command_line.VERBS, "doctor", does)
+        monkeypatch.setitem(command_line.VERBS, "doctor", Verb(does, ""))
         does = ["doctor"]
     command_line.main([str(word) for word in does])
     said = "".join(capsys.readouterr())
