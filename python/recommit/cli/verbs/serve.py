@@ -66,7 +66,7 @@ def serve(options: ServeOptions) -> None:
     if options.package:
         from recommit.adapters import openenv_package
 
-        say(f"{openenv_package.write(spec, options.package)}: openenv.yaml, oracle.json")
+        say(f"{openenv_package.write(spec, str(options.package))}: openenv.yaml, oracle.json")
         return
     try:
         import uvicorn
