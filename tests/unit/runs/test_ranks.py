@@ -11,7 +11,7 @@ import pytest
 from recommit.policy.config import PASS
 from recommit.runs import ranks
 from recommit.runs.ranks import Team, divided, turns
-from recommit.train import recipe_file
+from recommit.train import recipe
 
 pytest.importorskip("torch")
 
@@ -52,7 +52,7 @@ def test_alone_there_is_nobody_to_ask():
 
 @pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch", "slurm-preset.sbatch"])
 def test_launch_recipes_are_shell_that_parses(name):
-    path = recipe_file._folder() / "launch" / name
+    path = recipe.folder() / "launch" / name
     subprocess.run(["bash", "-n", str(path)], check=True)
 
 

@@ -41,7 +41,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     assert last > first + 0.02
     after = given.policy.state_dict()
     assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
-    nodes, inputs = reach.read()
+    nodes, inputs = reach.inputs()
     assert np.array_equal(nodes, np.flatnonzero(reach.planned))
     with torch.no_grad():
         assert torch.allclose(given.policy.depth_head(torch.from_numpy(inputs)), torch.from_numpy(reach.logits[nodes]))
