@@ -32,9 +32,9 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
-from recommit.policy.pictures.vision import Vision
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.policy.vision import Vision
 from recommit.rollout import sampling as rollout_sampling
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory

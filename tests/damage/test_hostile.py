@@ -134,8 +134,8 @@ VERBS = {
         (lambda here: ["graph", "score", f"{here}/graph", *RULES, "--fitted", f"{here}/head"], ()),
         (
             lambda here: [
-                *("graph", "fit", f"{here}/graph", "--out", f"{here}/head", "--updates", "2", "--budget", "2"),
-                "--quiet",
+                *("train", "head", f"{here}/graph", "--out", f"{here}/head", "--method", "exact"),
+                *("--updates", "2", "--budget", "2", "--quiet"),
             ],
             (),  # beside weights it writes how many seconds it took
         ),

@@ -57,9 +57,11 @@ NIGHTLY = {
     ),
     "graph build": ("graph", "build", "./sft", "--out", "./new", "--every-state", *FAST),
     "graph score": ("graph", "score", "./graph", "--rules", "fixed-2", "--budget", "2", "--quiet", "--out", "./new"),
-    "graph fit": ("graph", "fit", "./graph", "--out", "./new", "--updates", "2", "--budget", "2", "--quiet"),
+    "train head": (
+        *("train", "head", "./graph", "--method", "exact", "--updates", "2", "--budget", "2"),
+        *("--out", "./new", "--quiet"),
+    ),
     "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
-    "graph audit": ("graph", "audit", "./graph", "--fitted", "./head", "--out", "./new"),
     "report": ("report", "./eval", "--out", "./new/page.html"),
     "serve": ("serve", "--package", "./new"),
 }

@@ -34,7 +34,7 @@ FIRST = (
     "train grpo",
     "train world-model",
     "graph build",
-    "graph fit",
+    "train head",
 )
 #: What the examples take for granted beside each other.
 LEVEL = "######\n#@ $.#\n#    #\n######\n"
@@ -45,7 +45,7 @@ FILES = {
 }
 OTHERS = {
     "levels check": "recommit levels check one.txt --solution solutions.txt",
-    "graph fit": "recommit graph fit graph --method exact --updates 2 --out exact",
+    "train head": "recommit train head graph --policy world-model --updates 2 --out head",
     "graph build": "recommit graph build run --out graph --features --starts 16 --length 4 14",
     "evaluate": "recommit evaluate rl --out eval",
     "report": "recommit report eval --out report.html --figures figures",
@@ -107,7 +107,7 @@ def interfaces() -> None:
     lurd.format_solution("rR")
     preset.names()
     parse("{}")
-    evaluate.evaluate("run", "again", agents="fixed-4", instances=4, validation=2, threads=1)
+    evaluate.evaluate(evaluate.EvaluateOptions("run", "again", "fixed-4", instances=4, validation=2))
 
 
 #: Public names that no example calls, and why.

@@ -120,7 +120,7 @@ tasks:
     variants: [adaptive, fixed-4, fixed-8]
     seeds: [0]
     ablations: [paper]
-    heads: {foresight: {steps: 1, starts: 16}, stakes: {starts: 4, length: [4, 14], updates: 1, budget: [2]}}
+    heads: {world_model: {steps: 1, starts: 16}, conditioned: {starts: 4, length: [4, 14], updates: 1, budget: [2]}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
     data:
@@ -132,7 +132,7 @@ tasks:
     variants: [adaptive]
     seeds: [0]
     warm_starts: each
-    heads: {plans: warm-start, views: 8, foresight: {steps: 1, starts: 16}}
+    heads: {plans: warm-start, views: 8, world_model: {steps: 1, starts: 16}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
 """
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from recommit.cli import failures, usage
 from recommit.cli.flags import Verb, WrongCall
-from recommit.cli.verbs import data, graph, heads, levels, train
+from recommit.cli.verbs import data, graph, levels, train
 from recommit.cli.verbs.bench import bench
 from recommit.cli.verbs.doctor import doctor
 from recommit.cli.verbs.estimate import estimate
@@ -46,13 +46,11 @@ VERBS = {
     "train sft": Verb(train.sft, "--recipe laptop-sliding --data data --out run"),
     "train grpo": Verb(train.grpo, "--recipe laptop-sliding --init run --out rl"),
     "train family": Verb(train.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
-    "train world-model": Verb(heads.foresight, "run --out world-model", ("run",)),
-    "train head": Verb(heads.stakes, "world-model graph --out head", ("policy", "graph")),
+    "train world-model": Verb(train.world_model, "run --out world-model", ("run",)),
+    "train head": Verb(train.head, "graph --policy world-model --out head", ("graph",)),
     "graph build": Verb(graph.build, "run --out graph", ("run",)),
     "graph score": Verb(graph.score, "graph --budget 4", ("graph",)),
     "graph show": Verb(graph.show, "graph", ("graph",)),
-    "graph fit": Verb(heads.fit, "graph --method exact --out exact", ("graph",)),
-    "graph audit": Verb(heads.audit, "graph --fitted exact --out audit", ("graph",)),
     "estimate": Verb(estimate, "paper-sliding --gpus 8", ("recipe",)),
     "evaluate": Verb(evaluate, "rl --out eval", ("run",)),
     "zero-shot": Verb(zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.spec import split_words
+from recommit.evaluate.options import split_words
 from recommit.storage import verified
 from recommit.storage.terminal_text import cell, grid
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Column heads and how a summary row fills them.
-_COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "depth")
-#: Further ones where actions or looks have a price.
+_COLUMNS = ("agent", "solved %", "95 %", "actions", "observations", "SPL", "lost %", "depth")
+#: Further ones where actions or observations have a price.
 _VALUE = ("value", "95 %")
 
 
@@ -38,19 +38,19 @@ class Grid:
         return grid(self.head, self.rows)
 
 
-def text(summary: list[dict[str, Any]], folder: Path) -> str:
+def summary_text(summary: list[dict[str, Any]], folder: Path) -> str:
     """What an evaluation says."""
     compared = verified.rows(folder, "comparisons.json")
     run = verified.values(folder, "plan.json")["run"]
-    looks = verified.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
-    return main_table([_with_compute(row, looks, run) for row in summary]) + "\n" + comparisons(compared)
+    costs = verified.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
+    return main_table([_with_compute(row, costs, run) for row in summary]) + "\n" + comparisons(compared)
 
 
-def _with_compute(row: dict[str, Any], looks: dict[str, Any], own: str) -> dict[str, Any]:
-    """A row and what a look of its policy costs, where that was measured."""
+def _with_compute(row: dict[str, Any], costs: dict[str, Any], own: str) -> dict[str, Any]:
+    """A row and what an observation costs its policy, where that was measured."""
     agent = AgentName.parse(row["agent"])
     name = str(AgentName("", agent.run or own, agent.views))
-    return {**row, "compute": looks[name]} if agent.asks_policy and name in looks else row
+    return {**row, "compute": costs[name]} if agent.asks_policy and name in costs else row
 
 
 def main_table(summary: list[dict[str, Any]]) -> str:
@@ -82,7 +82,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _gain(row: dict[str, Any]) -> list[str]:
-    """The part of the way from the best constant depth to the ceiling, and its interval."""
+    """The share of the way from the best fixed depth to the oracle depth, and its interval."""
     if row.get("gain") is None:
         return ["-", "-"]
     return [f"{row['gain']:.2f}", f"{row['gain_low']:.2f} .. {row['gain_high']:.2f}"]
@@ -97,8 +97,8 @@ def _value(row: dict[str, Any]) -> list[str]:
 
 
 def _compute(row: dict[str, Any]) -> list[str]:
-    look = row.get("compute")
-    return ["-"] if look is None else [f"{look['flops'] / 1e6:,.3g}"]
+    cost = row.get("compute")
+    return ["-"] if cost is None else [f"{cost['flops'] / 1e6:,.3g}"]
 
 
 #: Column heads that stand only where some row has the figure, the figure, and how a row fills them.
@@ -106,19 +106,19 @@ _SOMETIMES = (
     (_VALUE, "value", _value),
     (("gain share", "95 %"), "gain", _gain),
     (("threshold",), "threshold", _threshold),
-    (("MFLOP / look",), "compute", _compute),
+    (("MFLOP / observation",), "compute", _compute),
 )
 
 
 def limits(rows: list[dict[str, Any]]) -> str:
-    """What arithmetic alone says about the first agent's chances, and the front."""
+    """Which fixed depths the first agent cannot dominate, by arithmetic alone, and the Pareto front."""
     first = rows[0]
     never = metrics.undominated(first["decisions"], first["actions_per_episode"], tuple(range(1, 9)))
     spared = ", ".join(f"h={depth}" for depth in never) or "none"
-    front = metrics.front([metrics.ParetoPoint(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows])
+    points = [metrics.ParetoPoint(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows]
     return (
         f"Fixed depths that {cell(first['agent'])} cannot dominate, since they never spend as many actions: {spared}.\n"
-        f"Pareto front: {', '.join(cell(point.name) for point in front)}."
+        f"Pareto front: {', '.join(cell(point.name) for point in metrics.pareto_front(points))}."
     )
 
 
@@ -128,7 +128,7 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
     rows = []
     for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
-        verdict = "beyond chance (95 %)" if one["dominates_surely"] else "within chance" if one["dominates"] else "no"
+        verdict = "significant" if one["dominates_significantly"] else "not significant" if one["dominates"] else "no"
         rows.append(
             (
                 one["against"],
@@ -139,14 +139,14 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
                 f"{actions['low']:+.1f} .. {actions['high']:+.1f}",
                 "-" if p is None else f"{p:.2g}",
                 verdict,
-                *_worth(one.get("value_difference")),
+                *_value_difference(one.get("value_difference")),
             )
         )
     priced = any("value_difference" in one for one in compared)
     return grid((*head, *(_VALUE if priced else ())), rows) + "\n"
 
 
-def _worth(difference: dict[str, float] | None) -> tuple[str, ...]:
+def _value_difference(difference: dict[str, float] | None) -> tuple[str, ...]:
     """Nothing where nothing has a price."""
     if difference is None:
         return ()
@@ -163,10 +163,10 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def beside(printed: float | None, ours: float | None, digits: int = 1) -> list[str]:
+def beside(reported: float | None, ours: float | None, digits: int = 1) -> list[str]:
     """paper, ours, difference; a dash where there is none."""
-    cells = ["-" if value is None else f"{value:.{digits}f}" for value in (printed, ours)]
-    return [*cells, "-" if printed is None or ours is None else f"{ours - printed:+.{digits}f}"]
+    cells = ["-" if value is None else f"{value:.{digits}f}" for value in (reported, ours)]
+    return [*cells, "-" if reported is None or ours is None else f"{ours - reported:+.{digits}f}"]
 
 
 def short(row: dict[str, Any] | None) -> str:

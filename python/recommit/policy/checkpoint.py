@@ -23,9 +23,9 @@ from torch import nn
 
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.config import ADAPTER, DecoderConfig, ForesightConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import ADAPTER, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.depth_head import DepthHead
-from recommit.policy.world_model import Foresight
+from recommit.policy.world_model import WorldModel
 from recommit.storage import hub, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.safe_open import content
@@ -50,7 +50,7 @@ class Parts(Protocol):
     backbone: Backbone
     depth_head: nn.Module
     decoder: nn.Module
-    foresight: nn.Module | None
+    world_model: nn.Module | None
     source: str
     known_fingerprint: str
 
@@ -192,20 +192,22 @@ def _fetched(name: str | Path) -> Path:
 
 def heads(policy: Parts) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
-    return _named(policy.depth_head, policy.decoder, policy.foresight)
+    return _named(policy.depth_head, policy.decoder, policy.world_model)
 
 
-def _named(depth_head: nn.Module, decoder: nn.Module, foresight: nn.Module | None) -> dict[str, torch.Tensor]:
-    parts = {"depth_head": depth_head, "decoder": decoder} | ({} if foresight is None else {"foresight": foresight})
+def _named(depth_head: nn.Module, decoder: nn.Module, world_model: nn.Module | None) -> dict[str, torch.Tensor]:
+    parts = {"depth_head": depth_head, "decoder": decoder} | (
+        {} if world_model is None else {"world_model": world_model}
+    )
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
 def _imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
     """The same without numbers, to be compared with a file: a stranger's configuration may ask for any size."""
     with torch.device("meta"):
-        foresight = None if config.foresight is None else Foresight(config.foresight)
+        world_model = None if config.world_model is None else WorldModel(config.world_model)
         depth_head = DepthHead(width, len(config.depths), config.head)
-        return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), foresight)
+        return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), world_model)
 
 
 def save_adapter(policy: Parts, folder: Path) -> None:
@@ -290,7 +292,7 @@ def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     plain["decoder"] = verified.typed(DecoderConfig, plain["decoder"])
     plain["head"] = verified.typed(HeadConfig, plain.get("head", {}))
-    plain["foresight"] = verified.typed(ForesightConfig, plain["foresight"]) if plain.get("foresight") else None
+    plain["world_model"] = verified.typed(WorldModelConfig, plain["world_model"]) if plain.get("world_model") else None
     plain["lora"] = None if plain["lora"] is None else verified.typed(LoraConfig, plain["lora"])
     return verified.typed(PolicyConfig, plain)
 

@@ -128,7 +128,7 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
 def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
     """A step through the agents that none dominates, of all that are no oracles."""
     could = [metrics.ParetoPoint(p.agent.name, p.solved, p.actions) for p in points if p.agent.base not in PRIVILEGED]
-    front = metrics.front(could)
+    front = metrics.pareto_front(could)
     if front:
         xs, ys = [p.actions for p in front], [p.solve_rate for p in front]
         right = 1.05 * max([p.actions_high or p.actions for p in points])

@@ -235,14 +235,14 @@ def pieces(entry: PresetEntry, verbs: Mapping[str, Callable[..., int]], quiet: b
 def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
     """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later, nor
     where models behind an endpoint play before."""
-    from recommit.evaluate import seeds
+    from recommit.evaluate.agent_names import seed_of
     from recommit.evaluate.tables import experiments
 
     first, *others = entry.seeds
     if not others or entry.zero_shot():
         return []
     names = [piece.name for piece in pieces(entry, {}, quiet)]
-    needs = {seed: [name for name in names if seeds.seed_of(name) in ("", str(seed))] for seed in others}
+    needs = {seed: [name for name in names if seed_of(name) in ("", str(seed))] for seed in others}
     needs[first] = names
     tables = {first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)}
     plays = {seed: (evaluations.play, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}

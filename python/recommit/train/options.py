@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:
+    from recommit.graph.prices import Prices
     from recommit.train.config import SftConfig
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
@@ -220,3 +221,98 @@ class FamilyOptions:
             suffix = "" if budget is None else f"{runs.BUDGET}{budget}"
             configs |= {f"{name}{suffix}": config for name, config in own.items()}
         return runs.members(configs, self.init, self.out, self.seeds)
+
+
+@dataclass(frozen=True)
+class WorldModelOptions:
+    """Train a world model of a run's policy, and a depth head that goes by it: by exact labels of training states.
+
+    Args:
+        run: A training run: its best policy, and the data whose training starts are used.
+        out: The folder of the policy with the world model, which recommit evaluate RUN --agents adaptive@OUT plays. The
+            same command goes on where it was interrupted.
+        task: Which puzzle of a run that has several: a world model is of one puzzle and size.
+        views: Symmetry augmentations of every picture, over which the policy averages; 0 for as many as it has. Not for
+            sliding.
+        steps: Steps of 256 states.
+        starts: Training starts on whose optimal ways, and beside them, states are drawn.
+        seed: Of weights and states.
+        threads: Threads of torch; 0 for as many as it likes.
+    """
+
+    run: Path
+    out: Path
+    task: str = ""
+    views: Literal[0, 1, 2, 4, 8] = 0
+    steps: int = 8000
+    starts: int = 20_000
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class HeadOptions:
+    """Train a depth head on the plans of a commitment graph, without a simulator: our head for all prices and budgets,
+    or one by a method of the literature.
+
+    Args:
+        graph: A folder that recommit graph build wrote, from training starts.
+        out: The folder of the head. That of conditioned is a policy, which recommit evaluate RUN --agents adaptive@OUT
+            --price-action 0.01 --price-observation 0.02 plays for these prices; other methods write a rule for recommit
+            graph score --fitted OUT.
+        policy: The policy whose plans the graph has. conditioned needs the one that recommit train world-model wrote.
+            Other methods write it with the new head as OUT/policy.
+        method: conditioned: one head for all prices and budgets, by exact advantages. exact: the same for one price.
+            paper: one-step rewards in groups of one state. episode: whole episodes. branch: continuations. ppo: sampled
+            episodes with a value head. q: values of depths by temporal differences. hazard: a probability to stop after
+            each depth, with a price per observation. verifier: the distance after each prefix, without episodes.
+        features: What the head reads: z of an observation, how sure the plan is of each action (confidence), or both;
+            agreement: confidence and how far augmentations agree. With z or agreement the graph needs --features. Of
+            method conditioned: conditioned, or z+conditioned.
+        updates: Updates, of each try of a method that has three; 80 if neither they nor cpu-seconds are said.
+        cpu_seconds: Processor time of the updates instead, or at most.
+        hidden: Width of the hidden layer.
+        depths: Depths to choose from; those of the policy's own head if not said.
+        budget: Numbers of observations, of equal parts of the episodes; those of the puzzle if not said.
+        price_action: What an action costs; reaching the goal is worth 1. conditioned learns under many prices, and
+            plays for these.
+        price_observation: What an observation costs.
+        one_price: Of conditioned: learn under these two prices alone, to compare.
+        held: Share of the starts' groups that no update sees: the best check and the best try are chosen there.
+        seed: Of weights, prices and draws, and of which starts are held out.
+        threads: Threads of torch; 0 for as many as it likes.
+    """
+
+    graph: Path
+    out: Path
+    policy: Path | None = None
+    method: Literal["conditioned", "exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier"] = (
+        "conditioned"
+    )
+    features: (
+        Literal["z", "confidence", "z+confidence", "agreement", "z+agreement", "conditioned", "z+conditioned"] | None
+    ) = None
+    updates: int = 0
+    cpu_seconds: float = 0.0
+    hidden: int = 64
+    depths: tuple[int, ...] = ()
+    budget: tuple[int, ...] = ()
+    price_action: float = 0.01
+    price_observation: float = 0.01
+    one_price: bool = False
+    held: float = 0.25
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.method == "conditioned" and self.policy is None:
+            raise ValueError("policy: expected a folder that recommit train world-model wrote, got none")
+        if self.one_price and self.method != "conditioned":
+            raise ValueError(f"one_price: expected it with the method conditioned alone, got it with {self.method}")
+
+    @property
+    def prices(self) -> Prices:
+        """Of an action and of an observation."""
+        from recommit.graph.prices import Prices
+
+        return Prices(self.price_action, self.price_observation)

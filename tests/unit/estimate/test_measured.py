@@ -14,7 +14,7 @@ CASES = {
     "warm start of a whole model in parts": (sft(WHOLE, optim={"micro_batch": 3}), None),
     "computed again": (sft(WHOLE, engine={"checkpointing": True}), None),
     "adapter in bfloat16": (sft({**ADAPTED, "dtype": "bfloat16"}), None),
-    "reinforcement of a whole model": (grpo(head={"reads": "plan", "hidden": 8}), sft(WHOLE).model),
+    "reinforcement of a whole model": (grpo(head={"features": "z+confidence", "hidden": 8}), sft(WHOLE).model),
     "of an adapter, computed again": (grpo(engine={"checkpointing": True}), sft(ADAPTED).model),
     "of the depth head alone": (grpo(variant="depth-only"), sft(ADAPTED).model),
     "of a fixed depth by episodes": (

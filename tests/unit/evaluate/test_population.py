@@ -131,7 +131,7 @@ def test_some_lengths_look_only_where_they_lead():
         assert int(alone.player.graph.planned.sum()) < 359
 
 
-def test_the_command_says_that_it_is_exact(run, tmp_path, capsys):
+def test_the_command_plays_a_population(run, tmp_path, capsys):
     call = ["evaluate", str(run), "--population", "all", "--out", str(tmp_path / "out"), "--quiet"]
     assert main(call) == 0
     shown = capsys.readouterr().out

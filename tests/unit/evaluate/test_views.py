@@ -42,7 +42,7 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     out = tmp_path / "eval"
     assert call(levels_run, out, ["fixed-4", "fixed-4+views8", "solver"]) == 0
     text = capsys.readouterr().out
-    assert "MFLOP / look" in text
+    assert "MFLOP / observation" in text
     rows = {(row["agent"], row["budget"]): row for row in json.loads((out / "summary.json").read_text())}
     assert rows["fixed-4+views8", "loose"]["uses"] == "picture"
     assert rows["solver", "loose"]["uses"] == "simulator"
@@ -57,7 +57,7 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     assert {line["policy"] for line in lines} == set(costs)
     assert all(line["milliseconds"] > 0 for line in lines)
     policy = recommit.CommitPolicy.from_pretrained(levels_run).eval()
-    policy.replace_views(8)
+    policy.replace_augmentations(8)
     task = recommit.Sokoban(6, 1)
     from recommit.data import held_out
     from recommit.runs.directory import recipe_of
@@ -86,7 +86,7 @@ def test_three_views_are_refused(levels_run, tmp_path, capsys):
 @pytest.mark.parametrize("views", [1, 8])
 def test_operations_are_those_of_an_estimate(tmp_path, views):
     """Counted of a policy at work, and of its shadow before anybody has one."""
-    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), views=views)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), augmentations=views)
     model, task = ModelConfig(backbone="random:tiny", policy=config), recommit.Sokoban(6, 1)
     policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
     states = task.generate(4, seed=0).states

@@ -52,13 +52,13 @@ def build(options: GraphBuildOptions, quiet: bool = False) -> int:
     also = on_ways(puzzle, first) if options.ways and not options.every_state else None
     policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(options.size)).eval()
     if options.views:
-        policy.replace_views(options.views)
+        policy.replace_augmentations(options.views)
     drawn = {"samples": options.samples, "seed": options.seed}
     source = {
         "policy": weights_of(folder),
         "starts": "every state" if options.every_state else f"{len(first)} of {options.split}",
         "set": held_out.name(first),
-        "views": policy.vision.views(puzzle, puzzle.shape),
+        "views": policy.vision.augmentations(puzzle, puzzle.shape),
         **(drawn if options.samples else {}),
     }
     how: dict[str, Any] = {"limit": options.limit, "features": options.features, **drawn, "source": source}
@@ -146,7 +146,7 @@ def _entries(options: GraphScoreOptions, judge: Judge) -> list[NamedRule]:
         own_rule.ask_once(entry, path, judge.bench)
         entries += own_rule.with_memory(entry)
     if options.fitted:
-        from recommit.train.baselines import fitted
+        from recommit.train.heads import fitted
 
         entries += [fitted.rule(fitted.read(folder), folder.name) for folder in options.fitted]
     return entries

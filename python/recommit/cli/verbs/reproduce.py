@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.graph.options import GraphBuildOptions
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage.terminal_text import tell
+from recommit.train.options import HeadOptions, WorldModelOptions
 from recommit.zero_shot.options import ZeroShotOptions
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def reproduce(
 
 def verbs() -> dict[str, Callable[..., int]]:
     """Commands whose flags a preset has by name."""
-    from recommit.cli.verbs import graph, heads
+    from recommit.cli.verbs import graph, train
     from recommit.cli.verbs.zero_shot import zero_shot
 
     def called(verb: Callable[..., int], options: type[Any]) -> Callable[..., int]:
@@ -50,8 +51,8 @@ def verbs() -> dict[str, Callable[..., int]]:
     return {
         "zero-shot": called(zero_shot, ZeroShotOptions),
         "graph build": called(graph.build, GraphBuildOptions),
-        "train world-model": heads.foresight,
-        "train head": heads.stakes,
+        "train world-model": called(train.world_model, WorldModelOptions),
+        "train head": called(train.head, HeadOptions),
     }
 
 

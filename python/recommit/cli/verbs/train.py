@@ -1,12 +1,12 @@
-"""``recommit train sft|grpo|family``. Light to import."""
+"""``recommit train sft|grpo|family|world-model|head``. Light to import."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.terminal_text import tell
-from recommit.train.options import FamilyOptions, GrpoOptions, SftOptions
+from recommit.storage.terminal_text import say, tell
+from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +69,42 @@ def _refuse_foreign(out: Path, runs: Sequence[Run]) -> None:
     entries = list(out.iterdir()) if out.is_dir() else []
     ours = [each.name for each in entries if any((each / mark).exists() for mark in ("config.json", "manifest.json"))]
     refuse_foreign(out, (*ours, *(run.name for run in runs), "launch"), "a family of runs")
+
+
+def world_model(options: WorldModelOptions, quiet: bool = False) -> int:
+    """Train a world model on a policy's plans: it predicts the board after each action, and the remaining distance.
+
+    Args:
+        quiet: Print nothing while training.
+    """
+    from recommit.runs.process import settle_to_look
+    from recommit.train.heads.world_model import train_world_model
+
+    settle_to_look(options.threads)
+    result = train_world_model(options, _silent if quiet else say)
+    exact, pictures = 100 * result["exact"], 100 * result["pictures"]
+    tell(f"{exact:.1f} % of distances exact, {pictures:.1f} % of pictures right after an action, in {options.out}")
+    return 0
+
+
+def head(options: HeadOptions, quiet: bool = False) -> int:
+    """Train a depth head on a graph's frozen plans: the price- and budget-conditioned head, or one by a baseline.
+
+    Args:
+        quiet: Print nothing while training.
+    """
+    from recommit.runs.process import settle_to_look
+    from recommit.train.head import train_head
+
+    settle_to_look(options.threads)
+    record = train_head(options, _silent if quiet else say)
+    what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
+    tell(f"{options.method}: {what}, in {options.out}")
+    return 0
+
+
+def _silent(line: str) -> None:
+    del line
 
 
 def _shown(config: Any) -> int:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from recommit.estimate.counting.names import RANDOM, PublishedTokenizer, preset_of
-from recommit.policy.backbones.backbone import adapter
+from recommit.policy.backbones.backbone import family
 from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import verified
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 def policy(model: ModelConfig) -> CommitPolicy:
     """The policy that a run begins with, on the meta device."""
-    build, tokenizer, family = _language(model)
+    build, tokenizer, adapted = _language(model)
     with torch.device("meta"):
-        backbone = family(build().to(getattr(torch, model.dtype)), tokenizer)
+        backbone = adapted(build().to(getattr(torch, model.dtype)), tokenizer)
         return CommitPolicy(backbone, model.policy, source=model.backbone)
 
 
@@ -40,15 +40,15 @@ def _language(model: ModelConfig) -> tuple[Callable[[], Any], Any, Any]:
 
     name = preset_of(model.backbone)
     if name is None:
-        family = adapter(verified.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
+        adapted = family(verified.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
         model_config = AutoConfig.from_pretrained(model.backbone)
-        return partial(AutoModel.from_config, model_config), AutoTokenizer.from_pretrained(model.backbone), family
+        return partial(AutoModel.from_config, model_config), AutoTokenizer.from_pretrained(model.backbone), adapted
     shape = _shape(name, model)
-    family, tokenizer = adapter(shape.family), make_tokenizer(shape.family)
+    adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
     model_config = config(shape, tokenizer)
     if not model.backbone.startswith(RANDOM):
-        tokenizer = PublishedTokenizer(family.markers, model_config.image_token_id)
-    return partial(AutoModel.from_config, model_config), tokenizer, family
+        tokenizer = PublishedTokenizer(adapted.markers, model_config.image_token_id)
+    return partial(AutoModel.from_config, model_config), tokenizer, adapted
 
 
 def _shape(name: str, model: ModelConfig) -> Any:

@@ -79,7 +79,7 @@ class ReinforcementShadow(Shadow):
             if self.config.head is not None:
                 self.policy.replace_head(self.config.head)
         if self.config.views:
-            self.policy.replace_views(self.config.views)
+            self.policy.replace_augmentations(self.config.views)
         self.policy.train_only(self.task, depth_head=self.variant.head)
         vision = {id(p) for p in self.policy.backbone.vision_parameters()}
         for parameter in self.policy.parameters():

@@ -140,12 +140,12 @@ class Shadow(ABC):
         """The one state's features, so that passes are counted without its picture."""
         if self.keeps_features:
             for policy in self.policies():
-                for view in range(self._views):
-                    policy.vision.features(self.task, self._state, frozen=True, view=view)
+                for copy in range(self._views):
+                    policy.vision.features(self.task, self._state, frozen=True, copy=copy)
 
     @property
     def _views(self) -> int:
-        return self.policy.vision.views(self.task, self.task.shape)
+        return self.policy.vision.augmentations(self.task, self.task.shape)
 
     def learning(self, passes: Passes) -> LearningCost:
         """A pass that learns; where it is one of several in a step, the gradients of others are there already."""

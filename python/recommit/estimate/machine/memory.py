@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ALLOWANCE = 1 << 30
 #: What a process with torch and transformers takes of the node's memory before it has any weights: an allowance, too.
 PROCESS = 1 << 30
-#: Most bytes of features that a rank remembers; see ``recommit.policy.pictures.vision``.
+#: Most bytes of features that a rank remembers; see ``recommit.policy.vision``.
 FEATURES = 1 << 30
 #: Bytes of a parameter's two moments and of its master copy in float32.
 MOMENTS, MASTER = 8, 4

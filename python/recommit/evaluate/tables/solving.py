@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import reported as paper
+from recommit.evaluate import reported
 from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
 from recommit.evaluate.tables.table import Content, Table
 from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.family import FamilyResults, Members
 
-#: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this
+#: Adaptive's depths and actions sampled: the paper does not say whether its figures are of this
 #: one.
-DRAWN = "sampled"
+SAMPLED = "sampled"
 #: The run by the paper's recipe, in families whose adaptive run has another.
 PAPER = "paper"
 
 
 def fixed(members: Members) -> tuple[str, ...]:
     """Agents: adaptive, and fixed depths of the warm start and of the runs that were trained with them."""
-    return ("adaptive", DRAWN, *clamped(EVERY, members.init), *members.trained())
+    return ("adaptive", SAMPLED, *clamped(EVERY, members.init), *members.trained())
 
 
 def absent(members: Members, *names: str) -> list[str]:
@@ -63,21 +63,21 @@ class Main(Table):
 
 
 def _under(results: FamilyResults, budget: str) -> list[list[str]]:
-    printed, further = paper.MAIN[results.task, budget], _further(results)
+    published, further = reported.MAIN[results.task, budget], _further(results)
 
-    def solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
+    def solving(name: str, cell: reported.Reported, row: dict[str, Any] | None) -> list[str]:
         return [*_solving(name, cell, row), *(fill(row) for _, fill in further)]
 
     lines = [
-        solving(f"{budget}: adaptive", printed["adaptive"], results.row("adaptive", budget)),
-        solving(f"{budget}: adaptive, drawn", printed["adaptive"], results.row(DRAWN, budget)),
+        solving(f"{budget}: adaptive", published["adaptive"], results.row("adaptive", budget)),
+        solving(f"{budget}: adaptive, sampled", published["adaptive"], results.row(SAMPLED, budget)),
     ]
     for kind in ("RL", "SFT"):
         name = f"{kind} best fixed"
-        lines.append(solving(f"{budget}: {name}", printed[name], results.best_fixed(kind, budget)))
+        lines.append(solving(f"{budget}: {name}", published[name], results.best_fixed(kind, budget)))
     for kind in ("RL", "SFT"):
         name = f"{budget}: {kind} best fixed, chosen on the test set"
-        lines.append(solving(name, paper.Printed(), results.best_fixed(kind, budget, "test")))
+        lines.append(solving(name, reported.Reported(), results.best_fixed(kind, budget, "test")))
     for kind in ("RL", "SFT"):
         name = f"{budget}: {kind} best fixed of h = {', '.join(map(str, DEPTHS))}"
         row = results.best_fixed(kind, budget, depths=DEPTHS)
@@ -85,7 +85,7 @@ def _under(results: FamilyResults, budget: str) -> list[list[str]]:
     return lines
 
 
-def _solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
+def _solving(name: str, cell: reported.Reported, row: dict[str, Any] | None) -> list[str]:
     """Who it is, what is solved, and with how many actions."""
     solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
     return [name, short(row), *solved, *actions]
@@ -115,10 +115,10 @@ def _without(results: FamilyResults) -> tuple[str, ...]:
     return ("There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too.",)
 
 
-def _printed_within(task: str, budget: str, kind: str) -> paper.Printed:
+def _printed_within(task: str, budget: str, kind: str) -> reported.Reported:
     """The paper's best fixed depth of those that the head has: where the best of all is one of them, that one."""
-    cell = paper.MAIN[task, budget][f"{kind} best fixed"]
-    return cell if cell.depth in DEPTHS else paper.WITHIN.get((task, budget, kind), paper.Printed())
+    cell = reported.MAIN[task, budget][f"{kind} best fixed"]
+    return cell if cell.depth in DEPTHS else reported.WITHIN.get((task, budget, kind), reported.Reported())
 
 
 class FixedDepths(Table):
@@ -129,7 +129,7 @@ class FixedDepths(Table):
     def agents(self) -> tuple[str, ...]:
         """Every depth of the three, their actions greedy."""
         members = self.members
-        kinds = (clamped(EVERY, members.init), members.trained(drawn=False), clamped(EVERY, None))
+        kinds = (clamped(EVERY, members.init), members.trained(sampled=False), clamped(EVERY, None))
         return ("adaptive", *(agent for kind in kinds for agent in kind))
 
     def missing(self) -> list[str]:
@@ -148,44 +148,6 @@ class FixedDepths(Table):
                 }
                 lines.append([f"{budget}: {kind}", *(cells.get(depth, "-") for depth in EVERY)])
         return Content((Grid.of(("solved % at actions", *(f"h={depth}" for depth in EVERY)), lines),))
-
-
-class Ablation(Table):
-    """What is left without a part, loose budget."""
-
-    name, title = "ablation", "Ablation"
-
-    def agents(self) -> tuple[str, ...]:
-        """All fixed depths, and one run for every part that is taken away."""
-        members = self.members
-        paper_like = [a for agent in ("adaptive", "shuffled") for a in members.other(agent, PAPER)]
-        without = [*members.other("random", "random"), *members.other("adaptive", "depth-only")]
-        return (*fixed(members), *without, *paper_like)
-
-    def missing(self) -> list[str]:
-        """Fixed depths and ablations that were not trained."""
-        return [*absent_depths(self.members), *absent(self.members, "random", "depth-only", *self._more)]
-
-    @property
-    def _more(self) -> tuple[str, ...]:
-        return () if self.members.like_paper else (PAPER,)
-
-    def render(self, results: FamilyResults) -> Content:
-        """A row per part."""
-        members = self.members
-        ours = {
-            "SFT best fixed": results.best_fixed("SFT", "loose"),
-            "RL best fixed": results.best_fixed("RL", "loose"),
-            "random": results.first(members.other("random", "random"), "loose"),
-            "depth-only": results.first(members.other("adaptive", "depth-only"), "loose"),
-            "adaptive": results.row("adaptive", "loose"),
-            "adaptive, drawn": results.row(DRAWN, "loose"),
-        }
-        if self._more:
-            ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
-        printed = paper.ABLATION[results.task]
-        lines = [[name, *beside(printed[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
-        return Content((Grid.of(("row", "paper %", "ours %", "diff"), lines),))
 
 
 class OneDepth(Table):
@@ -224,11 +186,11 @@ class OneDepth(Table):
 
     def _as_trained(self, results: FamilyResults, same: list[dict[str, Any]]) -> Grid:
         top, own = best(same, "test"), results.row("adaptive", "loose")
-        printed = paper.SINGLE[results.task]
-        leads = paper.MAIN[results.task, "loose"]["adaptive"].solved
+        published = reported.SINGLE[results.task]
+        leads = reported.MAIN[results.task, "loose"]["adaptive"].solved
         assert leads is not None
         lines = [
-            ["best of those played as trained", *beside(printed, hundred(top))],
-            ["adaptive ahead of it", *beside(leads - printed, less(hundred(own), hundred(top)))],
+            ["best of those played as trained", *beside(published, hundred(top))],
+            ["adaptive ahead of it", *beside(leads - published, less(hundred(own), hundred(top)))],
         ]
         return Grid.of(("row", "paper %", "ours %", "diff"), lines)

@@ -103,29 +103,25 @@ def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
     assert rows[0]["solved"] == rows[1]["solved"]
 
 
-def test_a_head_is_fitted_scored_and_audited(init, tmp_path, capsys):  # noqa: F811
+def test_a_head_is_trained_and_scored(init, tmp_path, capsys):  # noqa: F811
     graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
     words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
     assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
-    assert main(["graph", "fit", graph, "--method", "hazard", "--updates", "3", "--out", head, "--quiet"]) == 0
+    assert main(["train", "head", graph, "--method", "hazard", "--updates", "3", "--out", head, "--quiet"]) == 0
     assert "on held-out starts after" in capsys.readouterr().out
     record = json.loads((tmp_path / "mine" / "head.json").read_text())["record"]
     assert [each["changes"]["lr"] for each in record["tries"]] == [3e-3, 1e-2, 1e-2]
     words = ["--rules", "fixed-2", "--fitted", head, "--budget", "3", "--json", "--quiet"]
     assert main(["graph", "score", graph, *words]) == 0
     assert {row["rule"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"fixed-2", "mine"}
-    words = ["--episodes", "8", "32", "--repeats", "2", "--out", str(tmp_path / "audit")]
-    assert main(["graph", "audit", graph, *words]) == 0
-    assert capsys.readouterr().out.count("\n") == 9
-    assert (tmp_path / "audit" / "audit.json").exists()
 
 
 def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
     graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
     words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
     assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
-    words = ["--reads", "plan", "--updates", "3", "--policy", str(init), "--quiet"]
-    assert main(["graph", "fit", graph, "--out", head, *words]) == 0
+    words = ["--method", "exact", "--features", "confidence", "--updates", "3", "--policy", str(init), "--quiet"]
+    assert main(["train", "head", graph, "--out", head, *words]) == 0
     agents = ["fixed-2", f"adaptive@{head}/policy"]
     words = ["--instances", "4", "--validation", "2", "--budgets", "3", "--json", "--quiet"]
     capsys.readouterr()
@@ -133,21 +129,22 @@ def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
     rows = json.loads(capsys.readouterr().out)
     assert [(row["agent"], row["uses"]) for row in rows] == [(agent, "picture") for agent in agents]
     other = str(tmp_path / "mine" / "policy")
-    assert main(["graph", "fit", graph, "--out", head, "--updates", "1", "--policy", other, "--quiet"]) == 2
+    words = ["--method", "exact", "--updates", "1", "--policy", other, "--quiet"]
+    assert main(["train", "head", graph, "--out", head, *words]) == 2
     assert "policy: expected the one whose plans the graph has" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["fit", "GRAPH", "--out", "OUT", "--updates", "1"], "graph: expected one with features"),
-        (["fit", "GRAPH", "--out", "OUT", "--reads", "plan"], "updates, cpu_seconds: expected one of them above 0"),
-        (["audit", "GRAPH", "--credits", "guess"], "expected one with features"),
+        (["--method", "exact", "--updates", "1"], "graph: expected one with features"),
+        (["--method", "exact", "--updates", "-1"], "updates, cpu_seconds: expected one of them above 0"),
+        ([], "policy: expected a folder that recommit train world-model wrote"),
+        (["--method", "ppo", "--one-price"], "one_price: expected it with the method conditioned alone"),
     ],
 )
-def test_a_wrong_fit_is_a_sentence(folders, tmp_path, capsys, words, message):
-    places = {"GRAPH": str(folders / "test"), "OUT": str(tmp_path / "out")}
-    assert main(["graph", *(places.get(word, word) for word in words)]) in (1, 2)
+def test_a_wrong_head_is_a_sentence(folders, tmp_path, capsys, words, message):
+    assert main(["train", "head", str(folders / "test"), "--out", str(tmp_path / "out"), *words]) in (1, 2)
     assert message in capsys.readouterr().err
 
 

@@ -50,7 +50,7 @@ tasks:
 """
 
 #: What is taught beside, in a second or two.
-HEADS = "heads: {foresight: {steps: 2, starts: 16}, stakes: {starts: 8, length: [4, 14], updates: 2}}"
+HEADS = "heads: {world_model: {steps: 2, starts: 16}, conditioned: {starts: 8, length: [4, 14], updates: 2}}"
 #: One variant, played at one budget.
 FEW = PRESET.replace("variants: [adaptive, fixed-4]", "variants: [adaptive]").replace('["3", "2"]', '["2"]')
 
@@ -93,29 +93,29 @@ def test_heads_are_taught_and_play_beside_the_others(tmp_path, capsys):
     small, said = tmp_path / "out" / "small", capsys.readouterr()
     assert said.out.splitlines()[-1] == str(small / "report.html")
     rows = json.loads((small / "eval-s0" / "summary.json").read_text())
-    heads = [f"adaptive@{small}/family/{name}-s0" for name in ("foresight", "stakes")]
+    heads = [f"adaptive@{small}/family/{name}-s0" for name in ("world-model", "conditioned")]
     by_agent = {row["agent"]: row for row in rows}
     assert [by_agent[head]["uses"] for head in heads] == ["picture", "picture"]
-    for key in ("gain_constant", "gain_ceiling"):
+    for key in ("gain_fixed", "gain_oracle"):
         ends = {by_agent[agent][key].partition("@")[1:] for agent in ("adaptive", *heads)}
         assert ends == {("", "")}, "the same plans have the same ends, and nobody looks again for them"
-    table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads that go by where a plan leads")[2]
+    table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads with a world model")[2]
     for text in (table.partition("## ")[0], said.err, (small / "report.html").read_text()):
-        assert "depth by foresight and stakes" in text
+        assert "price- and budget-conditioned head" in text
     made = times(tmp_path / "out")
-    (small / "launch" / "stakes-s0.json").unlink()  # as if it had been killed before its last word
+    (small / "launch" / "conditioned-s0.json").unlink()  # as if it had been killed before its last word
     assert main([*call, "--quiet"]) == 0
     again = times(tmp_path / "out")
     changed = {name for name in made if made[name] != again[name]}
-    assert {name.split("/")[2] for name in changed} == {"stakes-s0"}
+    assert {name.split("/")[2] for name in changed} == {"conditioned-s0"}
     capsys.readouterr()
     assert main([*call, "--show"]) == 0
     shown = capsys.readouterr().out
     assert "1 reinforcement runs, 1 warm starts, 1 with heads" in shown
-    assert f"recommit train head {small}/family/foresight-s0 {small}/graph-s0 --out {small}/family/stakes-s0" in shown
+    assert f"recommit train head {small}/graph-s0 --policy {small}/family/world-model-s0 --out " in shown
     (tmp_path / "taught.yaml").write_text(taught.replace("steps: 2, starts: 16", "steps: 3, starts: 16"))
     assert main(call) == 2
-    assert "foresight-s0: the folder belongs to another run: options.steps was 2, is 3" in capsys.readouterr().err
+    assert "world-model-s0: the folder belongs to another run: options.steps was 2, is 3" in capsys.readouterr().err
 
 
 @pytest.mark.nightly
