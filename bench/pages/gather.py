@@ -57,8 +57,8 @@ FIRST = {"sliding": ("adaptive@conditioned", "leads"), "sokoban": ("adaptive@wor
 OTHERS = {
     "adaptive": "own head",
     "adaptive@world-model": "foresight",
-    "fixed-4@fixed-4": "plans trained for depth 4, always 4",
-    "fixed-8@fixed-8": "plans trained for depth 8, always 8",
+    "fixed-4@fixed-4": "fixed depth 4 (RL)",
+    "fixed-8@fixed-8": "fixed depth 8 (RL)",
     "confidence-entropy": "entropy threshold",
     "confidence-entropy@world-model": "entropy threshold, eight views",
 }

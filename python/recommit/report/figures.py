@@ -138,10 +138,9 @@ def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
 def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
     """Fixed depths of one policy, joined; a mark holds its depth."""
     agent, own = family[-1].agent, number == 0
-    words = "fixed depth h, same plans" if not agent.run else f"{agent.brief.partition(',')[0]}, fixed depth h"
+    words = agent.brief.replace(f"fixed {agent.depth}", "fixed depth h")
     if len(family) > 1 and "fixed-h" in agent.family[0]:
-        words = "trained for one fixed depth h"
-    words += ", sampled actions" if agent.samples_actions else ""
+        words = "fixed depth h" + ", sampled actions" * agent.samples_actions + " (RL)"
     xs, ys = [p.actions for p in family], [p.solved for p in family]
     _bars(axes, family, "fixed")
     inside = COLOURS["fixed"] if own else "white"

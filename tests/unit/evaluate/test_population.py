@@ -152,7 +152,7 @@ def test_the_command_plays_a_population(run, tmp_path, capsys):
             ["--agents", "adaptive-memory"],
             "agents: expected fixed-1 to fixed-8 or adaptive, .* for a population, got adaptive-memory",
         ),
-        (["--agents", "fixed-4-sampled"], "got fixed-4-sampled: it has a memory, draws actions"),
+        (["--agents", "fixed-4-sampled"], "got fixed-4-sampled: it has a memory, samples actions"),
         (["--length", "40", "50"], r"length: expected some that sliding 2x3:[0-9.]+ has, got \[40, 50\]"),
         (["--budgets", "0"], "budgets: expected loose, tight or 1..64, got 0"),
     ],

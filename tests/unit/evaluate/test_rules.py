@@ -156,7 +156,6 @@ def test_evaluations_have_rules_as_agents(done):
     for k in (3, 5):
         entry = noted[f"confidence-least@{k}"]
         assert summary["confidence-least", k]["threshold"] == entry["threshold"]
-        assert summary[k]["threshold"] == entry["shared"]
         point = next(p for p in entry["curve"] if p["threshold"] == entry["threshold"])
         assert point["solve_rate"] == pytest.approx(summary["confidence-least", k]["solve_rate"])
         assert point["actions"] == pytest.approx(summary["confidence-least", k]["actions_per_episode"])

@@ -92,7 +92,7 @@ def test_spreadsheets(formula):
 
 
 def test_tables_for_terminals_and_markdown(folder):
-    text = tables.text(json.loads((folder / "summary.json").read_text()), folder)
+    text = tables.summary_text(json.loads((folder / "summary.json").read_text()), folder)
     assert not OBEYED.search(text)
     assert "<img" not in text
     assert "](javascript" not in text

@@ -197,7 +197,7 @@ CHANGES = {
     "ablation-observations": ({"rollout", "optim"}, "rollout"),
     "ablation-objective": ({"objective"}, "objective"),
     "ablation-episode": ({"advantage", "prices", "rollout"}, "advantage"),
-    "ablation-exact": ({"advantage", "prices", "optim", "validation"}, "advantage"),
+    "ablation-exact": ({"advantage", "optim", "prices", "validation"}, "advantage"),
     "adaptive": ({"phases"}, "phases"),
 }
 

@@ -75,7 +75,7 @@ def test_everything_is_made_once(tmp_path, capsys):
     assert "# 2 seeds together" in table
     assert "## 3 budget" in table
     assert "All seeds" in report.read_text()
-    assert "the paper's recipe, adaptive depth" in table
+    assert "adaptive (the paper's recipe)" in table
     summary = json.loads((tmp_path / "out" / "small" / "eval-s0" / "summary.json").read_text())
     assert {row["decisions"] for row in summary} == {2, 3}
     assert list((tmp_path / "out" / "small" / "eval-s0" / "decisions").glob("adaptive*-regret.parquet"))
@@ -230,7 +230,7 @@ def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
     out = tmp_path / "out" / "small"
     call = ["reproduce", "--preset", str(tmp_path / "caves.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
     assert main([*call, "--jobs", "1"]) == 0
-    assert "plans trained for depth 4, always 4" in (out / "results.md").read_text()
+    assert "fixed depth 4 (RL)" in (out / "results.md").read_text()
     assert (out / "eval-s0" / "tables.md").read_text().startswith("ice, ")
     assert (out / "report.html").is_file()
     capsys.readouterr()

@@ -25,9 +25,8 @@ def figures(agent, budget, k, solved):
 def test_a_row_per_change_in_its_order(tmp_path):
     members = family(tmp_path, "adaptive", "ablation-exact", "paper", "ablation-observations")
     table = CumulativeAblation(members)
-    paper, looks, exact = (
-        f"adaptive@{tmp_path / name}-s0" for name in ("paper", "ablation-observations", "ablation-exact")
-    )
+    names = ("paper", "ablation-observations", "ablation-exact")
+    paper, more, exact = (f"adaptive@{tmp_path / name}-s0" for name in names)
     assert table.agents() == (paper, more, exact, "adaptive")
     rows = [
         figures(agent, budget, k, share / k)
