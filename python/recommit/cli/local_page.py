@@ -15,13 +15,13 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.boards.game.keyboard import WORDS
+from recommit.cli.flags import WrongCall
+from recommit.cli.game import WORDS
 from recommit.puzzles.frames import encode_png
 from recommit.storage.terminal_text import plain, say
 
 if TYPE_CHECKING:
-    from recommit.cli.verbs.boards.game.board_game import BoardGame
+    from recommit.cli.game import BoardGame
 
 HOST = "127.0.0.1"
 #: A move is a few bytes of JSON.

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.verbs.boards.test_play import LEVELS
+from tests.unit.cli.verbs.test_play import LEVELS
 from tests.waiting import HANG, until
 
-from recommit.cli.verbs.boards.chosen_level import LevelRequest
-from recommit.cli.verbs.boards.game.board_game import BoardGame
-from recommit.cli.verbs.boards.game.local_page import LARGEST, MOST, LocalPage
+from recommit.cli.boards import LevelOptions
+from recommit.cli.game import BoardGame
+from recommit.cli.local_page import LARGEST, MOST, LocalPage
 
 pytest.importorskip("PIL")
 
@@ -26,7 +26,7 @@ pytest.importorskip("PIL")
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[LocalPage]:
     (tmp_path / "pack.txt").write_text(LEVELS.replace("two", "<b>two</b>"))
-    game = BoardGame(LevelRequest(tmp_path / "pack.txt", None, (), 2, None, 0).level)
+    game = BoardGame(LevelOptions(file=tmp_path / "pack.txt").level)
     with LocalPage(game, cell=16) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

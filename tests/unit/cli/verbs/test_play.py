@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 from tests.waiting import HANG, ended
 
-from recommit.cli import command_line
-from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.boards.chosen_level import LevelRequest
-from recommit.cli.verbs.boards.game.board_game import BoardGame
-from recommit.cli.verbs.boards.game.keyboard import parsed
+from recommit.cli.boards import LevelOptions
+from recommit.cli.flags import WrongCall
+from recommit.cli.game import BoardGame, parsed
 
 pytest.importorskip("tyro")
 
@@ -32,7 +30,7 @@ def pack(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def game(pack: Path) -> BoardGame:
-    return BoardGame(LevelRequest(pack, None, (), 2, None, 0).level)
+    return BoardGame(LevelOptions(file=pack).level)
 
 
 def test_moves_are_taken_back_and_counted(game: BoardGame) -> None:
@@ -70,8 +68,8 @@ def test_after_the_last_level_the_game_goes_on(game: BoardGame) -> None:
 
 
 def test_a_level_that_is_not_there_is_refused(pack: Path) -> None:
-    with pytest.raises(command_line.WrongCall, match=r"index: expected 0\.\.1, got 2"):
-        BoardGame(LevelRequest(pack, None, (), 2, None, 0).level, 2)
+    with pytest.raises(WrongCall, match=r"index: expected 0\.\.1, got 2"):
+        BoardGame(LevelOptions(file=pack).level, 2)
 
 
 @pytest.mark.parametrize(
@@ -120,11 +118,11 @@ def test_a_terminal_shows_every_move_and_is_left_as_it_was(pack: Path) -> None:
 def test_a_generated_level_is_that_of_generate() -> None:
     import recommit
 
-    game = BoardGame(LevelRequest(None, "sliding", (3,), 2, (8,), 5).level, 3)
+    game = BoardGame(LevelOptions(task="sliding", size=(3,), length=(8,), seed=5).level, 3)
     expected = recommit.Sliding(3).generate(4, seed=5, length=8).states[3]
     assert game.state.tolist() == expected.tolist()
 
 
 def test_a_file_says_its_puzzle_itself(tmp_path):
     with pytest.raises(WrongCall, match="task: expected none with a level file, which says its puzzle, got ice"):
-        LevelRequest(tmp_path / "pack.txt", "ice", (), 2, None, 0).level(0)
+        LevelOptions(file=tmp_path / "pack.txt", task="ice").level()

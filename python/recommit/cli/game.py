@@ -1,17 +1,20 @@
-"""A level in the hands of a person: moves, undo, hints, and what is shown of it."""
+"""A level played by hand: what keys do to it, and the keys of a terminal."""
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.cli.requests import WrongCall
+from recommit.cli.flags import WrongCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from recommit.cli.verbs.boards.chosen_level import ChosenLevel
+    from recommit.cli.boards import ChosenLevel
     from recommit.puzzles.levels import Grid
 
 ACTIONS = ("up", "down", "left", "right")
@@ -98,3 +101,57 @@ class BoardGame:
     def _fewest(self) -> str:
         least = int(self._solutions(self.path[0]).length[0])
         return f"; the fewest are {least}" if least >= 0 else ""
+
+
+_ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
+#: What a terminal sends -> what the key means.
+WORDS = {
+    **{f"\x1b{middle}{letter}": word for letter, word in _ARROWS.items() for middle in "[O"},
+    **dict(zip("wsad", ("up", "down", "left", "right"), strict=True)),
+    **dict(zip("kjhl", ("up", "down", "left", "right"), strict=True)),
+    "u": "undo",
+    "r": "restart",
+    "?": "hint",
+    "n": "next",
+    "q": "quit",
+}
+HELP = "arrows, wasd or hjkl move   u undo   r restart   ? hint   n next level   q quit"
+
+
+def keys(descriptor: int) -> Iterator[str]:
+    """The keys that are pressed until the input ends."""
+    with _at_once(descriptor):
+        rest = ""
+        while data := os.read(descriptor, 64):
+            words, rest = parsed(rest + data.decode("utf-8", "replace"))
+            yield from words
+
+
+def parsed(text: str) -> tuple[list[str], str]:
+    """The words of what was typed, and the beginning of a key that is not whole yet."""
+    words = list[str]()
+    while text:
+        if text in ("\x1b", "\x1b[", "\x1bO"):
+            return words, text
+        length = 3 if text[:2] in ("\x1b[", "\x1bO") else 1
+        if word := WORDS.get(text[:length].lower() if length == 1 else text[:length]):
+            words.append(word)
+        text = text[length:]
+    return words, ""
+
+
+@contextmanager
+def _at_once(descriptor: int) -> Iterator[None]:
+    """Let a terminal send each key as it is pressed, without showing it; afterwards it is as it was."""
+    if not os.isatty(descriptor) or sys.platform == "win32":
+        yield
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor, termios.TCSANOW)  # what was typed while the level was read counts, too
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.cli.verbs.boards.solving import SolveRequest, letters, solve_all, totals
+from recommit.puzzles.solving import SolveRequest, letters, solve_all, totals
 
 LEVELS = """\
 #####

@@ -212,7 +212,7 @@ def test_interrupted_is_130() -> None:
 def test_an_interruption_keeps_what_was_solved(
     json_too: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recommit.cli.verbs.boards import solving
+    from recommit.puzzles import solving
 
     whole = solving.solve_all
 
