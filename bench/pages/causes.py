@@ -16,9 +16,9 @@ import torch
 
 from recommit.graph import files
 from recommit.graph.episodes import by_state
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import attribute
+from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
 from recommit.train.baselines.problem import HeadProblem
 from recommit.train.baselines.stakes import Reader
@@ -60,7 +60,7 @@ def chooser(
 def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
     """What a policy comes to on the graph, without prices, and where its regret falls."""
     setting = Setting(budget, Prices())
-    court = Judge(graph, (setting,))
+    court = GraphScorer(graph, (setting,))
     policy = CommitPolicy.from_pretrained(folder).eval()
     every = attribute(court.best(setting), graph.starts, chooser(policy, graph, budget))
     solved, actions, looks = (float(column.mean()) for column in every.outcome())

@@ -17,8 +17,8 @@ from recommit.evaluate.agent_names import AgentName, renamed
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.text import number, percent
 from recommit.graph import oracle
-from recommit.graph.at_work import rule_on_growing
 from recommit.graph.episodes import always, head, softmax
+from recommit.graph.rule_episodes import rule_on_growing
 from recommit.graph.values import ACTIONS, OBSERVATIONS, SOLVED, commitments, outcomes
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.directory import recipe_of

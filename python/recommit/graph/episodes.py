@@ -2,7 +2,7 @@
 
 ``episodes`` is the one loop: it plans where an episode comes by (if the graph still grows), asks a ``Chooser`` for
 columns of depths, and follows the edges. The functions at the end are choosers; rules that read plans are in
-``recommit.graph.at_work``, the oracle is in ``recommit.graph.oracle``.
+``recommit.graph.rule_episodes``, the oracle is in ``recommit.graph.oracle``.
 """
 
 from __future__ import annotations

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
     from recommit.graph.gain import MeanGain
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.judge import Judge
     from recommit.graph.optimal_plans import RuleParts
     from recommit.graph.prices import Setting
     from recommit.graph.regret import Attribution
-    from recommit.graph.score import RuleScore
-    from recommit.graph.to_goal import RuleWays
+    from recommit.graph.score import GraphScorer, RuleScore
+    from recommit.graph.without_budget import RuleWays
 
 
 def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
@@ -71,7 +70,7 @@ Content (sha256 of all numbers): `{manifest["content"]}`. The files are those of
 """
 
 
-def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = None) -> str:
+def scores(judge: GraphScorer, rows: Sequence[RuleScore], chosen_on: GraphScorer | None = None) -> str:
     """A table per setting, in Markdown; thresholds and fixed depths are ``chosen_on`` another graph, or on this one."""
     parts = []
     for setting in judge.settings:
@@ -145,7 +144,7 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
+def _ends(judge: GraphScorer, chosen_on: GraphScorer, setting: Setting) -> str:
     depth = chosen_on.best_fixed(setting)
     fixed, oracle = judge.fixed(setting, depth).mean(), judge.oracle(setting).mean()
     return f"Best fixed depth: {depth}, value {100 * fixed:.1f}. Oracle depth: {100 * oracle:.1f}."

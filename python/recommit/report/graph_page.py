@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recommit.graph.judge import Judge
     from recommit.graph.prices import Setting
     from recommit.graph.regret import Attribution, Expectation
     from recommit.graph.rules import NamedRule
-    from recommit.graph.score import RuleScore
+    from recommit.graph.score import GraphScorer, RuleScore
     from recommit.report.figures import ReportFigure
 
 #: In the order of the page.
@@ -49,14 +48,14 @@ NOTHING = "Sampled depths have no one episode to watch: add a rule that samples 
 
 
 def write(
-    judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, out: Path, title: str
+    judge: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, out: Path, title: str
 ) -> None:
     """Make the page as a file, which is replaced whole or not at all."""
     files.make_folders(files.Files(), out.absolute().parent)
     files.replace(files.Files(), out, make(judge, rows, entries, about, title).encode())
 
 
-def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, title: str) -> str:
+def make(judge: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, title: str) -> str:
     """All of it; regret is that of the last setting, which has prices if any has."""
     drawn: list[ReportFigure] = []
     setting = judge.settings[-1]
@@ -67,7 +66,7 @@ def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], 
     worst, packed = [tag("p", NOTHING, class_="missing")], None
     if first is not None:
         rows_of = attribute(
-            judge.best(setting), judge.graph.starts, judge.bench.chooser(first.entry(by_name[first.rule]))
+            judge.best(setting), judge.graph.starts, judge.rules.chooser(first.entry(by_name[first.rule]))
         )
         watched = text.worst(rows_of, WATCHED)
         worst = _worst(judge, first.rule, setting, rows_of, watched)
@@ -106,7 +105,7 @@ def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
 
 
 def _regret(
-    judge: Judge, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[ReportFigure]
+    judge: GraphScorer, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[ReportFigure]
 ) -> list[Html]:
     distance = judge.graph.distance
     furthest = max(int(distance[rows.node].max(initial=1)) for rows in played.values())
@@ -118,7 +117,7 @@ def _regret(
     return [note, *page.regret_parts(lost, drawn)]
 
 
-def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
+def _worst(judge: GraphScorer, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
     if not places:
         return [tag("p", f"{name} has no regret: every depth is one of the best.", class_="missing")]
     head = ("commitment", "distance", "remaining budget", "depth", "best depth", "regret", "cause")
@@ -138,7 +137,7 @@ def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places:
     return [table(head, cells, label), Html(page.asset("viewer.html"))]
 
 
-def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
+def pack(judge: GraphScorer, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
     """The commitments at these places as episodes for the viewer; see ``recommit.report.episodes``."""
     graph = judge.graph
     return {
@@ -176,7 +175,7 @@ def _rest(rows: Attribution, at: int) -> list[_Commitment]:
     return list(zip(*(column[own].tolist() for column in columns), strict=True))
 
 
-def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitment]:
+def _best(judge: GraphScorer, setting: Setting, node: int, left: int) -> list[_Commitment]:
     """The best depths from a node, of equals the shallowest."""
     best, rows = judge.best(setting), list[_Commitment]()
     while left and best.graph.planned[node] and not best.graph.goal[node]:
@@ -186,7 +185,7 @@ def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitm
     return rows
 
 
-def _episode(judge: Judge, rows: Sequence[_Commitment]) -> dict[str, Any]:
+def _episode(judge: GraphScorer, rows: Sequence[_Commitment]) -> dict[str, Any]:
     graph, executed = judge.graph, judge.graph.executed
     done = [int(executed[node, depth - 1]) for node, depth, *_ in rows]
     last = int(graph.landing[rows[-1][0], rows[-1][1] - 1])

@@ -11,11 +11,11 @@ from tests.reference import regret as tried
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
-from recommit.graph import judge as judging
 from recommit.graph import rules
-from recommit.graph.gain import RATIOS, PricedRange, mean_gains, mean_share
+from recommit.graph.gain import RATIOS, mean_gains, mean_share
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.prices import Prices
+from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values
 
 BUDGET, ACTION = 2, 0.02
@@ -23,7 +23,7 @@ BUDGET, ACTION = 2, 0.02
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
 def judge(request):
-    return judging.Judge(cases.some(request.param, 12, wrong=3), ())
+    return GraphScorer(cases.some(request.param, 12, wrong=3), ())
 
 
 def board(graph):
@@ -57,28 +57,34 @@ def test_prices_are_those_of_one_eighth_to_eight_actions():
 def test_the_mean_equals_plain_python(judge, by_hand):
     outcomes, ceilings = by_hand
     (row,) = mean_gains(judge, [rules.named("head")], BUDGET, ACTION)
-    np.testing.assert_allclose(PricedRange(judge, BUDGET, ACTION).oracle.T, ceilings, atol=1e-12)
+    oracle = priced(judge)
+    np.testing.assert_allclose([oracle.oracle(each) for each in oracle.settings], ceilings, atol=1e-12)
     assert row.gain == pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS))
     assert row.gain_low < row.gain < row.gain_high
     assert row.gain != pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS, defect=True))
 
 
-def test_a_constant_takes_at_most_nothing_and_the_ceiling_all(judge):
-    here = PricedRange(judge, BUDGET, ACTION)
-    constant, groups = here.at_fixed(here.best_fixed), judge.graph.groups
-    assert mean_share(here.oracle, constant, here.oracle, groups)[:3] == pytest.approx((1, 1, 1))
-    assert mean_share(constant, constant, here.oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+def priced(judge):
+    """At every price of the range."""
+    return GraphScorer(judge.graph, tuple(Setting(BUDGET, Prices(ACTION, ACTION * ratio)) for ratio in RATIOS))
+
+
+def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(judge):
+    here, groups = priced(judge), judge.graph.groups
+    fixed = np.stack([here.fixed(each, here.best_fixed(each)) for each in here.settings], axis=1)
+    oracle = np.stack([here.oracle(each) for each in here.settings], axis=1)
+    assert mean_share(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
+    assert mean_share(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
     for row in mean_gains(judge, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 
 
 def test_one_threshold_serves_all_prices(judge):
-    entry, other = rules.named("confidence-product"), judging.Judge(cases.some(judge.graph.task, 7, wrong=2), ())
+    entry, other = rules.named("confidence-product"), GraphScorer(cases.some(judge.graph.task, 7, wrong=2), ())
     (row,) = mean_gains(judge, [entry], BUDGET, ACTION, other)
-    there = PricedRange(other, BUDGET, ACTION)
-    every = other.thresholds(entry).tolist()
-    means = {v: there.values(other.bench.chooser(entry.at(v))).mean() for v in every}
-    assert means[row.threshold] == max(means.values())
+    there, every = priced(other), other.thresholds(entry).tolist()
+    means = {v: np.mean(list(there.values(entry.at(v)).values())) for v in every}
+    assert means[row.threshold] == pytest.approx(max(means.values()), abs=1e-15)
 
 
 def test_where_nothing_is_to_be_taken_there_is_no_share():

@@ -7,11 +7,11 @@ import pytest
 from tests.reference import compare as slow
 from tests.unit.graph import cases
 
-from recommit.graph import judge as judging
 from recommit.graph import optimal_plans, rules, score
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.optimal_plans import with_optimal_plans
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values, solver_values
 
 TASK = cases.TASKS["sliding"]
@@ -39,7 +39,7 @@ def test_optimal_plans_are_worth_what_distances_say(boards, budget):
 def judge(boards):
     """Twelve starts of all boards."""
     starts = np.flatnonzero((boards.distance > 1) & (boards.distance < 9))[::3][:12]
-    return judging.Judge(boards.part(np.ones(len(boards), bool), starts), SETTINGS)
+    return GraphScorer(boards.part(np.ones(len(boards), bool), starts), SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_both_orders_add_up_to_what_is_missing(judge, rows):
 
 def test_a_graph_without_the_solvers_ways_says_so():
     graph = cases.some("sliding", 12, wrong=1)
-    judge = judging.Judge(graph, SETTINGS)
+    judge = GraphScorer(graph, SETTINGS)
     entries = [rules.named("fixed-2")]
     with pytest.raises(ValueError, match="got one without; build it with --ways"):
         optimal_plans.of_rules(judge, score.score(judge, entries), entries)

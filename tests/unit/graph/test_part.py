@@ -7,9 +7,9 @@ import pytest
 from tests.reference.graphs import explore, key
 from tests.unit.graph import cases
 
-from recommit.graph.judge import Judge
 from recommit.graph.optimal_plans import ways
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -27,8 +27,8 @@ def test_a_part_is_the_graph_of_its_starts(graph):
     looked = {key(state) for state, seen in zip(part.states, part.planned, strict=True) if seen}
     assert looked == set(edges)
     setting = Setting(3, Prices(0.01, 0.02))
-    whole = Judge(graph, (setting,))
-    np.testing.assert_array_equal(Judge(part, (setting,)).oracle(setting), whole.oracle(setting)[:3])
+    whole = GraphScorer(graph, (setting,))
+    np.testing.assert_array_equal(GraphScorer(part, (setting,)).oracle(setting), whole.oracle(setting)[:3])
 
 
 def test_a_part_without_what_it_leads_to_is_not_closed(graph):

@@ -9,12 +9,12 @@ import pytest
 from tests.reference import horizon as slow_rules
 from tests.unit.graph import cases
 
-from recommit.graph import judge as judging
 from recommit.graph import rules, score
-from recommit.graph.at_work import RuleBench
 from recommit.graph.episodes import play
 from recommit.graph.gain import gain_interval, mean_gains
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.rule_episodes import RulesOnGraph
+from recommit.graph.score import GraphScorer
 from recommit.horizon import Agreement
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
@@ -27,7 +27,7 @@ def graph(request):
 
 @pytest.fixture(scope="module")
 def judge(graph):
-    return judging.Judge(graph, SETTINGS)
+    return GraphScorer(graph, SETTINGS)
 
 
 def episode(graph, start, budget, depth_of):
@@ -92,7 +92,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
         "consecutive": consecutive_rule(graph),
         "consecutive+memory": consecutive_rule(graph, memory=True),
     }[name]
-    choose = RuleBench(graph).chooser(entry)
+    choose = RulesOnGraph(graph).chooser(entry)
     columns = play(graph, graph.starts, budget, choose).outcome()
     expected = [episode(graph, start, budget, twin) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
@@ -100,7 +100,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
 
 def test_a_rule_that_forgets_is_noticed(graph):
     """The planted defect: the memory's twin without its memory."""
-    choose = RuleBench(graph).chooser(rules.named("head+memory"))
+    choose = RulesOnGraph(graph).chooser(rules.named("head+memory"))
     columns = play(graph, graph.starts, 12, choose).outcome()
     forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful
@@ -132,8 +132,8 @@ def test_the_best_constant_has_a_gain_of_nothing(judge):
 
 def test_thresholds_come_from_the_other_graph(graph, judge):
     entry = rules.named("confidence-product")
-    other = judging.Judge(cases.some(graph.task, 7, wrong=2), SETTINGS)
-    single, shared = score.choices(other, entry)
+    other = GraphScorer(cases.some(graph.task, 7, wrong=2), SETTINGS)
+    single, shared = score.best_thresholds(other, entry)
     rows = score.score(judge, [entry], other)
     assert {row.threshold for row in rows if not row.shared} == set(single.values())
     assert {row.threshold for row in rows if row.shared} == {shared}
@@ -145,7 +145,7 @@ def test_thresholds_come_from_the_other_graph(graph, judge):
 
 
 def played(judge, entry, setting):
-    choose = judge.bench.chooser(entry)
+    choose = judge.rules.chooser(entry)
     columns = play(judge.graph, judge.graph.starts, setting.budget, choose).outcome()
     return [float(column.mean()) for column in columns]
 
@@ -160,8 +160,7 @@ def test_a_sweep_is_every_threshold_by_itself(judge, name):
     for i, threshold in enumerate(swept.thresholds.tolist()):
         for place, setting in enumerate(SETTINGS):
             columns = played(judge, entry.at(threshold), setting)
-            assert swept.value[i, place] == pytest.approx(setting.prices.returns(*columns), abs=1e-12)
-            assert swept.actions[i, place] == columns[1]
+            assert swept.ends[i, place].tolist() == pytest.approx(columns, abs=1e-12)
 
 
 def agreement_rule(graph, threshold, *, defect=False):
@@ -178,7 +177,7 @@ def test_agreement_reads_the_samples_of_the_graph(graph, judge):
     entry = rules.named("agreement")
     assert len(judge.thresholds(entry)) > 1
     for threshold in (0.4, 0.7):
-        columns = play(judge.graph, graph.starts, 4, judge.bench.chooser(entry.at(threshold))).outcome()
+        columns = play(judge.graph, graph.starts, 4, judge.rules.chooser(entry.at(threshold))).outcome()
         own = list(zip(*(column.tolist() for column in columns), strict=True))
         assert own == [episode(graph, start, 4, agreement_rule(graph, threshold)) for start in graph.starts]
         planted = [episode(graph, start, 4, agreement_rule(graph, threshold, defect=True)) for start in graph.starts]
@@ -186,13 +185,13 @@ def test_agreement_reads_the_samples_of_the_graph(graph, judge):
 
 
 def test_without_samples_agreement_says_so(graph):
-    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
     with pytest.raises(ValueError, match=r"graph: expected one with samples, .* build it with --samples 32"):
         score.score(plain, [rules.named("agreement")])
 
 
 def test_samples_change_no_other_rule(graph, judge):
-    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
     entries = [rules.named(name) for name in rules.NAMES]
     assert score.score(judge, entries) == score.score(plain, entries)
 
@@ -233,8 +232,8 @@ def test_a_rule_that_draws_has_no_memory():
 
 
 def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():
-    value, actions = np.array([[0.5], [0.7], [0.7], [0.7]]), np.array([[1.0], [9.0], [4.0], [4.0]])
-    assert judging.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), value, actions).best(SETTINGS[:1]) == 0.3
+    ends = np.array([[[0.5, 1.0, 1.0]], [[0.7, 9.0, 1.0]], [[0.7, 4.0, 1.0]], [[0.7, 4.0, 1.0]]])
+    assert score.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), ends).best(SETTINGS[:1]) == 0.3
 
 
 def test_a_curve_has_every_threshold(judge):
@@ -248,13 +247,13 @@ def test_a_graph_that_was_cut_is_not_judged(graph):
     cut = graph.landing.copy()
     cut[graph.starts[0], 3] = -1
     with pytest.raises(ValueError, match="build it with a higher limit"):
-        judging.Judge(cases.changed(graph, landing=cut), SETTINGS)
+        GraphScorer(cases.changed(graph, landing=cut), SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["fixed-9", "confidence", "nothing+memory"])
 def test_a_name_that_is_none_is_refused(judge, name):
     with pytest.raises(ValueError, match="rules: expected"):
-        judge.bench.chooser(rules.named(name))
+        judge.rules.chooser(rules.named(name))
 
 
 def test_the_gain_of_constant_ceiling_and_half():

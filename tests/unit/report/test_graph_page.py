@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.unit.graph import cases
 
-from recommit.graph import judge as judging
 from recommit.graph import rules, score
 from recommit.graph import tables as text
-from recommit.graph.own_rule import DepthTable
 from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import attribute
+from recommit.graph.rules import DepthTable
+from recommit.graph.score import GraphScorer
 from recommit.report import graph_page
 
 SETTING = Setting(4, Prices(0.01, 0.02))
@@ -24,12 +24,12 @@ SETTING = Setting(4, Prices(0.01, 0.02))
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
 def judge(request):
-    return judging.Judge(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()), SETTING))
+    return GraphScorer(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()), SETTING))
 
 
 @pytest.fixture(scope="module")
 def rows(judge):
-    return attribute(judge.best(SETTING), judge.graph.starts, judge.bench.chooser(rules.named("repetition")))
+    return attribute(judge.best(SETTING), judge.graph.starts, judge.rules.chooser(rules.named("repetition")))
 
 
 def replayed(graph, one, state):
@@ -83,7 +83,7 @@ def test_the_page_holds_rules_figures_and_commitments(judge):
 
 
 def test_a_rule_that_loses_nothing_has_nothing_to_watch(judge):
-    one = judging.Judge(judge.graph, (Setting(1, Prices()),))
+    one = GraphScorer(judge.graph, (Setting(1, Prices()),))
     best = one.best(Setting(1, Prices()))
     columns = best.graph.landing[best.graph.rows]
     depths = np.full(len(judge.graph), 1)

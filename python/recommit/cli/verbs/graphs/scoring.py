@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.judge import Judge
     from recommit.graph.rules import NamedRule
+    from recommit.graph.score import GraphScorer
 
 RULES = (
     "fixed-1",
@@ -79,11 +79,12 @@ def score(
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
-    from recommit.graph import files, gain, optimal_plans, own_rule, tables, to_goal
+    from recommit.graph import files, gain, optimal_plans, tables
     from recommit.graph import rules as by_name
     from recommit.graph import score as scoring
-    from recommit.graph.judge import Judge
+    from recommit.graph import without_budget as ways_of
     from recommit.graph.prices import Prices
+    from recommit.graph.score import GraphScorer
     from recommit.report import graph_page
     from recommit.storage.ownership import refuse_foreign
 
@@ -94,14 +95,14 @@ def score(
         settings = settings_of(judged, budget, price_action, price_observation)
         every = (*rules, *(by_name.SAMPLED if rules == RULES and judged.samples is not None else ()))
         entries = [by_name.named(name) for name in every]
-        judge = Judge(judged, settings)
-        own = [(own_rule.from_code(rule, trusted=run_code), rule)] if rule else []
-        own += [(own_rule.from_table(table), table)] if table else []
+        judge = GraphScorer(judged, settings)
+        own = [(by_name.from_code(rule, trusted=run_code), rule)] if rule else []
+        own += [(by_name.from_table(table), table)] if table else []
         for entry, path in own:
-            own_rule.ask_once(entry, path, judge.bench)
-            entries += own_rule.with_memory(entry)
+            by_name.ask_once(entry, path, judge.rules)
+            entries += by_name.with_memory(entry)
         entries += _heads(fitted)
-        other = None if choose_on is None else Judge(files.read(choose_on), settings)
+        other = None if choose_on is None else GraphScorer(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
         means = [row for k in budgets for row in gain.mean_gains(judge, entries, k, price_action, other)]
@@ -109,7 +110,7 @@ def score(
         ways = [
             row
             for look in (price_observation or (price_action,) if without_budget else ())
-            for row in to_goal.of_rules(judge, entries, Prices(price_action, look), other)
+            for row in ways_of.of_rules(judge, entries, Prices(price_action, look), other)
         ]
         value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
         value |= {"split": [row.to_dict() for row in parts]} if split else {}
@@ -146,7 +147,9 @@ def settings_of(graph: CommitmentGraph, budget: Sequence[int], action: float, lo
     return tuple(Setting(k, prices) for k in budgets for prices in (Prices(), *(Prices(action, each) for each in look)))
 
 
-def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
+def _values(
+    judge: GraphScorer, chosen_on: GraphScorer, entries: Sequence[NamedRule], rows: Sequence[Any]
+) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
     from recommit.graph import files, tables
     from recommit.graph.regret import attribute
@@ -157,7 +160,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
     worst: dict[str, Any] = {"rule": None, "commitments": []}
     if plain:
         best = max(plain, key=lambda row: row.value)
-        episodes = attribute(judge.best(first), judge.graph.starts, judge.bench.chooser(best.entry(by_name[best.rule])))
+        episodes = attribute(judge.best(first), judge.graph.starts, judge.rules.chooser(best.entry(by_name[best.rule])))
         worst = {"rule": best.rule, "commitments": tables.described(judge.graph, episodes, tables.worst(episodes))}
     return {
         "graph": files.content(judge.graph),

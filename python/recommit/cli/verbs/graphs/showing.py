@@ -35,7 +35,7 @@ def show(
     from recommit.graph import files, tables
     from recommit.graph import rules as by_name
     from recommit.graph import score as scoring
-    from recommit.graph.judge import Judge
+    from recommit.graph.score import GraphScorer
 
     content = files.read(graph)
     manifest = files.describe(content)
@@ -44,7 +44,7 @@ def show(
         from recommit.report import graph_page
 
         try:
-            judge = Judge(content, settings_of(content, budget, price_action, price_observation))
+            judge = GraphScorer(content, settings_of(content, budget, price_action, price_observation))
             entries = [by_name.named(name) for name in rules]
             graph_page.write(judge, scoring.score(judge, entries), entries, text, page, title_of(graph))
         except ValueError as error:

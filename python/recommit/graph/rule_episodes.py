@@ -1,8 +1,8 @@
 """Rules at work in episodes: the one place that asks a rule again and again and remembers what its episodes have seen.
 
 On a graph that still grows, each observation asks the rule about the plans that are new (``rule_on_growing``). On a
-finished one, a rule that reads the present plan alone is asked about all nodes at once (``RuleBench``). Both give the
-same episodes on the same plans.
+finished one, a rule that reads the present plan alone is asked about all nodes at once (``RulesOnGraph``). Both give
+the same episodes on the same plans.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _all(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleBench:
+class RulesOnGraph:
     """A finished graph laid out for rules: the plans of all nodes, read once."""
 
     graph: CommitmentGraph

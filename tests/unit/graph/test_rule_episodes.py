@@ -11,9 +11,9 @@ from tests.unit.graph.test_oracle import Scripted
 
 import recommit
 from recommit.graph import rules
-from recommit.graph.at_work import LikeliestDepth, RuleBench, rule_on_growing
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import adaptive_memory, head, play
+from recommit.graph.rule_episodes import LikeliestDepth, RulesOnGraph, rule_on_growing
 
 BUDGET, ALL = 7, tuple(range(1, 9))
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
@@ -52,7 +52,7 @@ def on_the_way(graph, starts, choose):
 
 
 def on_graph(graph, entry):
-    choose = RuleBench(graph).chooser(entry)
+    choose = RulesOnGraph(graph).chooser(entry)
     return [column.tolist() for column in play(graph, graph.starts, BUDGET, choose).outcome()]
 
 
