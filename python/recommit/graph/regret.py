@@ -7,7 +7,7 @@ With V^p and Q of the best depths under these plans, a commitment to depth h wit
 for any rule r and any start: the whole gap is made of single commitments. ``attribute`` plays a rule's episodes;
 ``expect`` goes over every depth that a rule may draw. Each commitment that was not the best has a cause:
 
-``last look``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
+``last observation``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
 level``: the commitment made it unsolvable. ``round``: it led to a state where the episode had been (of depths that are
 drawn: where it began, since a state does not say where an episode has been). Otherwise the depth was ``too deep`` or
 ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
 
 #: Why a commitment was not the best: the first of these that applies.
-CAUSES = ("last look", "lost level", "round", "too deep", "too shallow")
+CAUSES = ("last observation", "lost level", "round", "too deep", "too shallow")
 #: Probabilities of a state may miss 1 by this.
 SLACK = 1e-6
 
