@@ -65,7 +65,7 @@ def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any
     """What every head of a seed comes to on validation starts, with every number of looks."""
     graph = files.read(graphs / f"validation-s{seed}")
     budgets = tuple(graph.puzzle.usual.budgets.values())
-    court = GraphScorer(graph, tuple(Setting(k, prices) for k in budgets for prices in PRICES))
+    scorer = GraphScorer(graph, tuple(Setting(k, prices) for k in budgets for prices in PRICES))
     result, reader = [], None
     for name, prices, place in heads(folder, graphs, out, seed):
         policy = CommitPolicy.from_pretrained(place).eval()
@@ -74,8 +74,8 @@ def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any
             setting = Setting(budget, prices)
             played = play(graph, graph.starts, budget, chooser(policy, graph, budget, prices, reader))
             solved, actions, looks = (float(column.mean()) for column in played.outcome())
-            value, most = prices.returns(solved, actions, looks), float(court.oracle(setting).mean())
-            least = float(court.fixed(setting, court.best_fixed(setting)).mean())
+            value, most = prices.returns(solved, actions, looks), float(scorer.oracle(setting).mean())
+            least = float(scorer.fixed(setting, scorer.best_fixed(setting)).mean())
             about = {"head": name, "seed": seed, "K": budget, "action": prices.action, "look": prices.observation}
             figures = {"solved": solved, "actions": actions, "looks": looks, "value": value}
             result.append({**about, **figures, "gain": (value - least) / (most - least)})

@@ -102,9 +102,9 @@ def rows(runs: dict[tuple[str, int], tuple[GraphScorer, dict[tuple[str, Setting]
     result = []
     for source in dict.fromkeys(source for source, _ in runs):
         own = [seed for seed in seeds if (source, seed) in runs]
-        judges = [runs[source, seed][0] for seed in own]
-        groups = np.unique(judges[0].graph.groups, return_inverse=True)[1]
-        for setting in judges[0].settings:
+        scorers = [runs[source, seed][0] for seed in own]
+        groups = np.unique(scorers[0].graph.groups, return_inverse=True)[1]
+        for setting in scorers[0].settings:
             for name in RULES:
                 each = [runs[source, seed][1][name, setting] for seed in own]
                 head = HEAD + (MEMORY if name.endswith(MEMORY) else "")
@@ -132,7 +132,7 @@ def rows(runs: dict[tuple[str, int], tuple[GraphScorer, dict[tuple[str, Setting]
                         "value": float(value.mean()),
                         "by_seed": [float(setting.prices.returns(*p.outcome).mean()) for p in each],
                         **{key: list(_ends(column, groups)) for key, column in ends.items()},
-                        "ceiling": float(np.mean([judge.oracle(setting).mean() for judge in judges])),
+                        "ceiling": float(np.mean([scorer.oracle(setting).mean() for scorer in scorers])),
                     }
                 )
     return result

@@ -289,11 +289,12 @@ def build(
     agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the streams of
     ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
     """
-    if policy.config.decoder.depth_conditioning != "none" or policy.config.budget_conditioned:
-        what = (
-            "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "budget_conditioned"
-        )
-        raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
+    for what, has in (
+        ("decoder.depth_conditioning", policy.config.decoder.depth_conditioning != "none"),
+        ("budget_conditioned", policy.config.budget_conditioned),
+    ):
+        if has:
+            raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
     if not 0 <= samples <= MOST_SAMPLES:
         raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")
     if len(starts) > limit:

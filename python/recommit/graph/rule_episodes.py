@@ -116,15 +116,6 @@ def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
     return RuleChooser(entry, plans_of, graph.depths)
 
 
-def on_finished(entry: NamedRule, every: Plans, orders: Depths | None = None) -> Chooser:
-    """The rule in episodes on a finished graph of all depths with the plans ``every``; ``orders`` of all nodes need not
-    be asked for where they are at hand."""
-    if orders is None and not entry.reads_last_plan:
-        orders = entry.orders(every)
-    part = _actions if isinstance(entry.rule, Consecutive) else _all
-    return RuleChooser(entry, partial(part, every), orders=orders)
-
-
 def _actions(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
     """Actions alone, which are all that ``Consecutive`` reads: it is asked often."""
     return Plans(every.actions[nodes], previous=previous)
@@ -182,9 +173,13 @@ class RulesOnGraph:
         result[:, [depth - 1 for depth in self.graph.head_depths]] = softmax(logits)
         return result
 
-    def chooser(self, entry: NamedRule) -> Chooser:
-        """The rule at work in episodes."""
-        return on_finished(self._with_head(entry), self.plans_for(entry))
+    def chooser(self, entry: NamedRule, orders: Depths | None = None) -> Chooser:
+        """The rule at work in episodes; ``orders`` of all nodes need not be asked for where they are at hand."""
+        entry, every = self._with_head(entry), self.plans_for(entry)
+        if orders is None and not entry.reads_last_plan:
+            orders = entry.orders(every)
+        part = _actions if isinstance(entry.rule, Consecutive) else _all
+        return RuleChooser(entry, partial(part, every), orders=orders)
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Chooser]:
         """The rule at work with each of these thresholds."""
@@ -194,8 +189,7 @@ class RulesOnGraph:
             return
         returning = _orders_by_depth(entry.rule)
         for depths in entry.rule.sweep(self.plans_for(entry), thresholds):
-            orders = returning[depths - 1] if entry.memory else depths[:, None]
-            yield on_finished(entry, self.plans, orders)
+            yield self.chooser(entry, returning[depths - 1] if entry.memory else depths[:, None])
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))

@@ -72,7 +72,7 @@ class GraphScorer:
 
     @cached_property
     def _oracle(self) -> dict[Setting, Floats]:
-        result = {}
+        result: dict[Setting, Floats] = {}
         for budget in self.budgets:
             settings = [each for each in self.settings if each.budget == budget]
             prices = [each.prices for each in settings]

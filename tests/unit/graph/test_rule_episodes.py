@@ -1,4 +1,4 @@
-"""A rule gives the same episodes where states are looked at on the way and on the finished graph of the same plans."""
+"""A rule gives the same episodes where states are planned at on the way and on the finished graph of the same plans."""
 
 from __future__ import annotations
 

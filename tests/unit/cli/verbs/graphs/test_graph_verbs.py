@@ -29,7 +29,7 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "12 starts in" in shown
     assert "closed: yes" in shown
-    assert "samples of a look: 4" in shown
+    assert "samples of an observation: 4" in shown
     words = [
         "--choose-on",
         str(folders / "validation"),
