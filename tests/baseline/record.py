@@ -195,7 +195,7 @@ def train_graph() -> Path:
 
 
 def foresight(name: str) -> Path:
-    return once(f"foresight-{name}", f"train foresight {warm(name)} --steps 8 --starts 40 --quiet")
+    return once(f"foresight-{name}", f"train world-model {warm(name)} --steps 8 --starts 40 --quiet")
 
 
 def score(text: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -141,15 +141,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _process_as_before() -> Iterator[None]:
     """Restore what verbs settle for the whole process, and tyro's draws, for whoever calls this from a program."""
     stream = random.getstate()
-    if "torch" in sys.modules:
-        from recommit.runs.process import unsettled
-    else:
-        unsettled = nullcontext
-    try:
-        with unsettled():
-            yield
-    finally:
-        random.setstate(stream)
+    with ExitStack() as stack:
+        stack.callback(random.setstate, stream)
+        if "torch" in sys.modules:
+            from recommit.runs.process import unsettled
+
+            stack.enter_context(unsettled())
+        yield
 
 
 def _run(words: list[str]) -> int:
