@@ -138,25 +138,6 @@ def head(graph: PolicyGraph) -> Chooser:
     return lambda _turn, _episodes, nodes: columns[graph.logits[nodes].argmax(axis=1)]
 
 
-def adaptive_memory(graph: PolicyGraph) -> Chooser:
-    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
-    round."""
-    columns = _head_columns(graph)
-    times: dict[tuple[int, int], int] = {}
-
-    def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
-        if turn == 0:
-            times.clear()
-        before = np.zeros(len(nodes), np.int64)
-        for i, here in enumerate(zip(episodes.tolist(), nodes.tolist(), strict=True)):
-            before[i] = times.get(here, 0)
-            times[here] = int(before[i]) + 1
-        order = np.argsort(-graph.logits[nodes], axis=1, kind="stable")
-        return columns[order[np.arange(len(nodes)), before % len(columns)]]
-
-    return choose
-
-
 def sampled(graph: PolicyGraph, probs: NDArray[np.floating] | None, seed: int) -> Chooser:
     """The policy's depths, sampled by ``probs`` -- the same in every state -- or by the depth head if that is None."""
     columns = _head_columns(graph)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from recommit.graph import rules
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
 from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, near
@@ -107,12 +108,21 @@ def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
         )
     if entry.rule is None:
         raise ValueError(f"rules: expected a rule that reads plans, got {entry.name}")
-    of_head = isinstance(entry.rule, LikeliestDepth)
 
     def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
-        features = graph.logits[nodes] if of_head else None
-        return Plans(graph.plans[nodes], graph.probs[nodes], previous=previous, features=features)
+        return Plans(graph.plans[nodes], graph.probs[nodes], previous=previous)
 
+    return RuleChooser(entry, plans_of, graph.depths)
+
+
+def adaptive_memory(graph: PolicyGraph) -> Chooser:
+    """The depth head with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
+    round."""
+
+    def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
+        return Plans(np.zeros((len(nodes), PLAN), np.uint8), previous=previous, features=graph.logits[nodes])
+
+    entry = rules.NamedRule("head+memory", LikeliestDepth(depths=graph.head_depths), memory=True)
     return RuleChooser(entry, plans_of, graph.depths)
 
 
