@@ -20,7 +20,7 @@ from recommit.graph.values import solver_values
 from recommit.stats import bootstrap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,42 +31,38 @@ if TYPE_CHECKING:
     from recommit.stats import Interval
 
     Floats = NDArray[np.float64]
+    States = NDArray[np.uint8]
     Ends = tuple[float, float, float]
 
 
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
     """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out
     of the graph makes it one that is not closed. States out of reach keep the plans that they have."""
-    nodes, puzzle = graph.numbers(), graph.puzzle
-    rows = np.flatnonzero(graph.planned & (graph.distance > 0))
+    numbers, rows = graph.numbers(), np.flatnonzero(graph.planned & (graph.distance > 0))
     plans, executed, landing = graph.plans.copy(), graph.executed.copy(), graph.landing.copy()
-    solutions = puzzle.solve(graph.states[rows])
+    plans[rows], executed[rows] = 0, np.minimum(graph.distance[rows, None], graph.depths)
     here = graph.states[rows]
-    lengths = np.diff(solutions.offsets)
-    executed[rows] = np.minimum(lengths[:, None], graph.depths)
-    for place in range(PLAN):
-        moving = lengths > place
-        plans[rows, place] = 0
-        plans[rows[moving], place] = solutions.actions[solutions.offsets[:-1][moving] + place]
-        here = np.where(moving[:, None, None], puzzle.step(here, np.ascontiguousarray(plans[rows, place])), here)
-        landing[rows, place] = [nodes.get(state.tobytes(), NOWHERE) for state in here]
+    for place, (moving, actions, after) in zip(range(PLAN), _steps(graph.puzzle, here), strict=False):
+        plans[rows[moving], place], here[moving] = actions, after
+        landing[rows, place:] = np.array([numbers.get(state.tobytes(), NOWHERE) for state in here])[:, None]
     return replace(graph, plans=plans, executed=executed, landing=landing)
 
 
 def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """All states on the solver's plans from these starts, the starts first, goals too: what any depths on optimal plans
     can lead to."""
-    solutions = puzzle.solve(starts)
+    return np.concatenate([starts, *(after for _, _, after in _steps(puzzle, starts))])
+
+
+def _steps(puzzle: Puzzle, states: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.intp], States, States]]:
+    """Step by step along the solver's plans: which of the states still move, by which actions, and to where."""
+    solutions, here = puzzle.solve(states), states.copy()
     lengths, first = np.diff(solutions.offsets), solutions.offsets[:-1]
-    here, steps = starts, [starts]
     for place in range(int(lengths.max(initial=0))):
         moving = np.flatnonzero(lengths > place)
-        here = here.copy()
-        here[moving] = puzzle.step(
-            np.ascontiguousarray(here[moving]), np.ascontiguousarray(solutions.actions[first[moving] + place])
-        )
-        steps.append(here[moving])
-    return np.concatenate(steps)
+        actions = solutions.actions[first[moving] + place]
+        here[moving] = puzzle.step(np.ascontiguousarray(here[moving]), np.ascontiguousarray(actions))
+        yield moving, actions, here[moving]
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class RuleParts(SettingRow):
     depths_lose: Ends
 
 
-def of_rules(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule]) -> list[RuleParts]:
+def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule]) -> list[RuleParts]:
     """The parts of every row with a threshold of its own."""
     graph, by_name, result = scorer.graph, {entry.name: entry for entry in entries}, []
     part = graph.part(_on_ways(graph, graph.starts), graph.starts, graph.groups)

@@ -86,7 +86,7 @@ SWEPT: dict[str, ThresholdRule] = {
 #: Of one number too; it reads samples, which not every graph has.
 SAMPLED: dict[str, ThresholdRule] = {"agreement": Agreement(0.5)}
 #: Rules that sample their depths; they have no memory.
-DRAWN = ("sampled", "random")
+STOCHASTIC = ("sampled", "random")
 #: What a file of one's own has to define.
 DEFINED = "rule"
 #: Depths beyond this are all alike: none of a plan.
@@ -118,9 +118,9 @@ class NamedRule:
         return "previous" in self.reads
 
     @property
-    def draws(self) -> bool:
+    def stochastic(self) -> bool:
         """Does it sample its depths?"""
-        return self.rule is None and self.name in DRAWN
+        return self.rule is None and self.name in STOCHASTIC
 
     @property
     def reads_samples(self) -> bool:
@@ -142,14 +142,14 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
     """The rule of a name, restricted to ``depths``."""
     base = name.removesuffix(MEMORY)
     memory = base != name
-    if base == "head" or name in DRAWN:
+    if base == "head" or name in STOCHASTIC:
         return NamedRule(name, None, memory)
     if match := re.fullmatch(r"fixed-([1-8])", base):
         return NamedRule(name, Fixed(int(match[1])), memory)
     every: dict[str, Rule] = {**PLAIN, **SWEPT, **SAMPLED}
     if base not in every:
         names = ", ".join((*NAMES[4:], *SAMPLED))
-        plain = " or ".join(DRAWN)
+        plain = " or ".join(STOCHASTIC)
         raise ValueError(
             f"rules: expected fixed-1 .. fixed-8, {names}, with or without {MEMORY}, or {plain} without it, got {name}"
         )

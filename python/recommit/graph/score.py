@@ -100,7 +100,7 @@ class GraphScorer:
         """[starts] solved, actions and observations of a rule, of one that draws by expectation. It reads the plans of
         the graph, or others of the same nodes."""
         read = read or self.rules
-        if entry.draws:
+        if entry.stochastic:
             *_, table = outcomes(self.graph, budget, read.probs(entry))
             return tuple(table[self.graph.starts].T)
         return play(self.graph, self.graph.starts, budget, read.chooser(entry)).outcome()
@@ -112,7 +112,7 @@ class GraphScorer:
 
     def played(self, entry: NamedRule, setting: Setting) -> Attribution | Expectation:
         """What a rule's episodes come to and give away; of one that draws by expectation."""
-        if entry.draws:
+        if entry.stochastic:
             return expect(self.best(setting), self.graph.starts, self.rules.probs(entry))
         return attribute(self.best(setting), self.graph.starts, self.rules.chooser(entry))
 

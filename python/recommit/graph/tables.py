@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recommit.graph.prices import Setting
     from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, RuleScore
-    from recommit.graph.without_budget import RuleWays
+    from recommit.graph.without_budget import RuleCosts
 
 Row = TypeVar("Row", "RuleScore", "RuleParts")
 
@@ -143,7 +143,7 @@ def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
     return "\n".join(parts)
 
 
-def without_budget(rows: Sequence[RuleWays]) -> str:
+def without_budget(rows: Sequence[RuleCosts]) -> str:
     """A table per price of an observation, in Markdown: from where rules reach the goal, and what their ways cost."""
     head = ("rule", "threshold", "reached", "goes round", "loses the level", "cost", "cheapest", "more", "95 %")
     parts = []

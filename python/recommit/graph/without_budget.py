@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RuleWays:
+class RuleCosts:
     """The ways of a rule from all starts of a graph; shares are of the starts."""
 
     rule: str
@@ -56,18 +56,18 @@ class RuleWays:
         return asdict(self)
 
 
-def has_ways(entry: NamedRule) -> bool:
+def reads_plan_alone(entry: NamedRule) -> bool:
     """Does its depth follow from the present plan alone? With a memory, with the last plan or by chance it does not."""
-    return not (entry.memory or entry.reads_last_plan or entry.draws)
+    return not (entry.memory or entry.reads_last_plan or entry.stochastic)
 
 
-def of_rules(
+def rule_costs(
     scorer: GraphScorer, entries: Sequence[NamedRule], prices: Prices, validation: GraphScorer | None = None
-) -> list[RuleWays]:
+) -> list[RuleCosts]:
     """Every rule that has ways; a threshold is the one with the lowest mean cost on ``validation``, or on this graph,
     among those that reach the goal most often."""
     rows, cheapest = [], shortest_costs(scorer.graph, prices)[scorer.graph.starts]
-    for entry in filter(has_ways, entries):
+    for entry in filter(reads_plan_alone, entries):
         threshold = _best(validation or scorer, entry, prices) if entry.swept else None
         rows.append(_row(scorer, entry if threshold is None else entry.at(threshold), threshold, prices, cheapest))
     return rows
@@ -84,7 +84,7 @@ def _best(scorer: GraphScorer, entry: NamedRule, prices: Prices) -> float:
     return float(every[max(range(len(ends)), key=lambda i: (*ends[i], -i))])
 
 
-def _row(scorer: GraphScorer, entry: NamedRule, threshold: float | None, prices: Prices, cheapest: Floats) -> RuleWays:
+def _row(scorer: GraphScorer, entry: NamedRule, threshold: float | None, prices: Prices, cheapest: Floats) -> RuleCosts:
     graph, starts, columns = scorer.graph, scorer.graph.starts, scorer.rules.columns(entry)
     own = policy_costs(graph, prices, columns)[starts]
     reached, lost = np.isfinite(own), loses(graph, columns)[starts]
@@ -93,7 +93,7 @@ def _row(scorer: GraphScorer, entry: NamedRule, threshold: float | None, prices:
         rooms = np.unique(scorer.graph.groups[reached], return_inverse=True)[1]
         spread = bootstrap(own[reached] - cheapest[reached], rooms)
         more = (spread.mean, spread.low, spread.high)
-    return RuleWays(
+    return RuleCosts(
         entry.name,
         prices.action,
         prices.observation,

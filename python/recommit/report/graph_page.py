@@ -62,7 +62,7 @@ def make(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[Named
     best = sorted((row for row in rows if row.under(setting) and not row.shared), key=lambda row: -row.value)
     by_name = {entry.name: entry for entry in entries}
     played = {row.rule: scorer.played(row.entry(by_name[row.rule]), setting) for row in best[:FIGURES]}
-    first = next((row for row in best if not by_name[row.rule].draws), None)
+    first = next((row for row in best if not by_name[row.rule].stochastic), None)
     worst, packed = [tag("p", NOTHING, class_="missing")], None
     if first is not None:
         rows_of = attribute(

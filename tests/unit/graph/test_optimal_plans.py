@@ -46,7 +46,7 @@ def scorer(boards):
 @pytest.fixture(scope="module")
 def rows(scorer):
     entries = [rules.named(name) for name in NAMES]
-    return optimal_plans.of_rules(scorer, score.score(scorer, entries), entries)
+    return optimal_plans.rule_parts(scorer, score.score(scorer, entries), entries)
 
 
 def crossed(graph, start, setting, depth_of, plan_of):
@@ -116,7 +116,7 @@ def test_a_graph_without_the_solvers_ways_says_so():
     scorer = GraphScorer(graph, SETTINGS)
     entries = [rules.named("fixed-2")]
     with pytest.raises(ValueError, match="got one without; build it with --ways"):
-        optimal_plans.of_rules(scorer, score.score(scorer, entries), entries)
+        optimal_plans.rule_parts(scorer, score.score(scorer, entries), entries)
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])

@@ -208,7 +208,7 @@ def by_every_way(graph, node, budget, probs_of):
     return total
 
 
-@pytest.mark.parametrize("name", rules.DRAWN)
+@pytest.mark.parametrize("name", rules.STOCHASTIC)
 def test_rules_that_draw_are_scored_by_expectation(graph, scorer, name):
     def probs_of(node):
         weights = [float(np.exp(float(logit))) if name == "sampled" else 1.0 for logit in graph.logits[node]]

@@ -25,7 +25,7 @@ def scorer(request):
 
 @pytest.fixture(scope="module")
 def rows(scorer):
-    return without_budget.of_rules(scorer, [rules.named(name) for name in RULES], PRICES)
+    return without_budget.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
 
 
 def plain(graph):
@@ -81,7 +81,7 @@ def test_a_round_that_costs_what_it_did_so_far_is_noticed(scorer, rows, monkeypa
         return np.where(np.isinf(cost) & np.isfinite(cheapest), 1.0, cost)
 
     monkeypatch.setattr(without_budget, "policy_costs", defective)
-    wrong = without_budget.of_rules(scorer, [rules.named(name) for name in RULES], PRICES)
+    wrong = without_budget.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
     assert [row.reached for row in wrong] != [row.reached for row in rows]
 
 
@@ -99,12 +99,12 @@ def test_the_threshold_reaches_most_and_then_costs_least(scorer, rows):
     ("name", "has"), [("head", True), ("head+memory", False), ("consecutive", False), ("sampled", False)]
 )
 def test_what_does_not_follow_from_the_present_plan_has_no_one_way(name, has):
-    assert without_budget.has_ways(rules.named(name)) == has
+    assert without_budget.reads_plan_alone(rules.named(name)) == has
 
 
 def test_a_rule_that_reaches_nothing_has_no_cost(scorer):
     graph, columns = scorer.graph, scorer.rules.columns(rules.named("fixed-1"))
     nowhere = graph.starts[np.isinf(policy_costs(scorer.graph, PRICES, columns)[graph.starts])]
     part = GraphScorer(graph.part(graph.reachable(nowhere), nowhere), scorer.settings)
-    (row,) = without_budget.of_rules(part, [rules.named("fixed-1")], PRICES)
+    (row,) = without_budget.rule_costs(part, [rules.named("fixed-1")], PRICES)
     assert (row.reached, row.cost, row.cheapest, row.more) == (0.0, None, None, None)

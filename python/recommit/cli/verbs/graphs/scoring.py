@@ -106,11 +106,11 @@ def score(
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
         means = [row for k in budgets for row in gain.mean_gains(judge, entries, k, price_action, other)]
-        parts = optimal_plans.of_rules(judge, rows, entries) if split else []
+        parts = optimal_plans.rule_parts(judge, rows, entries) if split else []
         ways = [
             row
             for look in (price_observation or (price_action,) if without_budget else ())
-            for row in ways_of.of_rules(judge, entries, Prices(price_action, look), other)
+            for row in ways_of.rule_costs(judge, entries, Prices(price_action, look), other)
         ]
         value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
         value |= {"split": [row.to_dict() for row in parts]} if split else {}
@@ -156,7 +156,7 @@ def _values(
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
-    plain = [row for row in rows if row.under(first) and not by_name[row.rule].draws]
+    plain = [row for row in rows if row.under(first) and not by_name[row.rule].stochastic]
     worst: dict[str, Any] = {"rule": None, "commitments": []}
     if plain:
         best = max(plain, key=lambda row: row.value)
