@@ -177,7 +177,7 @@ class RulesOnGraph:
         return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64) - 1
 
     def probs(self, entry: NamedRule) -> NDArray[np.float64]:
-        """[N, 8] of every depth, of a rule that draws."""
+        """[N, 8] of every depth, of a rule that samples."""
         logits: NDArray[np.float32] = self.graph.logits * np.float32(entry.name == "sampled")
         result = np.zeros((len(self.graph), PLAN))
         result[:, [depth - 1 for depth in self.graph.head_depths]] = softmax(logits)

@@ -16,7 +16,7 @@ random                   a depth sampled uniformly from those of the head
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
 
 Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
-confidence-product. Rules that sample are scored by expectation (``recommit.graph.regret.expect``): nothing is sampled.
+confidence-product. Rules that sample are scored in expectation (``recommit.graph.regret.expected_regret``).
 
 A rule of one's own is a table of depths, or a file of Python that defines ``rule``: a function of plans, or an object
 (a ``Rule``, a ``ThresholdRule``, whose number is chosen as that of others, or either in ``WithMemory``):
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 #: The action that takes back up, down, left, right.
 OPPOSITE = (1, 0, 3, 2)
 MEMORY = "+memory"
-#: Rules that are one thing, and rules of one number, whose threshold somebody has to choose.
+#: Rules without a threshold, and rules whose threshold has to be chosen.
 PLAIN: dict[str, Rule] = {
     "entropy-jump": EntropyJump(),
     "repetition": Repetition(),

@@ -19,7 +19,7 @@ from recommit.graph.episodes import play
 from recommit.graph.gain import gain_interval
 from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.prices import Prices, Setting
-from recommit.graph.regret import Attribution, Expectation, attribute, expect
+from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.values import OptimalValues, optimal_values, outcomes
 from recommit.horizon.rule import ThresholdRule
@@ -41,7 +41,7 @@ STEPS = 50
 
 @dataclass(frozen=True, eq=False)
 class GraphScorer:
-    """A finished graph of all depths under several settings: what fixed depths, the oracle depth and any rule are worth
+    """A finished graph of all depths under several settings: what fixed depths, the oracle depth and any rule come to
     from its starts."""
 
     graph: CommitmentGraph
@@ -97,8 +97,8 @@ class GraphScorer:
         return self._fixed[depth - 1][setting]
 
     def outcome(self, entry: NamedRule, budget: int, read: RulesOnGraph | None = None) -> tuple[NDArray[Any], ...]:
-        """[starts] solved, actions and observations of a rule, of one that draws by expectation. It reads the plans of
-        the graph, or others of the same nodes."""
+        """[starts] solved, actions and observations of a rule, in expectation if it samples. It reads the plans of the
+        graph, or others of the same nodes."""
         read = read or self.rules
         if entry.stochastic:
             *_, table = outcomes(self.graph, budget, read.probs(entry))
@@ -110,10 +110,10 @@ class GraphScorer:
         ends = {budget: self.outcome(entry, budget) for budget in self.budgets}
         return {each: each.prices.returns(*ends[each.budget]) for each in self.settings}
 
-    def played(self, entry: NamedRule, setting: Setting) -> Attribution | Expectation:
-        """What a rule's episodes come to and give away; of one that draws by expectation."""
+    def played(self, entry: NamedRule, setting: Setting) -> Attribution | ExpectedRegret:
+        """What a rule's episodes come to, and their regret; of one that samples in expectation."""
         if entry.stochastic:
-            return expect(self.best(setting), self.graph.starts, self.rules.probs(entry))
+            return expected_regret(self.best(setting), self.graph.starts, self.rules.probs(entry))
         return attribute(self.best(setting), self.graph.starts, self.rules.chooser(entry))
 
     def thresholds(self, entry: NamedRule, count: int = STEPS) -> Floats:
@@ -197,7 +197,7 @@ class RuleScore(SettingRow):
     gain: float | None
     gain_low: float | None
     gain_high: float | None
-    #: Shares of all that was given away, by cause.
+    #: Shares of all regret, by cause.
     causes: dict[str, float]
 
 

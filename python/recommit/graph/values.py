@@ -43,7 +43,7 @@ TIE = 1e-12
 
 
 def chosen_rows(graph: CommitmentGraph) -> Nodes:
-    """The nodes where somebody chooses, of a graph whose edges lead to nodes."""
+    """The nodes where a depth is chosen, of a graph whose edges lead to nodes."""
     rows = graph.rows
     if len(rows) and graph.landing[rows].min() < 0:
         raise ValueError(CUT)
@@ -75,7 +75,7 @@ def optimal_values(
 
 
 def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floats, observation: Floats) -> Floats:
-    """[N, columns] what is certain where nobody chooses, and 0 elsewhere."""
+    """[N, columns] what is certain where nothing is chosen, and 0 elsewhere."""
     table = np.zeros((len(graph), len(goal)))
     table[~graph.planned] = remaining * (observation + action * graph.depths[0])
     table[graph.goal] = goal
@@ -192,7 +192,7 @@ def commitments(
     graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, policy: DepthPolicy
 ) -> Iterator[tuple[int, Nodes, Any, Floats]]:
     """Forward from these starts: observations left, nodes, the column of a depth (one for all, or one each), and how
-    often episodes are expected to commit to it there. Where nobody chooses, they end."""
+    often episodes are expected to commit to it there. Where nothing is chosen, they end."""
     choosing, visits = np.zeros(len(graph), np.bool_), np.bincount(starts, minlength=len(graph)).astype(np.float64)
     choosing[chosen_rows(graph)] = True
     for remaining in range(budget, 0, -1):

@@ -57,7 +57,7 @@ class RuleCosts:
 
 
 def reads_plan_alone(entry: NamedRule) -> bool:
-    """Does its depth follow from the present plan alone? With a memory, with the last plan or by chance it does not."""
+    """Does its depth follow from the present plan alone: without memory, without the last plan, without sampling?"""
     return not (entry.memory or entry.reads_last_plan or entry.stochastic)
 
 

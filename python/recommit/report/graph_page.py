@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.graph.prices import Setting
-    from recommit.graph.regret import Attribution, Expectation
+    from recommit.graph.regret import Attribution, ExpectedRegret
     from recommit.graph.rules import NamedRule
     from recommit.graph.score import GraphScorer, RuleScore
     from recommit.report.figures import ReportFigure
@@ -105,7 +105,7 @@ def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
 
 
 def _regret(
-    scorer: GraphScorer, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[ReportFigure]
+    scorer: GraphScorer, setting: Setting, played: dict[str, Attribution | ExpectedRegret], drawn: list[ReportFigure]
 ) -> list[Html]:
     distance = scorer.graph.distance
     furthest = max(int(distance[rows.node].max(initial=1)) for rows in played.values())

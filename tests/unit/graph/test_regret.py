@@ -13,7 +13,7 @@ from tests.reference import regret as slow
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.prices import Prices
-from recommit.graph.regret import CAUSES, attribute, expect
+from recommit.graph.regret import CAUSES, attribute, expected_regret
 from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values
 
 DEPTHS = (1, 2, 4)
@@ -209,7 +209,7 @@ class Case:
     def __init__(self, seed, prices):
         graph = random_graph(seed)
         self.best, self.probs = OptimalValues.of(graph, BUDGET, prices), random_probs(graph, seed)
-        self.played = expect(self.best, np.arange(len(graph)), self.probs)
+        self.played = expected_regret(self.best, np.arange(len(graph)), self.probs)
 
 
 @pytest.mark.parametrize("prices", PRICES, ids=str)
@@ -228,7 +228,7 @@ def test_planted_defects_of_expectations_are_noticed(defect):
 def test_expected_regret_is_the_whole_gap(seed, prices):
     graph, budget = random_graph(seed, nodes=60), 6
     best, starts = OptimalValues.of(graph, budget, prices), np.arange(60)
-    played = expect(best, starts, random_probs(graph, seed))
+    played = expected_regret(best, starts, random_probs(graph, seed))
     assert played.total() == pytest.approx(best.value[budget] - prices.returns(*played.outcome()), abs=1e-12)
     assert played.lost.sum() == pytest.approx(played.total().sum(), abs=1e-11)
     assert played.regret.sum() == pytest.approx(played.lost.sum())
@@ -242,7 +242,7 @@ def test_probabilities_of_one_are_a_fixed_rule(seed):
     depths = random_rule(graph, seed, 1)[0]
     best, starts = OptimalValues.of(graph, 5, prices), np.flatnonzero(graph.planned)
     columns = graph.columns(depths)
-    played = expect(best, starts, (depths[:, None] == np.array(DEPTHS)).astype(float))
+    played = expected_regret(best, starts, (depths[:, None] == np.array(DEPTHS)).astype(float))
     assert prices.returns(*played.outcome()) == pytest.approx(
         policy_values(graph, 5, columns, prices)[5, starts], abs=1e-12
     )
@@ -254,6 +254,6 @@ def test_what_are_no_probabilities_is_refused():
     graph = random_graph(0)
     best = OptimalValues.of(graph, 2)
     with pytest.raises(ValueError, match=r"probs: expected shape \[8, 3\], got \[8, 2\]"):
-        expect(best, np.arange(8), np.full((8, 2), 0.5))
+        expected_regret(best, np.arange(8), np.full((8, 2), 0.5))
     with pytest.raises(ValueError, match="probs"):
-        expect(best, np.arange(8), np.full((8, 3), 0.5))
+        expected_regret(best, np.arange(8), np.full((8, 3), 0.5))
