@@ -4,7 +4,7 @@ python -m bench.pages.tables           # every block from `<!-- SOURCE NAME TABL
 python -m bench.pages.tables --check   # writes nothing; exits with 1 if a table is not that of its figures
 
 The text between the blocks stays. ``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes``,
-``one_price`` and ``fit_rivals`` collect theirs from graphs. Tables of the source ``csv`` are printed as they are.
+``one_price`` and ``fit_baselines`` collect theirs from graphs. Tables of the source ``csv`` are printed as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from bench.pages import rules
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 
-from recommit.evaluate.tables.recipe_changes import RUNGS
+from recommit.evaluate.tables.ablations import CHANGES
 from recommit.report import plotting
 from recommit.storage.terminal_text import grid
 
@@ -248,15 +248,15 @@ def _settings(rows: list[dict[str, Any]]) -> list[tuple[int, float]]:
     return sorted({(row["K"], row["look"]) for row in rows}, key=lambda each: (-each[0], each[1]))
 
 
-def rungs(figures: dict[str, Any]) -> str:
+def changes(figures: dict[str, Any]) -> str:
     """A row per change, with every budget."""
     looks = sorted({row["K"] for row in figures["rows"]}, reverse=True)
     lines = []
-    for rung, change in RUNGS.items():
-        own = {row["K"]: row for row in figures["rows"] if row["rung"] == rung}
+    for change, text in CHANGES.items():
+        own = {row["K"]: row for row in figures["rows"] if row["change"] == change}
         if own:
             cells = (_cell(own[k]) for k in looks)
-            lines.append([rung, change, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
+            lines.append([change, text, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
     columns = (part for k in looks for part in (f"K = {k}: solved (95 %)", "actions"))
     return grid(["run", "what changes", *columns, "CPU s"], lines)
 
@@ -369,7 +369,7 @@ def prices(figures: Figures) -> str:
 def best_plain(figures: Figures) -> str:
     """The best of all settings that nobody trained: a rule or a constant."""
     trained = {*EVERYWHERE, "paper", "paper-z", "exact-z", "exact-plan", "episode", "branch", "head"}
-    names = {row["rule"] for row in figures["rows"]} - trained - {"foresight", "foresight and stakes"}
+    names = {row["rule"] for row in figures["rows"]} - trained - {*WORDS, *WORDS.values()}
     return max(sorted(names), key=lambda name: mean(row["value"] for row in figures["rows"] if row["rule"] == name))
 
 
@@ -435,7 +435,7 @@ SOURCES: dict[str, tuple[str, Tables]] = {
             "prices": head_prices,
             "value": value,
             "lead": price_leads,
-            "rungs": rungs,
+            "changes": changes,
             "leads": leads,
         },
     ),

@@ -45,7 +45,8 @@ class Shown:
         self.text()
         for number in plt.get_fignums():
             content = io.BytesIO()
-            plt.figure(number).savefig(content, dpi=DPI, bbox_inches="tight", metadata={"Software": None})
+            options = {"format": "png", "dpi": DPI, "bbox_inches": "tight", "metadata": {"Software": None}}
+            plt.figure(number).savefig(content, **options)  # whatever format the backend likes best
             image = base64.b64encode(content.getvalue()).decode()
             self.outputs.append({"data": {"image/png": image}, "metadata": {}, "output_type": "display_data"})
         plt.close("all")

@@ -20,6 +20,7 @@ from recommit.runs.directory import best_policy
 from recommit.train import targets as loss
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as run
+from recommit.train.grpo.puzzle import PuzzleLearner
 from recommit.train.sft import trainer as sft
 
 #: The norm of the gradient, which says whether the weights may move, and the measures of all micro-batches together.
@@ -58,12 +59,12 @@ def begin(device, data, tmp_path):
 
 
 def learning(monkeypatch, device, begin, out, micro, group):
-    found = counted(monkeypatch, device, run.GrpoTrainer, "_learn")
-    moves = counted(monkeypatch, device, run.GrpoTrainer, "_move")
+    found = [counted(monkeypatch, device, *each) for each in ((run.GrpoTrainer, "_learn"), (PuzzleLearner, "line_of"))]
+    updates = counted(monkeypatch, device, PuzzleLearner, "backward")
     plan = reinforcement(device, group=group, steps=2, micro_batch=micro)
     assert run.train(plan, begin, out, quiet=True) == 0
     monkeypatch.undo()
-    return found, moves
+    return found, updates
 
 
 @pytest.mark.parametrize("micro", [16, 4])
@@ -74,11 +75,13 @@ def test_a_warm_start_waits_at_the_end_of_a_step(monkeypatch, device, data, tmp_
 
 @pytest.mark.parametrize("group", ["state", "exact"])
 @pytest.mark.parametrize("micro", [8, 2])
-def test_learning_waits_once_per_move_of_the_weights(monkeypatch, device, begin, tmp_path, micro, group):
-    learned, moves = learning(monkeypatch, device, begin, tmp_path / "run", micro, group)
-    assert len(moves) > len(learned)
-    assert not any(map(total, moves)), moves
-    assert sum(map(total, learned)) == len(moves) + len(learned), learned
+def test_learning_waits_once_per_update_of_the_weights(monkeypatch, device, begin, tmp_path, micro, group):
+    """For the norm of the gradient; and once per step for what was measured."""
+    (learned, lines), updates = learning(monkeypatch, device, begin, tmp_path / "run", micro, group)
+    assert len(updates) > len(learned)
+    assert not any(map(total, updates)), updates
+    assert sum(map(total, learned)) == len(updates), learned
+    assert list(map(total, lines)) == [1] * len(learned), lines
 
 
 def passes(device, begin):
@@ -133,9 +136,9 @@ def test_a_planted_wait_is_counted(monkeypatch, data, tmp_path, how):
     assert total(found[1]) >= AT_THE_END + 4, found[1]
 
 
-def test_a_planted_wait_of_a_move_is_counted(monkeypatch, data, tmp_path):
+def test_a_planted_wait_of_an_update_is_counted(monkeypatch, data, tmp_path):
     device = torch.device("cpu")
     assert sft.train(warm_start(device, steps=2), data, tmp_path / "begin", quiet=True) == 0
     read_early(monkeypatch, objective, "_clipped", lambda found: bool(found[1]))
-    _, moves = learning(monkeypatch, device, tmp_path / "begin", tmp_path / "run", 4, "state")
-    assert all(total(places) >= 2 for places in moves), moves
+    _, updates = learning(monkeypatch, device, tmp_path / "begin", tmp_path / "run", 4, "state")
+    assert all(total(places) >= 2 for places in updates), updates

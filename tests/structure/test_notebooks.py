@@ -66,7 +66,7 @@ def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path, monkeypatch):
         pytest.importorskip(module)
     import matplotlib.pyplot as plt
 
-    plt.switch_backend("Agg")
+    plt.close("all")  # what another test has left open is no output of this notebook
     monkeypatch.chdir(tmp_path)
     book, whole = read(path), path.stem not in TRAINED
     again = runner().executed(book, path.stem)

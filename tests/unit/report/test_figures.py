@@ -54,8 +54,8 @@ def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_jo
         if not point.agent.run
     }
     figure = figures.pareto(folder, "loose")
-    assert marks(figure, "adaptive depth") == [points["adaptive"]]
-    assert marks(figure, "fixed depth h, same plans") == [points["fixed-2"], points["fixed-8"]]
+    assert marks(figure, "adaptive") == [points["adaptive"]]
+    assert marks(figure, "fixed depth h") == [points["fixed-2"], points["fixed-8"]]
     cell = reported.MAIN[folder.task, "loose"]["adaptive"]
     assert marks(figure, "paper: adaptive") == [[cell.actions, cell.solved]]
     rows = list(csv.reader(io.StringIO(figure.csv())))
@@ -103,7 +103,7 @@ def test_bars_of_regret_are_as_high_as_the_regret():
         for i, bar in enumerate(bars)
         if bar.get_height()
     }
-    assert drawn == {("too deep", 2): 25, ("too shallow", 2): 12.5, ("last look", 4): 12.5}
+    assert drawn == {("too deep", 2): 25, ("too shallow", 2): 12.5, ("last observation", 4): 12.5}
     assert axes.get_title() == "a $b$", "no name is taken for a formula"
 
 
