@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -77,11 +78,11 @@ def test_every_argument_of_an_environment_stands_on_its_page_with_its_default(ki
     from recommit import envs
 
     arguments = {}
-    for suffix, base in (("Env", envs.PuzzleEnv), ("VectorEnv", envs.PuzzleVectorEnv)):
-        for owner in (base, getattr(envs, kind + suffix)):
-            for each in inspect.signature(owner).parameters.values():
-                if each.kind is not each.VAR_KEYWORD and (owner is not base or each.default is not each.empty):
-                    arguments[each.name] = getattr(each.default, "name", repr(each.default))
+    for suffix, options in (("Env", envs.EnvOptions), ("VectorEnv", envs.VectorOptions)):
+        own = inspect.signature(getattr(envs, kind + suffix)).parameters.values()
+        pairs = [(each.name, each.default) for each in own if each.kind is not each.VAR_KEYWORD]
+        for name, default in [*pairs, *((each.name, each.default) for each in dataclasses.fields(options))]:
+            arguments[name] = getattr(default, "name", repr(default))
     page = (DOCS / "environments" / f"{kind.lower()}.md").read_text(encoding="utf-8")
     assert listed(page) == arguments
     assert listed(page.replace("`200`", "`201`")) != arguments
@@ -116,28 +117,11 @@ def test_api_pages_name_everything_public(module: str) -> None:
         assert re.search(rf"\b{each.rpartition('.')[2]}\b", (DOCS / ELSEWHERE[each]).read_text("utf-8"))
 
 
-def test_api_pages_show_options_of_constructors_with_their_defaults() -> None:
-    """Options that are unpacked from a typed dictionary, and comments of fields: docs/signatures.py shows them."""
+def test_comments_of_fields_are_their_descriptions_on_api_pages() -> None:
     griffe = pytest.importorskip("griffe")
-
-    def packed(root: Any) -> list[str]:
-        found = []
-        for each in named():
-            with contextlib.suppress(KeyError):  # a name that is imported when it is first used
-                target = root[each.removeprefix("recommit.")]
-                target = target.final_target if target.is_alias else target
-                if target.is_class and any("Unpack" in str(one.annotation) for one in target.parameters):
-                    found.append(each)
-        return found
-
-    search = [str(ROOT / "python")]
-    root = griffe.load("recommit", search_paths=search, extensions=griffe.load_extensions(str(DOCS / "signatures.py")))
-    shown = {each.name: str(each.default) for each in root["envs.kinds.SokobanVectorEnv"].parameters}
-    assert shown["num_envs"] == "1"
-    assert "options" not in shown
+    extensions = griffe.load_extensions(str(DOCS / "signatures.py"))
+    root = griffe.load("recommit", search_paths=[str(ROOT / "python")], extensions=extensions)
     assert root["puzzles.solutions.Solutions.nodes"].docstring.value == "Search nodes spent; 0 where a table answered."
-    assert packed(root) == []
-    assert packed(griffe.load("recommit", search_paths=search))
 
 
 @functools.cache
