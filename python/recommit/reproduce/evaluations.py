@@ -55,7 +55,9 @@ def play(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, th
     from recommit.evaluate.evaluation import evaluated
     from recommit.evaluate.options import EvaluateOptions
 
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.values.get("evaluate", {}).items()}
+    settings: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in entry.values.get("evaluate", {}).items()
+    }
     settings |= {"seed": seed, "threads": threads, "device": entry.device or "auto", **_whom(entry, seed, tables)}
     evaluated(EvaluateOptions(out=entry.evaluation(seed), **settings), quiet=quiet)
     return 0
