@@ -49,7 +49,7 @@ def head_inputs(
     best = logs.max(axis=-1)
     sure = [np.exp(best), np.exp(best.cumsum(axis=-1)), -(np.exp(logs) * logs).sum(axis=-1)]
     parts = {"z": z, "confidence": np.concatenate(sure, axis=-1), "agreement": apart}
-    return np.concatenate([parts[part] for part in FEATURES[features]], axis=-1)  # type: ignore[arg-type]
+    return np.concatenate([parts[part] for part in FEATURES[features]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

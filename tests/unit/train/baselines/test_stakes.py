@@ -276,5 +276,5 @@ def test_what_does_not_fit_is_refused(fitted, folder):
         stakes.fit(new(folder), TASK, without, without, WITH_Z, str)
     bare = new(folder)
     bare.world_model = None
-    with pytest.raises(ValueError, match="policy: expected one with foresight"):
+    with pytest.raises(ValueError, match="policy: expected one with a world model"):
         stakes.fit(bare, TASK, problem, problem, FEW, str)
