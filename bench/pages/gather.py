@@ -32,17 +32,17 @@ FOLDERS = {
     "adaptive": "adaptive, after reinforcement",
     "fixed-4": "plans trained for depth 4",
     "fixed-8": "plans trained for depth 8",
-    "foresight-views8": "warm start, eight views",
-    "foresight-views1": "warm start, one view",
-    "foresight-adaptive": "adaptive, after reinforcement",
-    "foresight-sliding": "adaptive, after reinforcement",
-    "stakes-sliding": "adaptive, after reinforcement",
-    "stakes-views1": "warm start, one view",
+    "world-model-views8": "warm start, eight views",
+    "world-model-views1": "warm start, one view",
+    "world-model-adaptive": "adaptive, after reinforcement",
+    "world-model-sliding": "adaptive, after reinforcement",
+    "conditioned-sliding": "adaptive, after reinforcement",
+    "conditioned-views1": "warm start, one view",
 }
 #: Of folders of a preset, whose plans its heads go by.
-OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["foresight-views8"]}
+OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["world-model-views8"]}
 #: Folder of a policy, without its seed -> who chooses the depth.
-HEADS = {"stakes": "foresight and stakes", "foresight": "foresight", "": "own head"}
+HEADS = {"conditioned": "foresight and stakes", "world-model": "foresight", "": "own head"}
 CONSTANT, CEILING = "best constant", "perfect depths"
 #: Who else chooses.
 RULES = {"confidence-entropy": "entropy threshold", "oracle-dp": CEILING}
@@ -52,7 +52,7 @@ SHARES = ("gain", "gain_low", "gain_high")
 #: What an observation costs in ``of_episodes``; an action costs ``ACTION``.
 PRICES, ACTION = (0.005, 0.01, 0.02, 0.04), 0.01
 #: Of each puzzle: the head that is compared, and what its table is called.
-FIRST = {"sliding": ("adaptive@stakes", "leads"), "sokoban": ("adaptive@foresight", "rooms")}
+FIRST = {"sliding": ("adaptive@conditioned", "leads"), "sokoban": ("adaptive@world-model", "rooms")}
 #: Agents by kind -> the table's words; the chosen constants come beside them.
 OTHERS = {
     "adaptive": "own head",

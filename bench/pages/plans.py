@@ -68,8 +68,8 @@ def memory() -> str:
             for stage in ("sft", "grpo"):
                 again = estimate(recipe, stage, card, gpus)
                 kept = estimate(recipe, stage, card, gpus, "engine.checkpointing=false")
-                sizes = (kept.memory.activations, again.memory.activations)
-                sizes += (sum(again.host.values()), sum(again.disk.values()))
+                beside = (sum(again.host.values()), sum(again.disk.values()))
+                sizes = (kept.memory.activations, again.memory.activations, *beside)
                 rows.append([f"`{recipe}` {stage}", title, *(f"{gib(size)} GiB" for size in sizes)])
     return _table(rows)
 

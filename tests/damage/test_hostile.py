@@ -100,7 +100,7 @@ def build(place):
 VERBS = {
     "data": [
         (lambda here: ["data", "show", f"{here}/data"], ()),
-        (lambda here: ["data", "verify", f"{here}/data"], ()),
+        (lambda here: ["data", "show", f"{here}/data", "--verify"], ()),
         (build, ("data",)),
     ],
     "eval": [
@@ -121,7 +121,7 @@ VERBS = {
     "graph": [
         (lambda here: ["graph", "show", f"{here}/graph"], ()),
         (lambda here: ["graph", "score", f"{here}/graph", *RULES, "--out", f"{here}/scores"], ("scores",)),
-        (lambda here: ["graph", "push", f"{here}/graph", "--repo", "a/b", "--hub", f"{here}/hub"], ("hub",)),
+        (lambda here: ["graph", "show", f"{here}/graph", "--push", "a/b", "--hub", f"{here}/hub"], ("hub",)),
         (
             lambda here: [
                 *("graph", "build", f"{here}/sft", "--out", f"{here}/graph", "--every-state", "--features"),

@@ -33,7 +33,7 @@ NOT_RUN = {
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^recommit serve (?!.*--package)": "serves until interrupted; row A12 plays 64 sessions",
-    r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/boards/test_play.py presses keys",
+    r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/test_play.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
     r"^export ": "sets a variable",
@@ -215,7 +215,7 @@ def run(command: Command, server: str) -> None:
     """Run it here and now."""
     words = command.words
     if words[0] == "recommit":
-        small = words[1:] if words[1] == "--version" else scaled(words[1:], server)
+        small = words[1:] if words[1].startswith("--") else scaled(words[1:], server)
         made = small[0] == "reproduce" or small[:2] == ["train", "sft"]
         made &= "--out" in small and "--show" not in small
         status, said = _make(small) if made else call(small)

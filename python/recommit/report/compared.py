@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recommit import stats
+from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 
 if TYPE_CHECKING:
-    from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
-from recommit.report.agents import Agent
+    from recommit.report.agents import Agent
     from recommit.report.reading import Folder
 
 #: Groups of the results table, in order; the first one is open.

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
 
-#: What `recommit gallery` leaves: scripts/demo lets it write into the same folder, before.
-GALLERY = "gallery.png"
-
 
 class StageFailed(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
@@ -47,7 +44,7 @@ def reproduce(options: ReproduceOptions, verbs: Mapping[str, Callable[..., int]]
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
     entries = presets.entries(presets.load(options.preset, options.set), folder, options.device)
-    marks = (*(entry.name for entry in entries), GALLERY)
+    marks = tuple(entry.name for entry in entries)
     ownership.refuse_foreign(folder, marks, "a reproduction of this preset")
     fleet = options.fleet()
     files.make_folders(files.Files(), folder)

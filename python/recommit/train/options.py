@@ -28,17 +28,16 @@ class TrainOptions:
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192, or of GRPO
             advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
-        steps: Steps of the optimizer; of GRPO, rounds of rollout and update.
-        seed: Other seeds, other runs.
-        threads: Threads of torch; 0 for as many as it likes.
-        device: cpu, cuda, or auto.
-        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        steps: Steps of the optimizer; of GRPO, rounds of rollout and update (default: those of the recipe).
+        seed: Other seeds, other runs (default: that of the recipe).
+        threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
+        device: cpu, cuda, or auto (default: that of the recipe).
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
+            DeepSpeed).
         deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
             DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen vision encoder for other runs.
         anyway: Train on data of puzzles that the recipe was not made for.
-        show: Print the configuration and stop.
-        quiet: Say nothing while training.
     """
 
     recipe: str
@@ -52,8 +51,6 @@ class TrainOptions:
     deepspeed: str | None = None
     vision_cache: Path | None = None
     anyway: bool = False
-    show: bool = False
-    quiet: bool = False
 
     def __post_init__(self) -> None:
         if self.zero is not None and self.deepspeed is not None:
@@ -93,16 +90,16 @@ class TrainOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SftOptions(TrainOptions):
-    """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
+    """What imitation takes besides.
 
     Args:
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
-        batch: States per step.
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small, 7b,
-            ...).
-        single_commitment: Imitate samples of this depth alone.
+        batch: States per step (default: those of the recipe).
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
+            7b) (default: that of the recipe).
+        single_commitment: Imitate samples of this depth alone (default: all depths of the recipe).
     """
 
     data: tuple[Path, ...]
@@ -126,15 +123,15 @@ class SftOptions(TrainOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GrpoOptions(TrainOptions):
-    """Improve a warm start by GRPO on both heads, or go on with such a run: the same command does both.
+    """What GRPO takes besides.
 
     Args:
         init: A run to start from (its best policy), or a saved policy (then with --data).
-        variant: adaptive, fixed-1 to fixed-8, random or depth-only.
+        variant: adaptive, fixed-1 to fixed-8, random or depth-only (default: adaptive).
         task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
             trained jointly.
-        data: Data sets whose recipes make the instances, if not those of the warm start.
-        budget: Decisions per training episode.
+        data: Data sets whose recipes make the instances (default: those of the warm start).
+        budget: Decisions per training episode (default: that of the recipe).
     """
 
     init: Path
@@ -158,7 +155,7 @@ class GrpoOptions(TrainOptions):
 
 @dataclass(frozen=True)
 class FamilyOptions:
-    """Train variants by GRPO from one warm start, each with every seed; finished ones are skipped.
+    """Which variants are trained by GRPO from one warm start, with which seeds, and where.
 
     Args:
         recipe: A recipe with a stage grpo; its stage family says what kinds of variants change, and names other runs.
@@ -166,18 +163,19 @@ class FamilyOptions:
         out: The folder of the family; runs are called VARIANT-sSEED, with budgets VARIANT-kBUDGET-sSEED.
         variants: adaptive, fixed-1 to fixed-8, random, depth-only, and runs that the recipe names (paper).
         seeds: Seeds of the runs.
-        budgets: Decisions per training episode, each a run of its own; that of the recipe if not said.
+        budgets: Decisions per training episode, each a run of its own (default: that of the recipe).
         task: Which puzzle of a warm start that has several; several are trained jointly.
         set: Any value of the stage grpo, for all variants.
-        steps: Rounds of rollout and update.
-        threads: Threads of torch; 0 for as many as it likes.
+        steps: Rounds of rollout and update (default: those of the recipe).
+        threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
         jobs: Runs at a time, in processes of this machine.
-        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine).
-        gpus_per_run: So many for each run, several of which then go on side by side; all of them if not said.
-        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them.
+        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine) (default:
+            runs in this machine's processes).
+        gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
+        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them (default: this one
+            alone).
         launcher: deepspeed, torchrun, or srun in a SLURM job.
-        device: cpu, cuda, or auto.
-        quiet: Say nothing while training.
+        device: cpu, cuda, or auto (default: that of the recipe).
     """
 
     recipe: str
@@ -196,7 +194,6 @@ class FamilyOptions:
     hostfile: Path | None = None
     launcher: Launcher = "deepspeed"
     device: str | None = None
-    quiet: bool = False
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from recommit.cli import main
 from recommit.graph import files, rules, score
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.storage import errors, verified
 from recommit.storage.files import Files
 
@@ -63,7 +63,7 @@ def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
 
 def test_what_is_pushed_is_read_back(graph, tmp_path):
     manifest = files.write(graph, tmp_path / "graph")
-    assert main(["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
+    assert main(["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
     place = tmp_path / "hub" / "datasets" / "me" / "graph"
     assert files.content(files.read(place)) == manifest["content"]
     assert manifest["content"] in (place / "README.md").read_text()
@@ -168,8 +168,8 @@ def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch
 def test_numbers_of_rooms_cost_no_memory(graph):
     """They are names: the largest says nothing about how many there are."""
     rooms = graph.groups.astype(np.int32) + 2**30
-    judged = [Judge(each, (Setting(3, Prices()),)) for each in (graph, cases.changed(graph, groups=rooms))]
-    one, other = (score.score(judge, [rules.named("fixed-2")]) for judge in judged)
+    scorers = [GraphScorer(each, (Setting(3, Prices()),)) for each in (graph, cases.changed(graph, groups=rooms))]
+    one, other = (score.score(scorer, [rules.named("fixed-2")]) for scorer in scorers)
     assert one == other
 
 
@@ -178,7 +178,7 @@ def test_a_link_is_not_pushed(graph, tmp_path):
     files.write(graph, tmp_path / "graph")
     (tmp_path / "secret").write_text("mine")
     (tmp_path / "graph" / "notes.txt").symlink_to(tmp_path / "secret")
-    words = ["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]
+    words = ["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]
     assert main(words) != 0
     assert not (tmp_path / "hub").exists()
 

@@ -1,4 +1,4 @@
-"""What is installed, what is missing and how to get it, and whether the core computes what it should."""
+"""``recommit doctor``: what is installed, what is missing and how to get it, and whether the core works."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import importlib.util
 import os
 import platform
 from dataclasses import asdict, dataclass
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import recommit
+from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,6 +81,17 @@ class Installation:
             versions = ", ".join(f"{module} {version or 'missing'}" for module, version in extra.versions.items())
             lines.append(f"{name:<10} {versions}" + ("" if extra.complete else f"  ->  {extra.install}"))
         return "\n".join(lines)
+
+
+def doctor(json: bool = False) -> int:
+    """Say what is installed, what is missing and how to get it, and whether the core works.
+
+    Args:
+        json: Print JSON.
+    """
+    report = examine()
+    tell(dumps(report.to_json(), indent=2) if json else report)
+    return 0 if report.works else 1
 
 
 def examine() -> Installation:

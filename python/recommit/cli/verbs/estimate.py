@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from json import dumps
 
-from recommit.cli.flags import takes, usual
-from recommit.cli.requests import WrongCall
+from recommit.cli.flags import WrongCall
 from recommit.estimate.options import EstimateOptions
 from recommit.storage.terminal_text import tell
 
 
-@usual(
-    task="that of the recipe's preset",
-    size="the usual one",
-    variant="adaptive",
-    set="nothing more",
-    backbone="that of the recipe",
-    zero="no DeepSpeed",
-    deepspeed="no DeepSpeed",
-)
-@takes(EstimateOptions, "recipe")
 def estimate(options: EstimateOptions, json: bool = False) -> int:
-    """Estimate.
+    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, disk, time.
 
     Args:
         json: Print JSON.

@@ -1,18 +1,15 @@
-"""``recommit serve openenv``: its flags are the fields of ``ServeOptions``. Light to import."""
+"""``recommit serve``: an OpenEnv server; its flags are the fields of ``ServeOptions``. Light to import."""
 
 from __future__ import annotations
 
 from recommit.adapters.serving import OwnPages, ServeOptions, write_package
-from recommit.cli.flags import takes, usual
-from recommit.cli.requests import WrongCall
+from recommit.cli.flags import WrongCall
 from recommit.storage.errors import need
 from recommit.storage.terminal_text import say
 
 
-@usual(size="8 of sokoban and ice, 3 of sliding", length="those of the puzzle")
-@takes(ServeOptions)
-def openenv(options: ServeOptions) -> None:
-    """Serve."""
+def serve(options: ServeOptions) -> None:
+    """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted."""
     try:
         spec = options.spec()
         spec.game("test", 0)
@@ -33,7 +30,3 @@ def openenv(options: ServeOptions) -> None:
     place = f"http://{options.host}:{options.port}{'/web' if options.web else ''}"
     say(f"{options.task}, {options.count} games per split: {place}")
     uvicorn.run(served, host=options.host, port=options.port, log_level="warning")
-
-
-#: verb -> what it runs
-COMMANDS = {"openenv": openenv}

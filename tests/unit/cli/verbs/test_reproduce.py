@@ -62,7 +62,6 @@ def times(folder):
 def test_everything_is_made_once(tmp_path, capsys):
     (tmp_path / "small.yaml").write_text(PRESET.replace('["3", "2"]}', '["3", "2"], regret: true}'))
     call = ["reproduce", "--preset", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
-    assert main(["gallery", "--out", str(tmp_path / "out")]) == 0  # as scripts/demo does
     assert main(call) == 0
     report = tmp_path / "out" / "small" / "report.html"
     assert str(report) in capsys.readouterr().out

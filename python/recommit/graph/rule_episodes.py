@@ -1,0 +1,211 @@
+"""Rules at work in episodes: the one place that asks a rule again and again and remembers what its episodes have seen.
+
+On a graph that still grows, each observation asks the rule about the plans that are new (``rule_on_growing``). On a
+finished one, a rule that reads the present plan alone is asked about all nodes at once (``RulesOnGraph``). Both give
+the same episodes on the same plans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from recommit.graph import rules
+from recommit.graph.episodes import softmax
+from recommit.graph.graph import ALL_DEPTHS, PLAN
+from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, near
+from recommit.horizon.rule import ThresholdRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from recommit.graph.build import PolicyGraph
+    from recommit.graph.episodes import Chooser
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.rules import NamedRule
+
+    Depths = NDArray[np.int32]
+    Nodes = NDArray[np.int64]
+
+
+class PlansOf(Protocol):
+    """The plans of nodes, beside what is left of the last ones."""
+
+    def __call__(self, nodes: Nodes, previous: Tail | None = None) -> Plans:
+        """In the order of the nodes."""
+
+
+@dataclass(frozen=True)
+class LikeliestDepth(Rule):
+    """The policy's own depth head: the likeliest of ``depths``, ties to the smaller. ``Plans.features`` are its
+    logits."""
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """The first of the order."""
+        return self.order(plans)[:, 0]
+
+    def order(self, plans: Plans) -> NDArray[np.int32]:
+        """The likeliest first."""
+        why = "features [N, depths], the logits of the depth head, because it takes the likeliest"
+        logits = near.need("LikeliestDepth", why, plans.features)
+        return self.allowed(plans.horizon)[np.argsort(-logits, axis=1, kind="stable")]
+
+
+class RuleChooser:
+    """A ``Chooser`` by a rule. ``orders`` are those of all nodes (``NamedRule.orders``), where the rule has been asked
+    before; otherwise it is asked at every observation."""
+
+    def __init__(
+        self, entry: NamedRule, plans_of: PlansOf, depths: tuple[int, ...] = ALL_DEPTHS, orders: Depths | None = None
+    ) -> None:
+        self._entry, self._plans_of, self._orders = entry, plans_of, orders
+        self._column = np.zeros(PLAN + 1, np.int64)
+        self._column[list(depths)] = np.arange(len(depths))
+        self._begin(0)
+
+    def __call__(self, turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
+        """The columns of the depths that the rule commits to."""
+        if turn == 0:
+            self._begin(int(episodes.max(initial=-1)) + 1)
+        order = self._orders_now(episodes, nodes) if self._orders is None else self._orders[nodes]
+        before = self._visits(episodes, nodes) if self._entry.memory else np.zeros(len(nodes), np.int64)
+        depths: Depths = order[np.arange(len(nodes)), before % order.shape[1]]
+        self._node[episodes], self._depth[episodes] = nodes, depths
+        return self._column[depths]
+
+    def _begin(self, count: int) -> None:
+        """Nobody has been anywhere; a depth of 0 stands for no last plan."""
+        self._path = np.empty((0, count), np.int64)
+        self._node, self._depth = np.zeros(count, np.int64), np.zeros(count, np.int64)
+
+    def _orders_now(self, episodes: Nodes, nodes: Nodes) -> Depths:
+        if not self._entry.reads_last_plan:
+            return self._entry.orders(self._plans_of(nodes))
+        depth = self._depth[episodes]
+        tail = self._plans_of(np.where(depth > 0, self._node[episodes], nodes)).tail(depth)
+        return self._entry.orders(self._plans_of(nodes, Tail(tail.actions, np.where(depth > 0, tail.remaining, 0))))
+
+    def _visits(self, episodes: Nodes, nodes: Nodes) -> Nodes:
+        """How often each of the episodes was at its node so far."""
+        before: Nodes = (self._path[:, episodes] == nodes).sum(axis=0)
+        here = np.full((1, self._path.shape[1]), -1)
+        here[0, episodes] = nodes
+        self._path = np.concatenate([self._path, here])
+        return before
+
+
+def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
+    """The rule in episodes on a graph that grows."""
+    if graph.probs.ndim != 3:
+        raise ValueError(
+            "agents: expected rules for a policy whose plan does not depend on the depth, got "
+            "decoder.depth_conditioning"
+        )
+    if entry.rule is None:
+        raise ValueError(f"rules: expected a rule that reads plans, got {entry.name}")
+
+    def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
+        return Plans(graph.plans[nodes], graph.probs[nodes], previous=previous)
+
+    return RuleChooser(entry, plans_of, graph.depths)
+
+
+def adaptive_memory(graph: PolicyGraph) -> Chooser:
+    """The depth head with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
+    round."""
+
+    def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
+        return Plans(np.zeros((len(nodes), PLAN), np.uint8), previous=previous, features=graph.logits[nodes])
+
+    entry = rules.NamedRule("head+memory", LikeliestDepth(depths=graph.head_depths), memory=True)
+    return RuleChooser(entry, plans_of, graph.depths)
+
+
+def _actions(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
+    """Actions alone, which are all that ``Consecutive`` reads: it is asked often."""
+    return Plans(every.actions[nodes], previous=previous)
+
+
+def _all(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
+    """All that is known of these plans, for a rule of somebody else that reads the last ones too."""
+    arrays = {name: getattr(every, name) for name in ("probabilities", "samples", "features")}
+    rows = {name: None if values is None else values[nodes] for name, values in arrays.items()}
+    return Plans(every.actions[nodes], previous=previous, **rows)
+
+
+@dataclass(frozen=True, eq=False)
+class RulesOnGraph:
+    """A finished graph laid out for rules: the plans of all nodes, read once."""
+
+    graph: CommitmentGraph
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Those of every node, without samples; a node without a plan has an even one that nobody reads."""
+        even = np.float32(0.25)
+        probs = np.where(self.graph.planned[:, None, None], self.graph.probs, even)
+        return Plans(self.graph.plans, probs, features=self.graph.head_features)
+
+    @cached_property
+    def _head_plans(self) -> Plans:
+        """The same beside the logits of the depth head, which is what its own rule reads."""
+        return replace(self.plans, features=self.graph.logits)
+
+    @cached_property
+    def _sampled_plans(self) -> Plans:
+        """The same beside their samples."""
+        if self.graph.samples is None:
+            raise ValueError(
+                "graph: expected one with samples, which this rule reads, got one without; build it with --samples 32"
+            )
+        return replace(self.plans, samples=self.graph.samples)
+
+    def plans_for(self, entry: NamedRule) -> Plans:
+        """What a rule reads. Samples are for rules that need them: what others say must not depend on who built the
+        graph."""
+        if entry.reads_samples:
+            return self._sampled_plans
+        return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
+
+    def columns(self, entry: NamedRule) -> Nodes:
+        """[N] of the depths of a rule that reads nothing but the present plan."""
+        return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64) - 1
+
+    def probs(self, entry: NamedRule) -> NDArray[np.float64]:
+        """[N, 8] of every depth, of a rule that samples."""
+        logits: NDArray[np.float32] = self.graph.logits * np.float32(entry.name == "sampled")
+        result = np.zeros((len(self.graph), PLAN))
+        result[:, [depth - 1 for depth in self.graph.head_depths]] = softmax(logits)
+        return result
+
+    def chooser(self, entry: NamedRule, orders: Depths | None = None) -> Chooser:
+        """The rule at work in episodes; ``orders`` of all nodes need not be asked for where they are at hand."""
+        entry, every = self._with_head(entry), self.plans_for(entry)
+        if orders is None and not entry.reads_last_plan:
+            orders = entry.orders(every)
+        part = _actions if isinstance(entry.rule, Consecutive) else _all
+        return RuleChooser(entry, partial(part, every), orders=orders)
+
+    def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Chooser]:
+        """The rule at work with each of these thresholds."""
+        assert isinstance(entry.rule, ThresholdRule)
+        if type(entry.rule).order is not Rule.order:
+            yield from (self.chooser(entry.at(float(each))) for each in thresholds)
+            return
+        returning = _orders_by_depth(entry.rule)
+        for depths in entry.rule.sweep(self.plans_for(entry), thresholds):
+            yield self.chooser(entry, returning[depths - 1] if entry.memory else depths[:, None])
+
+    def _with_head(self, entry: NamedRule) -> NamedRule:
+        return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))
+
+
+def _orders_by_depth(rule: Rule) -> Depths:
+    """[8, depths] a row per depth of the first visit: the order follows from it alone."""
+    one = Plans(np.zeros((1, PLAN), np.uint8))
+    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in ALL_DEPTHS])
