@@ -21,7 +21,7 @@ from sft_7b import Clock, arguments, backbone_of, write
 import recommit
 from recommit.policy.backbones.make import BACKBONES
 from recommit.policy.config import PolicyConfig
-from recommit.policy.pictures.vision import Vision
+from recommit.policy.vision import Vision
 
 
 def encoder(preset: str, device: str) -> Any:

@@ -1,7 +1,7 @@
-"""Where the regret of heads that see ahead falls, on the graph of their plans -> docs/assets/heads-remaining.json.
+"""Where the regret of heads with a world model falls, on the graph of their plans -> docs/assets/heads-remaining.json.
 
 recommit graph build FAMILY/adaptive-s0 --split validation --starts 512 --length 8 20 --out validation
-python bench/pages/causes.py validation FAMILY/foresight-s0 FAMILY/stakes-s0   # then python -m bench.pages.tables
+python bench/pages/causes.py validation FAMILY/world-model-s0 FAMILY/conditioned-s0  # then python -m bench.pages.tables
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import attribute
 from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
-from recommit.train.baselines.problem import HeadProblem
-from recommit.train.baselines.stakes import Reader
+from recommit.train.heads.conditioned import ConditionedInputs
+from recommit.train.heads.problem import HeadProblem
 
 if TYPE_CHECKING:
     from recommit.graph.episodes import Chooser
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining.json"
 
 
-def reader_of(policy: CommitPolicy, graph: CommitmentGraph) -> Reader:
+def inputs_of(policy: CommitPolicy, graph: CommitmentGraph) -> ConditionedInputs:
     """What a policy's head reads at the nodes of its plans' graph; the same for all heads that read the same."""
-    problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices(), "plan")
-    return Reader(policy, graph.puzzle, problem, policy.config.head.reads == "stakes-z")
+    problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices(), "confidence")
+    z = policy.config.head.features == "z+conditioned"
+    return ConditionedInputs(policy, graph.puzzle, problem, "z+conditioned" if z else "conditioned")
 
 
 def chooser(
@@ -41,18 +42,18 @@ def chooser(
     graph: CommitmentGraph,
     budget: int,
     prices: Prices | None = None,
-    reader: Reader | None = None,
+    inputs: ConditionedInputs | None = None,
 ) -> Chooser:
-    """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left, for its own
-    prices or for others."""
-    problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
-    reader, depths = reader or reader_of(policy, graph), np.array(policy.config.depths)
+    """What a policy's head chooses at the nodes of its plans' graph, by the observations left, for its own prices or
+    for others."""
+    problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "confidence")
+    inputs, depths = inputs or inputs_of(policy, graph), np.array(policy.config.depths)
     columns, prices = np.zeros((budget, len(graph)), np.int64), prices or Prices(*policy.config.prices)
     for remaining in range(1, budget + 1):
         with torch.no_grad():
-            read = reader(slice(None), remaining, prices)
-            if policy.config.head.reads == "foresight":
-                read = reader.ahead
+            read = inputs(slice(None), remaining, prices)
+            if policy.config.head.features == "world-model":
+                read = inputs.expected
             columns[remaining - 1, problem.rows] = depths[policy.depth_head(read).argmax(dim=1).numpy()] - 1
     return by_state(columns, budget)
 
@@ -67,7 +68,7 @@ def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
     least = float(scorer.fixed(setting, scorer.best_fixed(setting)).mean())
     most = float(scorer.oracle(setting).mean())
     figures = {"solved": solved, "actions": actions, "looks": looks, "gain": (solved - least) / (most - least)}
-    name = "foresight" if policy.config.head.reads == "foresight" else "foresight and stakes"
+    name = "world model" if policy.config.head.features == "world-model" else "world model, conditioned head"
     return {"K": budget, "rule": name, **figures, "regret": float(every.total().mean()), "causes": every.shares()}
 
 

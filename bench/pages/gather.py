@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from recommit.evaluate import seeds
-from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.tables.recipe_changes import RUNGS
+from recommit.evaluate.agent_names import AgentName, seed_of
+from recommit.evaluate.tables.ablations import CHANGES
 from recommit.stats import bootstrap
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
@@ -32,17 +32,17 @@ FOLDERS = {
     "adaptive": "adaptive, after reinforcement",
     "fixed-4": "plans trained for depth 4",
     "fixed-8": "plans trained for depth 8",
-    "foresight-views8": "warm start, eight views",
-    "foresight-views1": "warm start, one view",
-    "foresight-adaptive": "adaptive, after reinforcement",
-    "foresight-sliding": "adaptive, after reinforcement",
-    "stakes-sliding": "adaptive, after reinforcement",
-    "stakes-views1": "warm start, one view",
+    "world-model-views8": "warm start, eight views",
+    "world-model-views1": "warm start, one view",
+    "world-model-adaptive": "adaptive, after reinforcement",
+    "world-model-sliding": "adaptive, after reinforcement",
+    "conditioned-sliding": "adaptive, after reinforcement",
+    "conditioned-views1": "warm start, one view",
 }
 #: Of folders of a preset, whose plans its heads go by.
-OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["foresight-views8"]}
+OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["world-model-views8"]}
 #: Folder of a policy, without its seed -> who chooses the depth.
-HEADS = {"stakes": "foresight and stakes", "foresight": "foresight", "": "own head"}
+HEADS = {"conditioned": "foresight and stakes", "world-model": "foresight", "": "own head"}
 CONSTANT, CEILING = "best constant", "perfect depths"
 #: Who else chooses.
 RULES = {"confidence-entropy": "entropy threshold", "oracle-dp": CEILING}
@@ -52,15 +52,15 @@ SHARES = ("gain", "gain_low", "gain_high")
 #: What an observation costs in ``of_episodes``; an action costs ``ACTION``.
 PRICES, ACTION = (0.005, 0.01, 0.02, 0.04), 0.01
 #: Of each puzzle: the head that is compared, and what its table is called.
-FIRST = {"sliding": ("adaptive@stakes", "leads"), "sokoban": ("adaptive@foresight", "rooms")}
+FIRST = {"sliding": ("adaptive@conditioned", "leads"), "sokoban": ("adaptive@world-model", "rooms")}
 #: Agents by kind -> the table's words; the chosen constants come beside them.
 OTHERS = {
     "adaptive": "own head",
-    "adaptive@foresight": "foresight",
-    "fixed-4@fixed-4": "plans trained for depth 4, always 4",
-    "fixed-8@fixed-8": "plans trained for depth 8, always 8",
+    "adaptive@world-model": "world model",
+    "fixed-4@fixed-4": "fixed depth 4 (RL)",
+    "fixed-8@fixed-8": "fixed depth 8 (RL)",
     "confidence-entropy": "entropy threshold",
-    "confidence-entropy@foresight": "entropy threshold, eight views",
+    "confidence-entropy@world-model": "entropy threshold, eight views",
 }
 FIGURES = ("solved", "actions", "decisions")
 
@@ -77,7 +77,7 @@ def of_heads(folders: list[Path], split: str, name: str = "") -> dict[str, Any]:
     for seed, folder in enumerate(folders):
         plan, summary = _read(folder)
         sets.add((plan["test_set"], plan["instances"]))
-        best = {(row["budget"], row.get("gain_constant")) for row in summary}
+        best = {(row["budget"], row.get("gain_fixed")) for row in summary}
         task = summary[0]["task"]
         for row in summary:
             words = _words(row["agent"], task)
@@ -155,7 +155,7 @@ def at_prices(folders: list[Path]) -> dict[str, Any]:
         plan, summary = _read(folder)
         sets.add((plan["test_set"], plan["instances"], plan["fresh"]))
         about = {"seed": int(plan["run"].rpartition("-s")[2]), "look": plan["price_observation"]}
-        constants = {row["budget"]: row["gain_constant"] for row in summary if row.get("gain_constant")}
+        constants = {row["budget"]: row["gain_fixed"] for row in summary if row.get("gain_fixed")}
         for row in summary:
             if chooses := _depth_by(row["agent"], constants[row["budget"]]):
                 values = {key: row.get(key) for key in ("value", "gain")}
@@ -187,20 +187,20 @@ def _depth_by(agent: str, constant: str) -> str:
 
 
 def of_ablation(folder: Path) -> dict[str, Any]:
-    """Every rung's figures and its processor time; the folder is one puzzle of the reproduction."""
+    """Every change's figures and its processor time; the folder is one puzzle of the reproduction."""
     (evaluation,) = folder.glob("eval-s*")
     plan, summary = _read(evaluation)
     rows = []
     for row in summary:
         name = AgentName.parse(row["agent"])
         run = Path(name.run or plan["run"])
-        rung = re.sub(r"-s\d+$", "", run.name)
-        if name.base == "adaptive" and not name.depth and rung in RUNGS:
+        change = re.sub(r"-s\d+$", "", run.name)
+        if name.base == "adaptive" and not name.depth and change in CHANGES:
             seconds = sum(json.loads(line)["cpu_s"] for line in (run / "timing.jsonl").read_text().splitlines())
-            about = {"rung": rung, "K": row["decisions"], "cpu_s": seconds}
+            about = {"change": change, "K": row["decisions"], "cpu_s": seconds}
             rows.append({**about, **{key: row.get(key) for key in (*KEPT, "gain")}})
-    rows.sort(key=lambda row: (-row["K"], list(RUNGS).index(row["rung"])))
-    return {"task": "ladder", "test_set": plan["test_set"], "instances": plan["instances"], "rows": rows}
+    rows.sort(key=lambda row: (-row["K"], list(CHANGES).index(row["change"])))
+    return {"task": "ablation", "test_set": plan["test_set"], "instances": plan["instances"], "rows": rows}
 
 
 def of_episodes(folders: list[Path]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def of_episodes(folders: list[Path]) -> dict[str, Any]:
         columns = pq.read_table(folder / "episodes.parquet").to_pydict()
         agents, budgets = (np.array(columns[name], object) for name in ("agent", "budget"))
         every = {name: np.array(columns[name], np.float64) for name in FIGURES}
-        rooms, own = seeds.rooms_of(folder), seeds.seed_of(plan["run"])
+        rooms, own = seeds.rooms_of(folder), seed_of(plan["run"])
         for budget, decisions in {row["budget"]: row["decisions"] for row in summary}.items():
             words = _others([row for row in summary if row["budget"] == budget], own)
             (head,) = (row["agent"] for row in summary if row["budget"] == budget and _is(row["agent"], first, own))
@@ -234,7 +234,7 @@ def _others(summary: list[dict[str, Any]], own: str) -> dict[str, str]:
     """What the agents of one budget are called: those of the table, and the best constant of each policy's plans."""
     names = dict.fromkeys(row["agent"] for row in summary)
     words = {agent: OTHERS[seeds.kind(agent)] for agent in names if seeds.kind(agent) in OTHERS and _own(agent, own)}
-    for constant in dict.fromkeys(row["gain_constant"] for row in summary if row.get("gain_constant")):
+    for constant in dict.fromkeys(row["gain_fixed"] for row in summary if row.get("gain_fixed")):
         views = ", eight views" if "@" in constant else ""
         words.setdefault(constant, f"best constant{views}")
     return words
@@ -245,7 +245,7 @@ def _is(agent: str, kind: str, own: str) -> bool:
 
 
 def _own(agent: str, seed: str) -> bool:
-    return seeds.seed_of(agent) in ("", seed)
+    return seed_of(agent) in ("", seed)
 
 
 def _differences(one: dict[str, Any], other: dict[str, Any], rooms: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 python -m bench.pages.tables           # every block from `<!-- TASK TABLE -->` to `<!-- end -->`, and the figures
 python -m bench.pages.tables --check   # writes nothing; exits with 1 if a page has other figures
 
-``bench.pages.gather`` collects the figures from evaluations, ``causes``, ``one_price`` and ``fit_rivals`` from graphs.
+``bench.pages.gather`` collects the figures of evaluations; ``causes``, ``one_price`` and ``fit_baselines`` of graphs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import sys
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from bench.pages import gradient_bias
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 
-from recommit.evaluate.tables.recipe_changes import RUNGS
+from recommit.evaluate.tables.ablations import CHANGES
 from recommit.report import plotting
 from recommit.storage.terminal_text import grid
-from recommit.train.baselines import audit_page
-from recommit.train.baselines.audit import AuditRow
+from recommit.train.baselines.gradient_bias import GradientRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,8 +160,11 @@ def head_prices(figures: dict[str, Any]) -> str:
 
 
 def credit(figures: dict[str, Any]) -> str:
-    """The gradient of each credit against the exact one, by number of episodes."""
-    return audit_page.table([AuditRow(**row) for row in figures["rows"]]).strip()
+    """The gradient of each advantage estimator against the exact one, by number of episodes."""
+    names = {"credit": "estimator", "noise": "relative_std"}  # as they were called when this was measured
+    return gradient_bias.table(
+        [GradientRow(**{names.get(key, key): value for key, value in row.items()}) for row in figures["rows"]]
+    ).strip()
 
 
 def value(figures: dict[str, Any]) -> str:
@@ -205,15 +208,15 @@ def _settings(rows: list[dict[str, Any]]) -> list[tuple[int, float]]:
     return sorted({(row["K"], row["look"]) for row in rows}, key=lambda each: (-each[0], each[1]))
 
 
-def rungs(figures: dict[str, Any]) -> str:
+def changes(figures: dict[str, Any]) -> str:
     """A row per change, with every number of looks."""
     looks = sorted({row["K"] for row in figures["rows"]}, reverse=True)
     lines = []
-    for rung, words in RUNGS.items():
-        own = {row["K"]: row for row in figures["rows"] if row["rung"] == rung}
+    for change, words in CHANGES.items():
+        own = {row["K"]: row for row in figures["rows"] if row["change"] == change}
         if own:
             cells = (_cell(own[k]) for k in looks)
-            lines.append([rung, words, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
+            lines.append([change, words, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
     columns = (part for k in looks for part in (f"K = {k}: solved (95 %)", "actions"))
     return grid(["run", "what changes", *columns, "CPU s"], lines)
 
@@ -326,7 +329,7 @@ def prices(figures: Figures) -> str:
 def best_plain(figures: Figures) -> str:
     """The best of all settings that nobody trained: a rule or a constant."""
     trained = {*EVERYWHERE, "paper", "paper-z", "exact-z", "exact-plan", "episode", "branch", "head"}
-    names = {row["rule"] for row in figures["rows"]} - trained - {"foresight", "foresight and stakes"}
+    names = {row["rule"] for row in figures["rows"]} - trained - {*WORDS, *WORDS.values()}
     return max(sorted(names), key=lambda name: mean(row["value"] for row in figures["rows"] if row["rule"] == name))
 
 
@@ -374,7 +377,7 @@ PAGES: dict[str, tuple[str, Tables]] = {
             "prices": head_prices,
             "value": value,
             "lead": price_leads,
-            "rungs": rungs,
+            "changes": changes,
             "leads": leads,
         },
     ),

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import recommit
-from recommit.cli.verbs.boards.solving import Solved, SolveRequest, solve_all
+from recommit.puzzles.solving import Solved, SolveRequest, solve_all
 
 ROOT = Path(__file__).resolve().parent
 

@@ -42,13 +42,15 @@ RENAMED: dict[str, str] = {
     "max_ratio_deviation": "furthest_ratio",
     "zero_std_fraction": "dead_groups",
     "exact_fraction": "settled",
+    "world-model-2x4": "foresight-2x4",
 }
 #: Words in expected.json of numbers that were dropped on purpose.
 DROPPED: set[str] = set()
 #: Keys of clocks.
 VOLATILE = {"seconds"}
 #: What rows of a table are known by.
-NAMED_BY = ("task", "agent", "against", "rule", "credit", "budget", "price_action", "price_look", "shared", "episodes")
+NAMED_BY = ("task", "agent", "against", "rule", "estimator", "budget", "price_action", "price_look", "shared")
+NAMED_BY = (*NAMED_BY, "episodes")
 HASH = "sha256 "
 FLOAT = r"-?[\d.]+(e-?\d+)?"
 EXPECTED = Path(__file__).parent / "expected.json"
@@ -69,7 +71,7 @@ recipe:
     validation: {instances: 8, every: 10, budget: 5}
     run: &run {threads: 1, tensorboard: false, log_every: 1, save_every: 99}
   grpo:
-    head: {reads: plan, hidden: 6}
+    head: {features: z+confidence, hidden: 6}
     advantage: {estimator: exact, group_size: 3, max_expansions: 2}
     prices: {action: [0.002, 0.01], observation: 0.01}
     objective: {clip: 0.2, kl: 0.05}
@@ -194,8 +196,8 @@ def train_graph() -> Path:
     return graph("train", warm(), "--split train --starts 24 --features")
 
 
-def foresight(name: str) -> Path:
-    return once(f"foresight-{name}", f"train world-model {warm(name)} --steps 8 --starts 40 --quiet")
+def world_model(name: str) -> Path:
+    return once(f"world-model-{name}", f"train world-model {warm(name)} --steps 8 --starts 40 --quiet")
 
 
 def score(text: str) -> Any:
@@ -332,13 +334,13 @@ def reinforcement() -> dict[str, Any]:
 @section
 def heads() -> dict[str, Any]:
     """World model and distance head, and the head that is conditioned on prices and budget."""
-    text = f"train stakes {foresight('2x4')} {train_graph()} --budget 2 4 --hidden 8 --quiet --updates"
+    text = f"train head {train_graph()} --policy {world_model('2x4')} --budget 2 4 --hidden 8 --quiet --updates"
     heads = {
-        "foresight 2x4": foresight("2x4"),
-        "foresight box": foresight("box"),
-        "stakes": once("stakes", f"{text} 8"),
-        "stakes one price": once("stakes-one", f"{text} 3 --one-price"),
-        "stakes with z": once("stakes-z", f"{text} 3 --z"),
+        "world model 2x4": world_model("2x4"),
+        "world model box": world_model("box"),
+        "conditioned": once("conditioned", f"{text} 8"),
+        "conditioned one price": once("conditioned-one", f"{text} 3 --one-price"),
+        "conditioned with z": once("conditioned-z", f"{text} 3 --features z+conditioned"),
     }
     return {name: tensors(folder) for name, folder in heads.items()}
 
@@ -434,7 +436,7 @@ def evaluate() -> dict[str, Any]:
     run, box = family() / "adaptive-s0", grpo("state-best")
     few, prices = f"--instances 24 --agents {SETTINGS['few']}", "--price-action 0.01 --price-observation 0.02"
     settings = {
-        "all": (run, f"--instances 48 --regret --agents {SETTINGS['agents']} adaptive@{foresight('2x4')}"),
+        "all": (run, f"--instances 48 --regret --agents {SETTINGS['agents']} adaptive@{world_model('2x4')}"),
         "priced": (run, f"{few} {prices} --edges terciles --split validation"),
         "box": (box, f"{few} --budgets loose 2 --stop-on-deadlock --whole-commitments --edges thirds"),
         "views": (box, f"{few} --views 4 --regret --fresh 23 --length 2 9"),
@@ -466,17 +468,20 @@ def report() -> dict[str, Any]:
 @section
 def baselines() -> dict[str, Any]:
     """Heads that other methods fit on a graph, and bias and variance of gradients."""
+    from bench.pages import gradient_bias
+
     found, folder = {}, train_graph()
     for method in SETTINGS["methods"]:
         own = f"--policy {warm()}" if method not in ("hazard", "verifier") else ""
-        text = f"graph fit {folder} --method {method} --updates 2 --budget 2 4 --reads plan --quiet {own}"
+        text = f"train head {folder} --method {method} --updates 2 --budget 2 4 --features confidence --quiet {own}"
+        text += " --price-observation 0.02"
         out = once(f"fit-{method}", text)
         found[method] = tensors(out) | {"record": json.loads((out / "head.json").read_text())}
     fitted = " ".join(str(PLACE / f"fit-{method}") for method in SETTINGS["methods"])
     found["scores"] = score(f"{folder} --fitted {fitted} --budget 4 --rules fixed-4")
-    both = once("fit-both", f"graph fit {folder} --updates 3 --reads both --quiet")
-    text = f"graph audit {folder} --budget 2 4 --episodes 8 32 --repeats 3 --json --fitted {both}"
-    found["audit"] = json.loads(recommit(text))
+    text = f"train head {folder} --method exact --updates 3 --features z+confidence --quiet --price-observation 0.02"
+    text = f"{folder} --budget 2 4 --episodes 8 32 --repeats 3 --head {once('fit-both', text)} --price-observation 0.02"
+    found["gradient bias"] = [vars(row) for row in gradient_bias.rows(gradient_bias.parsed(text.split()))]
     return found
 
 

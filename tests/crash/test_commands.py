@@ -1,4 +1,4 @@
-"""A family, an evaluation, a reproduction, a commitment graph, a head that is fitted on it, foresight and a comparison
+"""A family, an evaluation, a reproduction, a commitment graph, a head on it, a world model and a comparison
 of rules go on after any change of the disk failed, or was the last."""
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ tasks:
 #: Points at the beginning, at the end, and between.
 SOME = {"evaluate": 1, "family": 1, "reproduce": 1, "graph": 1, "head": 1}
 #: In the nightly tier alone.
-MORE = ("foresight",)
+MORE = ("world-model",)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def no_clock():
     """A fitted head writes how many seconds its fit took."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recommit.train.baselines.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
+        patch.setattr("recommit.train.heads.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
         yield
 
 
@@ -83,7 +83,7 @@ def words_of(kind, place):
     if kind == "family":
         words = ["train", "family", "--recipe", "laptop-sliding", "--init", str(runs / "sft"), "--jobs", "1"]
         return [*words, "--variants", "adaptive", "fixed-4", "--set", *GRPO]
-    if kind == "foresight":
+    if kind == "world-model":
         return ["train", "world-model", str(runs / "family" / "adaptive-s0"), "--steps", "2", "--starts", "4"]
     if kind in ("graph", "head"):
         words = [
@@ -96,7 +96,9 @@ def words_of(kind, place):
             "--device",
             "cpu",
         ]
-        return words if kind == "graph" else ["graph", "fit", str(_graph(words, place)), "--updates", "2"]
+        if kind == "graph":
+            return words
+        return ["train", "head", str(_graph(words, place)), "--method", "exact", "--updates", "2"]
     words = ["evaluate", str(runs / "family" / "adaptive-s0"), "--instances", "4", "--validation", "2"]
     return [*words, "--budgets", "2", "--agents", "adaptive", "random"]
 

@@ -28,7 +28,7 @@ sft:
   validation: {{instances: 8, every: 100, budget: 3}}
   run: {{save_every: 2, log_every: 3, threads: 1, tensorboard: false, device: cpu}}
 grpo:
-  head: {{reads: plan, hidden: 8}}
+  head: {{features: z+confidence, hidden: 8}}
   advantage: {{estimator: exact, group_size: 2}}
   rollout: {{instances: 4, budget: 3}}
   phases:

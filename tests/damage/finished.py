@@ -15,10 +15,7 @@ from tests.unit.train.runs import TINY, plan_of
 
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, open_all
-from recommit.evaluate import seeds
-from recommit.evaluate.evaluation import Evaluation
-from recommit.evaluate.spec import EvaluationSpec
-from recommit.evaluate.store import EvaluationStore
+from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.policy import CommitPolicy
@@ -26,9 +23,9 @@ from recommit.report.reading import Folder
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
-from recommit.train.baselines import fitted
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import trainer as grpo
+from recommit.train.heads import fitted
 from recommit.train.sft import trainer as sft
 
 if TYPE_CHECKING:
@@ -53,8 +50,7 @@ def make(place: Path, *, reinforced: bool = False) -> Path:
     if reinforced:
         run = place / "grpo"
         assert grpo.train(plan_of(), place / "sft", run, quiet=True) == 0
-    with EvaluationStore(place / "eval") as store:
-        Evaluation(EvaluationSpec(str(run), AGENTS, ("3", "2"), instances=6, validation=4), store, quiet=True).run()
+    evaluate(EvaluateOptions(run, place / "eval", AGENTS, (3, 2), instances=6, validation=4))
     _plans(place, run)
     return place
 
@@ -63,8 +59,8 @@ def _plans(place: Path, run: Path) -> None:
     """The commitment graph of a run, and a head that was fitted on it."""
     words = ["--every-state", "--features", "--device", "cpu", "--quiet"]
     assert main(["graph", "build", str(run), "--out", f"{place}/graph", *words]) == 0
-    words = ["--updates", "2", "--budget", "2", "--quiet"]
-    assert main(["graph", "fit", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
+    words = ["--method", "exact", "--updates", "2", "--budget", "2", "--quiet"]
+    assert main(["train", "head", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
 
 
 def warm() -> SftConfig:

@@ -100,7 +100,7 @@ def build(place):
 VERBS = {
     "data": [
         (lambda here: ["data", "show", f"{here}/data"], ()),
-        (lambda here: ["data", "verify", f"{here}/data"], ()),
+        (lambda here: ["data", "show", f"{here}/data", "--verify"], ()),
         (build, ("data",)),
     ],
     "eval": [
@@ -121,7 +121,7 @@ VERBS = {
     "graph": [
         (lambda here: ["graph", "show", f"{here}/graph"], ()),
         (lambda here: ["graph", "score", f"{here}/graph", *RULES, "--out", f"{here}/scores"], ("scores",)),
-        (lambda here: ["graph", "push", f"{here}/graph", "--repo", "a/b", "--hub", f"{here}/hub"], ("hub",)),
+        (lambda here: ["graph", "show", f"{here}/graph", "--push", "a/b", "--hub", f"{here}/hub"], ("hub",)),
         (
             lambda here: [
                 *("graph", "build", f"{here}/sft", "--out", f"{here}/graph", "--every-state", "--features"),
@@ -134,8 +134,8 @@ VERBS = {
         (lambda here: ["graph", "score", f"{here}/graph", *RULES, "--fitted", f"{here}/head"], ()),
         (
             lambda here: [
-                *("graph", "fit", f"{here}/graph", "--out", f"{here}/head", "--updates", "2", "--budget", "2"),
-                "--quiet",
+                *("train", "head", f"{here}/graph", "--out", f"{here}/head", "--method", "exact"),
+                *("--updates", "2", "--budget", "2", "--quiet"),
             ],
             (),  # beside weights it writes how many seconds it took
         ),

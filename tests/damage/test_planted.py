@@ -27,10 +27,10 @@ LEVELS = ("--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "4", "
 #: Verbs of the quick tier: they need levels and a data set alone. Paths begin with a dot.
 QUICK = {
     "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
-    "levels import": ("levels", "import", "./levels.txt", "--out", "./new/levels.txt"),
+    "levels check": ("levels", "check", "./levels.txt", "--out", "./new/levels.txt"),
     "data build": ("data", "build", *SMALL, "--out", "./new"),
     "data export": ("data", "export", "./data", "--form", "chat", "--out", "./new"),
-    "data push": ("data", "push", "./data", "--repo", "a/b", "--hub", "./new"),
+    "data export to a hub": ("data", "export", "./data", "--push", "a/b", "--hub", "./new"),
 }
 FAST = ("--device", "cpu", "--quiet")
 NIGHTLY = {
@@ -57,11 +57,13 @@ NIGHTLY = {
     ),
     "graph build": ("graph", "build", "./sft", "--out", "./new", "--every-state", *FAST),
     "graph score": ("graph", "score", "./graph", "--rules", "fixed-2", "--budget", "2", "--quiet", "--out", "./new"),
-    "graph fit": ("graph", "fit", "./graph", "--out", "./new", "--updates", "2", "--budget", "2", "--quiet"),
-    "graph push": ("graph", "push", "./graph", "--repo", "a/b", "--hub", "./new"),
-    "graph audit": ("graph", "audit", "./graph", "--fitted", "./head", "--out", "./new"),
+    "train head": (
+        *("train", "head", "./graph", "--method", "exact", "--updates", "2", "--budget", "2"),
+        *("--out", "./new", "--quiet"),
+    ),
+    "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
     "report": ("report", "./eval", "--out", "./new/page.html"),
-    "serve openenv": ("serve", "openenv", "--package", "./new"),
+    "serve": ("serve", "--package", "./new"),
 }
 
 

@@ -15,7 +15,7 @@ from tests.unit.train.runs import lines
 
 import recommit
 from recommit.data import labels
-from recommit.policy.pictures.store import weights_of
+from recommit.policy.feature_store import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team

@@ -37,10 +37,10 @@ CASES: dict[str, dict[str, Any]] = {
     "exact-budgets": {"advantage": EXACT, "phases": [{"steps": 3, "budgets": [2, 4]}], "rollout": {"states": 20}},
     "exact-price": {"advantage": EXACT, "prices": {"action": [0.02, 0.005]}},
     "moves": {"advantage": EXACT, "phases": MOVES},
-    "finish": {"head": {"reads": "plan", "hidden": 6}, "advantage": EXACT, "phases": [{"steps": 2}, LAST]},
+    "finish": {"head": {"features": "z+confidence", "hidden": 6}, "advantage": EXACT, "phases": [{"steps": 2}, LAST]},
     # What the laptop recipes have, all of it together.
     "sound": {
-        "head": {"reads": "plan", "hidden": 6},
+        "head": {"features": "z+confidence", "hidden": 6},
         "advantage": {**EXACT, "depth_weighting": "uniform", "max_expansions": 1},
         "prices": {"action": [0.02, 0.005]},
         "phases": [{"steps": 2, "head_updates": 8}, {**LAST, "price_action": 0.01}],

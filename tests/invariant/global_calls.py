@@ -12,7 +12,7 @@ from tests.structure.commands import call
 from tests.structure.test_pages import BLOCK, EXTRAS, PAGES, name, text_of, wrong_outputs
 
 import recommit
-from recommit.cli import command_line, examples
+from recommit.cli import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 #: Verbs that are not called, and why.
 NOT_CALLED = {
     "play": "plays until somebody leaves",
-    "serve openenv": "serves until it is interrupted",
-    "graph compare": "needs all runs of a preset",
+    "serve": "serves until it is interrupted",
     "bench": "times the machine; its signature is called",
 }
 #: Pages whose Python blocks are called; the others train networks of their own.
@@ -33,21 +32,20 @@ FIRST = (
     "data build",
     "train sft",
     "train grpo",
-    "train foresight",
+    "train world-model",
     "graph build",
-    "graph fit",
+    "train head",
 )
 #: What the examples take for granted beside each other.
 LEVEL = "######\n#@ $.#\n#    #\n######\n"
 FILES = {
-    "boxoban.txt": f"; 0\n{LEVEL}",
     "one.txt": LEVEL,
     "solutions.txt": "rR\n",
     "small.yaml": running.small_preset(),
 }
 OTHERS = {
     "levels check": "recommit levels check one.txt --solution solutions.txt",
-    "graph fit": "recommit graph fit graph --method exact --updates 2 --out exact",
+    "train head": "recommit train head graph --policy world-model --updates 2 --out head",
     "graph build": "recommit graph build run --out graph --features --starts 16 --length 4 14",
     "evaluate": "recommit evaluate rl --out eval",
     "report": "recommit report eval --out report.html --figures figures",
@@ -57,13 +55,13 @@ OTHERS = {
 
 def verbs(server: str) -> dict[str, Callable[[], object]]:
     """Their examples of the help."""
-    assert set(examples.EXAMPLES) == set(command_line.VERBS)
 
     def run(words: list[str]) -> None:
         status, said = call(running.scaled(words, server))
         assert status == 0, f"{words}: {status}: {said}"
 
-    texts = {**examples.EXAMPLES, **OTHERS}
+    shown = {name: f"recommit {name} {verb.example}" for name, verb in command_line.VERBS.items()}
+    texts = {**shown, **OTHERS}
     order = [*FIRST, *(verb for verb in texts if verb not in FIRST)]
     chosen = [verb for verb in order if verb not in NOT_CALLED or verb in OTHERS]
     return {verb: functools.partial(run, shlex.split(texts[verb])[1:]) for verb in chosen}
@@ -109,7 +107,7 @@ def interfaces() -> None:
     lurd.format_solution("rR")
     preset.names()
     parse("{}")
-    evaluate.evaluate("run", "again", agents="fixed-4", instances=4, validation=2, threads=1)
+    evaluate.evaluate(evaluate.EvaluateOptions("run", "again", "fixed-4", instances=4, validation=2))
 
 
 #: Public names that no example calls, and why.

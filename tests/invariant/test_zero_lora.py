@@ -16,9 +16,7 @@ from tests.invariant.rank_jobs import Job, run, train
 from tests.invariant.zero_runs import compared
 
 from recommit.data import DataSpec, Difficulty, build
-from recommit.evaluate.evaluation import Evaluation
-from recommit.evaluate.spec import EvaluationSpec
-from recommit.evaluate.store import EvaluationStore
+from recommit.evaluate import EvaluateOptions, evaluate
 from recommit.policy.policy import CommitPolicy
 
 STEPS, ROUNDS = 4, 2
@@ -264,9 +262,9 @@ def test_what_was_saved_without_a_state_plays(more, tmp_path):
 
 
 def plays(place, name, tmp_path):
-    spec = EvaluationSpec(str(place.folder / name), ("adaptive", "fixed-4"), ("tight",), instances=4, validation=2)
-    with EvaluationStore(tmp_path / "eval") as store:
-        rows = Evaluation(spec, store, quiet=True).run()
+    agents = ("adaptive", "fixed-4")
+    options = EvaluateOptions(place.folder / name, tmp_path / "eval", agents, "tight", instances=4, validation=2)
+    rows = evaluate(options)
     assert [row["instances"] for row in rows] == [4, 4]
 
 

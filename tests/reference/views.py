@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from recommit.policy.pictures import normalise
+from recommit.policy.backbones.transformer import Normalization, normalize, patches
 
 #: What becomes of (row, column) in each view of a picture of so many rows and columns, and of a step.
 PLACES = [
@@ -20,7 +20,7 @@ PLACES = [
     lambda r, c, rows, cols: (rows - 1 - c, cols - 1 - r),
 ]
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
-NORMAL = normalise.Normal((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
+NORMALIZATION = Normalization((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711))
 
 
 def picture_in(view, picture, cell):
@@ -47,10 +47,10 @@ def z_of(policy, task, state, view, cell):
     picture = task.render(state[None], cell=cell, crop=task.ringed)[0]
     vision = policy.backbone.base.visual.config
     frame = torch.from_numpy(picture_in(view, picture, cell)[None])
-    patches = normalise.patches(
-        normalise.normalised(frame, NORMAL), vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size
+    cut = patches(
+        normalize(frame, NORMALIZATION), vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size
     )
-    features = policy.backbone.features(patches, policy.vision.grid(task, state.shape))
+    features = policy.backbone.features(cut, policy.vision.grid(task, state.shape))
     return policy.backbone.z(features, policy.geometries.of(task, state.shape))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import importlib.metadata
 import io
 import re
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
-from recommit.cli import command_line
-from recommit.estimate import recipes
+from recommit.cli.flags import Verb
+from recommit.estimate import EstimateOptions
 from recommit.evaluate.tables import experiments
 from recommit.reproduce import preset
 from recommit.train.family import runs as families
@@ -43,18 +42,13 @@ def check_recommit(words: list[str]) -> None:
     """Parsed by the command line itself; recipes and what is set in them are looked up too."""
     given: list[dict[str, Any]] = []
 
-    def recorder(function: Callable[..., Any]) -> Callable[..., Any]:
-        return functools.wraps(function)(lambda *_, **named: given.append(named))
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            command_line, "VERBS", {verb: recorder(function) for verb, function in command_line.VERBS.items()}
-        )
+        patch.setattr(Verb, "call", lambda _self, **named: given.append(named))
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, *(["--show"] if "--show" not in words else [])])
     if words[0] == "estimate":
-        _plannable(words[1], **given[0])
+        _estimable(**given[0])
     if words[0] == "evaluate":
         _named_tables(given[0].get("tables", ()))
     if words[:2] == ["train", "family"]:
@@ -64,12 +58,11 @@ def check_recommit(words: list[str]) -> None:
             raise Wrong(str(error)) from None
 
 
-def _plannable(recipe: str, stage: str, set: tuple[str, ...] = (), **_rest: Any) -> None:
-    """The stages that a plan is asked for, with what is set in them."""
-    request = recipes.ChangedRecipe(recipe, changes=set)
+def _estimable(**options: Any) -> None:
+    """The stages that an estimate is asked for, with what is set in them."""
+    options.pop("json", None)
     try:
-        for name in recipes.stages(recipe) if stage == "both" else (stage,):
-            request.stage(name, recipes.puzzle(recipe))
+        EstimateOptions(**options).stages()
     except ValueError as error:
         raise Wrong(str(error)) from None
 

@@ -33,7 +33,7 @@ NOT_RUN = {
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^recommit serve (?!.*--package)": "serves until interrupted; row A12 plays 64 sessions",
-    r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/boards/test_play.py presses keys",
+    r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/test_play.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
     r"^export ": "sets a variable",
@@ -120,7 +120,7 @@ tasks:
     variants: [adaptive, fixed-4, fixed-8]
     seeds: [0]
     ablations: [paper]
-    heads: {foresight: {steps: 1, starts: 16}, stakes: {starts: 4, length: [4, 14], updates: 1, budget: [2]}}
+    heads: {world_model: {steps: 1, starts: 16}, conditioned: {starts: 4, length: [4, 14], updates: 1, budget: [2]}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
     data:
@@ -132,7 +132,7 @@ tasks:
     variants: [adaptive]
     seeds: [0]
     warm_starts: each
-    heads: {plans: warm-start, views: 8, foresight: {steps: 1, starts: 16}}
+    heads: {plans: warm-start, views: 8, world_model: {steps: 1, starts: 16}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
 """
 
@@ -215,7 +215,7 @@ def run(command: Command, server: str) -> None:
     """Run it here and now."""
     words = command.words
     if words[0] == "recommit":
-        small = words[1:] if words[1] == "--version" else scaled(words[1:], server)
+        small = words[1:] if words[1].startswith("--") else scaled(words[1:], server)
         made = small[0] == "reproduce" or small[:2] == ["train", "sft"]
         made &= "--out" in small and "--show" not in small
         status, said = _make(small) if made else call(small)

@@ -14,6 +14,7 @@ import unicodedata
 import pytest
 
 from recommit.cli import command_line
+from recommit.cli.flags import Verb
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec
 from recommit.storage import terminal_text
@@ -101,8 +102,8 @@ WAYS = {
     "key of a preset": preset_key,
     "model of a zero-shot run": manifest_model,
     "host of a lock": lock_host,
-    "title, listed": title("levels", "show"),
-    "title, printed": title("levels", "show", "--index", "0"),
+    "title, listed": title("levels", "check"),
+    "title, printed": title("levels", "check", "--index", "0"),
     "title, solved": title("solve"),
 }
 
@@ -113,7 +114,7 @@ def test_foreign_text_is_shown_and_not_obeyed(way, tmp_path, monkeypatch, capsys
     does = WAYS[way](tmp_path)
     capsys.readouterr()
     if callable(does):
-        monkeypatch.setitem(command_line.VERBS, "doctor", does)
+        monkeypatch.setitem(command_line.VERBS, "doctor", Verb(does, ""))
         does = ["doctor"]
     command_line.main([str(word) for word in does])
     said = "".join(capsys.readouterr())
@@ -146,7 +147,7 @@ def recommit(*words, lines=None, **env):
     return process.wait(), out, error
 
 
-@pytest.mark.parametrize("words", [["--help"], ["levels", "--help"], ["levels", "show", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["--help"], ["levels", "--help"], ["levels", "check", "--help"]], ids=" ".join)
 def test_help_without_docstrings(words):
     status, out, error = recommit(*words, PYTHONOPTIMIZE="2")
     assert (status, error) == (0, b"")
@@ -154,14 +155,16 @@ def test_help_without_docstrings(words):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no poll there")
-@pytest.mark.parametrize("words", [["--help"], ["levels", "show", "--help"], ["levels", "show", "PACK"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["--help"], ["levels", "check", "--help"], ["levels", "check", "PACK"]], ids=" ".join
+)
 def test_a_reader_that_has_gone_is_no_failure(words, tmp_path):
     title()(tmp_path)
     status, _, error = recommit(*(str(tmp_path / "pack.txt") if w == "PACK" else w for w in words), lines=0)
     assert (status, error) == (141, b"")
 
 
-@pytest.mark.parametrize("verb", [["levels", "show"], ["solve"]], ids=" ".join)
+@pytest.mark.parametrize("verb", [["levels", "check"], ["solve"]], ids=" ".join)
 @pytest.mark.parametrize("encoding", ["ascii", "ascii:surrogateescape"])  # the second is Python's own where LC_ALL is C
 def test_titles_go_where_only_ascii_does(verb, encoding, tmp_path):
     (tmp_path / "pack.txt").write_text(f"{LEVEL}Title: Gr\u00f6\u00dfe \u65e5\n", encoding="utf-8")
@@ -177,6 +180,6 @@ def test_a_folder_whose_name_is_no_text_is_verified(tmp_path):
         DataSpec.from_dict({"task": "sliding", "size": [2, 3], "count": 4, "difficulties": [{"length": [2, 4]}]}),
         folder,
     )
-    status, out, error = recommit("data", "verify", folder)
+    status, out, error = recommit("data", "show", folder, "--verify")
     assert (status, error) == (0, b"")
     assert b"rows, all as they should be" in out

@@ -21,7 +21,7 @@ import yaml
 from tests.effort import Meter
 from tests.verify.harness import Finding, expect, main
 
-from recommit.cli.requests import WrongCall
+from recommit.cli.flags import WrongCall
 from recommit.data.spec import DataSpec
 from recommit.reproduce import preset
 from recommit.storage.errors import DataError

@@ -1,6 +1,6 @@
 """An OpenEnv server: boards as text and picture, tasks by split, an oracle, and a board to play at ``/web``.
 
-    recommit serve openenv --task sliding --port 8000
+    recommit serve --task sliding --port 8000
 
 A step's action is a list of words or a model's whole text; both are judged as ``recommit zero-shot`` judges them. The
 reward is 1 in the step that solves the board, and 0 elsewhere.

@@ -1,4 +1,4 @@
-"""The command line: one verb per stage. A verb's module is imported when it runs, so that ``--help`` is quick.
+"""The command line: one verb per stage. What a verb needs is imported when it runs, so that ``--help`` is quick.
 
 Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted, 141 nobody reads the output any
 more.
@@ -9,113 +9,57 @@ from __future__ import annotations
 import random
 import sys
 from contextlib import ExitStack, contextmanager
-from json import dumps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from recommit.cli import completing, examples, failures, flags, usage
-from recommit.cli.requests import WrongCall, gathered
-from recommit.cli.verbs.boards.levels import COMMANDS as LEVELS
-from recommit.cli.verbs.boards.play import play
-from recommit.cli.verbs.boards.render import render
-from recommit.cli.verbs.boards.solve import solve
-from recommit.cli.verbs.data import COMMANDS as DATA
+from recommit.cli import failures, usage
+from recommit.cli.flags import Verb, WrongCall
+from recommit.cli.verbs import data, graph, levels, train
+from recommit.cli.verbs.bench import bench
+from recommit.cli.verbs.doctor import doctor
 from recommit.cli.verbs.estimate import estimate
 from recommit.cli.verbs.evaluate import evaluate
-from recommit.cli.verbs.graphs import COMMANDS as GRAPH
-from recommit.cli.verbs.graphs.heads import foresight, stakes
+from recommit.cli.verbs.play import play
+from recommit.cli.verbs.render import render
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
-from recommit.cli.verbs.serve import COMMANDS as SERVE
-from recommit.cli.verbs.train import family, grpo, sft
+from recommit.cli.verbs.serve import serve
+from recommit.cli.verbs.solve import solve
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.runs import peers
 from recommit.storage.terminal_text import say, tell, unread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 
-
-def bench(signature: bool = False, json: bool = False) -> None:
-    """Time the core on this machine (one thread, CPU time), or print what it computes as one number per part.
-
-    Args:
-        signature: Print the numbers that every build on every machine must agree on.
-        json: Print JSON.
-    """
-    if signature:
-        from recommit.puzzles.signature import signature as compute
-
-        numbers = {part: f"{number:016x}" for part, number in compute().items()}
-        tell(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
-        return
-    from recommit.cli.verbs import bench as timing
-
-    rows = [timing.play(task) for task in timing.TASKS]
-    tell(dumps([row.to_json() for row in rows], indent=2) if json else timing.table(rows))
-
-
-def doctor(json: bool = False) -> int:
-    """Say what is installed, what is missing and how to get it, and whether the core works.
-
-    Args:
-        json: Print JSON.
-    """
-    from recommit.cli.verbs.doctor import examine
-
-    report = examine()
-    tell(dumps(report.to_json(), indent=2) if json else report)
-    return DONE if report.works else FAILED
-
-
-def gallery(out: Path) -> None:
-    """Play all puzzles at random, time the core and draw a picture of the boards.
-
-    Args:
-        out: The folder for the picture.
-    """
-    from recommit.cli.verbs.boards.gallery import main as play_all
-
-    play_all(out)
-
-
-def completion(shell: Literal["bash", "zsh"], /) -> None:
-    """Print what a shell needs to complete verbs, flags and choices.
-
-    Args:
-        shell: bash or zsh.
-    """
-    tell(completing.script(shell, VERBS), end="")
-
-
-#: verb -> what it runs. A verb is one word or two.
-VERBS: dict[str, Callable[..., int | None]] = {
-    **{f"levels {verb}": command for verb, command in LEVELS.items()},
-    "solve": solve,
-    "play": play,
-    "render": render,
-    **{f"data {verb}": command for verb, command in DATA.items()},
-    "train sft": sft,
-    "train grpo": grpo,
-    "train family": family,
-    "train world-model": foresight,
-    "train stakes": stakes,
-    "estimate": estimate,
-    "evaluate": evaluate,
-    **{f"graph {verb}": command for verb, command in GRAPH.items()},
-    "zero-shot": zero_shot,
-    **{f"serve {verb}": command for verb, command in SERVE.items()},
-    "report": report,
-    "reproduce": reproduce,
-    "bench": bench,
-    "doctor": doctor,
-    "gallery": gallery,
-    "completion": completion,
+#: What there is to call, by one word or two.
+VERBS = {
+    "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
+    "levels check": Verb(levels.check, "levels.txt --solution solutions.txt", ("file",)),
+    "solve": Verb(solve, "levels.txt", ("file",)),
+    "play": Verb(play, "--task sokoban --browser", ("file",)),
+    "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
+    "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
+    "data show": Verb(data.show, "data --picture data.png", ("folder",)),
+    "data export": Verb(data.export, "data --out parquet", ("folder",)),
+    "train sft": Verb(train.sft, "--recipe laptop-sliding --data data --out run"),
+    "train grpo": Verb(train.grpo, "--recipe laptop-sliding --init run --out rl"),
+    "train family": Verb(train.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
+    "train world-model": Verb(train.world_model, "run --out world-model", ("run",)),
+    "train head": Verb(train.head, "graph --policy world-model --out head", ("graph",)),
+    "graph build": Verb(graph.build, "run --out graph", ("run",)),
+    "graph score": Verb(graph.score, "graph --budget 4", ("graph",)),
+    "graph show": Verb(graph.show, "graph", ("graph",)),
+    "estimate": Verb(estimate, "paper-sliding --gpus 8", ("recipe",)),
+    "evaluate": Verb(evaluate, "rl --out eval", ("run",)),
+    "zero-shot": Verb(zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs"),
+    "serve": Verb(serve, "--task sliding --port 8000"),
+    "report": Verb(report, "eval --out report.html", ("eval",)),
+    "reproduce": Verb(reproduce, "--preset demo --out demo"),
+    "bench": Verb(bench, "--signature"),
+    "doctor": Verb(doctor, ""),
 }
-#: Verbs that were called otherwise: still understood, and not in the help.
-FORMERLY = {"plan": "estimate", "demo": "gallery"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -156,33 +100,18 @@ def _run(words: list[str]) -> int:
 
         tell(f"recommit {recommit.__version__}")
         return DONE
-    words = _of_today(words)
-    verb = next((verb for verb in VERBS if words[: len(verb.split())] == verb.split()), None)
-    if verb is None:
-        return _usage(words)
-    import tyro
-
-    try:
-        result: Any = tyro.cli(
-            flags.presented(VERBS[verb]),
-            prog=f"recommit {verb}",
-            description=f"{flags.about(VERBS[verb])}\n\nExample: {examples.EXAMPLES[verb]}",
-            args=gathered(words[len(verb.split()) :], VERBS[verb]),
-            config=(tyro.conf.FlagCreatePairsOff,),
-        )
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else WRONG_CALL
-    return DONE if result is None else int(result)
-
-
-def _of_today(words: list[str]) -> list[str]:
-    """The words with a verb that is still there, and ``help VERB`` as ``VERB --help``."""
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
-    if words and words[0] in FORMERLY:
-        say(f"recommit {words[0]} is called recommit {FORMERLY[words[0]]} now; the old word is still understood")
-        words = [FORMERLY[words[0]], *words[1:]]
-    return words
+    name = next((name for name in VERBS if words[: len(name.split())] == name.split()), None)
+    if name is None and words[:1] != [usage.COMPLETION]:
+        return _usage(words)
+    try:
+        if name is None:
+            usage.complete(words, VERBS)
+            return DONE
+        return VERBS[name].run(words[len(name.split()) :], f"recommit {name}") or DONE
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else WRONG_CALL if stop.code else DONE
 
 
 def _usage(words: list[str]) -> int:
@@ -192,7 +121,7 @@ def _usage(words: list[str]) -> int:
     if rest in (["--help"], ["-h"]) or not rest:
         tell(text)
         return DONE if rest else WRONG_CALL
-    hint = usage.suggestion(words, (*VERBS, *FORMERLY)) or f"\n{text}"
+    hint = usage.suggestion(words, VERBS) or f"\n{text}"
     return _fail(f"unknown command: {' '.join(words)}{hint}", WRONG_CALL)
 
 

@@ -12,7 +12,7 @@ from recommit.storage import errors
 FAILED, WRONG_CALL = 1, 2
 
 #: A message of ours about an argument: "cell: expected 4..112, got 3". Others have the name of their class before them.
-_OURS = re.compile(r"[^:\n]+: expected .")
+_OURS = re.compile(r"[^:\n]+: expected .|[a-z_]+: .")
 #: The call was right, and the machine could not go on.
 _OF_MACHINES = {
     errno.ENOSPC: "no room is left; make room and run the same command again",

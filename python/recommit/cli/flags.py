@@ -1,230 +1,112 @@
-"""How a verb's signature becomes flags: choices in a fixed order without None, and defaults as they really are.
+"""A verb's flags: tyro reads the fields of a dataclass of options, and the switches that its function has besides.
 
-A flag whose default is None takes its value from elsewhere, mostly a recipe. ``usual`` notes from where, for the help.
+A verb is a function of one dataclass of options, which lies in the package that does the work, and of switches about
+what is printed. The dataclass checks itself (``__post_init__``); what it refuses is a wrong call.
 """
 
 from __future__ import annotations
 
-import ast
-import dataclasses
-import functools
 import inspect
-import types
-from dataclasses import MISSING, fields
-from itertools import pairwise
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
-
-from recommit.cli.requests import WrongCall
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Command = TypeVar("Command", bound=Callable[..., Any])
+    from collections.abc import Callable, Sequence
 
 #: What the help calls values of these types.
-_WORDS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
+_METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
 
 
-def usual(**words: str) -> Callable[[Command], Command]:
-    """Note what is taken where a flag of a command is not set, for its help."""
-
-    def noted(command: Command) -> Command:
-        vars(command)["usual"] = {**getattr(command, "usual", {}), **words}
-        return command
-
-    return noted
+class WrongCall(ValueError):
+    """The arguments fit no request; the message says why."""
 
 
-def takes(options: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a command of a function of a dataclass of options: its flags are the fields, and the function's further
-    parameters. The help is that of the dataclass and of those that it extends; what they refuse is a wrong call."""
+@dataclass(frozen=True)
+class Verb:
+    """A command: its function, a call that its help shows, and the options that come without a flag."""
 
-    def taking(function: Callable[..., Any]) -> Callable[..., Any]:
-        def command(*arguments: Any, **values: Any) -> Any:
-            further = {each.name: values.pop(each.name) for each in own if each.name in values}
-            try:
-                given = options(*arguments, **values)
-            except ValueError as error:
-                raise WrongCall(str(error)) from None
-            return function(given, **further)
+    function: Callable[..., int | None]
+    example: str
+    positional: tuple[str, ...] = ()
 
-        hints = get_type_hints(options) | get_type_hints(function)
-        fields, own = _parameters(options), _parameters(function)[1:]
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parameters = sorted(
-            (each.replace(annotation=hints[each.name], kind=kind) for each in (*fields, *own)),
-            key=lambda each: each.default is not each.empty,
-        )
-        vars(command)["__signature__"] = inspect.Signature(parameters)
-        command.__name__, command.__module__ = function.__name__, function.__module__
-        command.__annotations__ = {each.name: each.annotation for each in parameters}
-        described = [inspect.cleandoc(each.__doc__ or "") for each in (*options.__mro__, function)]
-        helps = [text.partition("\n\nArgs:\n")[2] for text in described]
-        command.__doc__ = "\n".join([about(options), "", "Args:", *filter(None, helps)])
-        return command
+    @property
+    def about(self) -> str:
+        """What it does, without its arguments; nothing where Python leaves docstrings out (``-OO``)."""
+        return inspect.cleandoc(self.function.__doc__ or "").split("\n\nArgs:")[0]
 
-    return taking
+    @property
+    def options(self) -> type[Any] | None:
+        """The dataclass that its function takes."""
+        return get_type_hints(self.function).get("options")
 
+    def run(self, words: Sequence[str], prog: str) -> int | None:
+        """Parse the words and call the function."""
+        import tyro
 
-def overriding(options: type, *names: str) -> Callable[[Command], Command]:
-    """Give a command that takes ``**changes`` a flag for each of these fields of a dataclass, whose docstrings are the
-    help. A flag that is not set is not among the changes."""
-    hints, defaults = get_type_hints(options), {each.name: each.default for each in fields(options)}
+        shown = self.shown()
+        description = f"{self.about}\n\nExample: {prog} {self.example}".rstrip()
+        config = (tyro.conf.FlagCreatePairsOff,)
+        values = vars(tyro.cli(shown, prog=prog, description=description, args=gathered(words, shown), config=config))
+        return self.call(**values)
 
-    def extended(command: Command) -> Command:
-        own = [each for each in inspect.signature(command).parameters.values() if each.name != "changes"]
-        more = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hints[name] | None)
-            for name in names
+    def call(self, *given: Any, **values: Any) -> int | None:
+        """Call the function with flags by their names, and with what comes without a flag."""
+        values |= dict(zip(self.positional, given, strict=False))
+        kind = self.options
+        if kind is None:
+            return self.function(**values)
+        try:
+            options = kind(**{each.name: values.pop(each.name) for each in fields(kind) if each.name in values})
+        except ValueError as error:
+            raise WrongCall(str(error)) from None
+        return self.function(options, **values)
+
+    def shown(self) -> type[Any]:
+        """All flags in one dataclass that checks nothing. tyro finds the help in the docstrings of its bases."""
+        options = self.options
+        hints = get_type_hints(self.function) | (get_type_hints(options) if options else {})
+        defaults = {each.name: each.default for each in (fields(options) if options else ())}
+        switches = list(inspect.signature(self.function).parameters.values())[bool(options) :]
+        defaults |= {each.name: MISSING if each.default is each.empty else each.default for each in switches}
+        flags = [
+            (name, _shown(hints[name], default, name in self.positional), field(default=default))
+            for name, default in defaults.items()
         ]
-
-        @functools.wraps(command)
-        def run(*arguments: Any, **values: Any) -> Any:
-            kept = {name: value for name, value in values.items() if name not in names or value is not None}
-            return command(*arguments, **kept)
-
-        del run.__wrapped__
-        own_hints = get_type_hints(command, include_extras=True)
-        run.__annotations__ = {**own_hints, **{each.name: each.annotation for each in more}}
-        run.__annotations__.pop("changes")
-        vars(run)["__signature__"] = inspect.Signature([*own, *more])
-        helps = _docstrings(options)
-        lines = [f"    {name}: {helps.get(name, name)}" for name in names]
-        run.__doc__ = "\n".join([inspect.cleandoc(command.__doc__ or ""), *lines])
-        words = {name: "that of the recipe" if defaults[name] is MISSING else str(defaults[name]) for name in names}
-        return usual(**words)(run)  # type: ignore[return-value]
-
-    return extended
+        own = {"__doc__": self.function.__doc__, "__post_init__": lambda _: None}
+        bases = (options,) if options else ()
+        return make_dataclass("Flags", flags, bases=bases, namespace=own, frozen=True, kw_only=True)
 
 
-def _docstrings(options: type) -> dict[str, str]:
-    """The docstring below each field of a dataclass."""
-    try:
-        (node,) = ast.parse(inspect.getsource(options)).body
-    except OSError:  # an installation without sources
-        return {}
-    return {
-        field.target.id: str(below.value.value).strip()
-        for field, below in pairwise(getattr(node, "body", []))
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-    }
-
-
-def _parameters(called: Callable[..., Any]) -> list[inspect.Parameter]:
-    return list(inspect.signature(called).parameters.values())
-
-
-def taking(kind: type, **words: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Make a command of a function that takes an instance of the dataclass ``kind``: the fields are flags, and so are
-    the function's other parameters; the first field is positional where it has no default. Both docstrings list theirs
-    under ``Args``. What the dataclass refuses is a wrong call."""
-
-    def made(run: Callable[..., int]) -> Callable[..., int]:
-        own, fields = list(inspect.signature(run).parameters.values())[1:], dataclasses.fields(kind)
-        hints = {**get_type_hints(kind), **get_type_hints(run)}
-        default = {each.name: each.default for each in fields if each.default is not dataclasses.MISSING}
-        parameters = [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD
-                if number or each.name in default
-                else inspect.Parameter.POSITIONAL_ONLY,
-                default=default.get(each.name, inspect.Parameter.empty),
-                annotation=hints[each.name],
-            )
-            for number, each in enumerate(fields)
-        ]
-        signature = inspect.Signature([*parameters, *(each.replace(annotation=hints[each.name]) for each in own)])
-
-        def command(*arguments: Any, **flags: Any) -> int:
-            bound = signature.bind(*arguments, **flags)
-            bound.apply_defaults()
-            values = dict(bound.arguments)
-            try:
-                options = kind(**{each.name: values.pop(each.name) for each in fields})
-            except ValueError as error:
-                raise WrongCall(str(error)) from None
-            return run(options, **values)
-
-        more = inspect.cleandoc(run.__doc__ or "").partition("Args:\n")[2]
-        command.__name__, command.__doc__ = run.__name__, f"{inspect.cleandoc(kind.__doc__ or '')}\n{more}"
-        command.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
-        vars(command).update(__signature__=signature, usual=words)
-        return command
-
-    return made
-
-
-def about(command: Callable[..., object]) -> str:
-    """What a command does, without its arguments; nothing where Python leaves docstrings out (``-OO``)."""
-    return inspect.cleandoc(command.__doc__ or "").split("\n\nArgs:")[0]
-
-
-def presented(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with types that the parser shows well."""
-    hints, words = get_type_hints(command, include_extras=True), getattr(command, "usual", {})
-    parameters = [
-        each.replace(annotation=_type(hints[name], each.default, words.get(name)))
-        for name, each in inspect.signature(command).parameters.items()
-    ]
-
-    @functools.wraps(command)
-    def run(*arguments: Any, **options: Any) -> Any:
-        return command(*arguments, **options)
-
-    del run.__wrapped__
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    vars(run)["__signature__"] = inspect.Signature(parameters)
-    return run
-
-
-def choices(hint: Any) -> tuple[str, ...]:
-    """The words that a type allows; none if it allows any."""
-    kind = _without_none(hint)
-    return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-
-
-def _without_none(hint: Any) -> Any:
-    if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = (each for each in get_args(hint) if each is not type(None))
-    return hint
-
-
-def _type(hint: Any, default: Any, words: str | None) -> Any:
-    """A type for the parser: of a flag that may be missing, and of one whose default the help says in words."""
+def _shown(hint: Any, default: Any, positional: bool) -> Any:
+    """A type as the help shows it: nothing is said of None, which stands for what the help of the flag says."""
     import tyro
 
-    kind = _without_none(hint)
-    speaks = words is None and default is not None and default not in ((), "")
-    if speaks:
-        return hint
-    shown = tyro.conf.arg(help_behavior_hint="" if words is None else f"(default: {words})")
-    return Annotated[hint, shown] if kind is hint else Annotated[hint, _reader(kind, default), shown]
+    kinds = [each for each in get_args(hint) if each is not NoneType]
+    unset = get_origin(hint) in (Union, UnionType) and len(kinds) == 1
+    kind = kinds[0] if unset else hint
+    names = get_args(kind) if get_origin(kind) is Literal else ()
+    metavar = f"{{{','.join(map(str, names))}}}" if names else _METAVARS.get(kind)
+    if metavar and positional and default is None:
+        metavar = f"[{metavar}]"
+    silent = "" if default is None or default in ((), "") else None
+    shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
+    return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
 
 
-def _reader(kind: Any, default: Any) -> Any:
-    """How the words of a flag become a value of ``kind``, or stay ``default``."""
-    from tyro.constructors import PrimitiveConstructorSpec
-
-    names = choices(kind)
-    parts = [each for each in get_args(kind) if each is not ...] if get_origin(kind) is tuple else []
-    read = functools.partial(_value, parts[0] if parts else kind)
-    word = f"{{{','.join(names)}}}" if names else _WORDS.get(parts[0] if parts else kind, "{True,False}")
-    return PrimitiveConstructorSpec(
-        nargs="*" if parts else 1,
-        metavar=f"[{word} [{word} ...]]" if parts else word,
-        instance_from_str=lambda typed: tuple(map(read, typed)) if parts else read(typed[0]),
-        is_instance=lambda _value: True,
-        str_from_instance=lambda value: [] if value is default else [str(value)],
-        choices=names or (("True", "False") if kind is bool else None),
-    )
-
-
-def _value(kind: Any, word: str) -> Any:
-    if get_origin(kind) is Literal:
-        return next(each for each in get_args(kind) if str(each) == word)
-    return word == "True" if kind is bool else kind(word)
+def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:
+    """The words of a command, with all values of a flag that takes several behind its first mention: the parser would
+    keep the last mention alone."""
+    hints = get_type_hints(shown)
+    several = {f"--{each.name.replace('_', '-')}" for each in fields(shown) if get_origin(hints[each.name]) is tuple}
+    groups: list[list[str]] = [[]]
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in several:
+            groups += [[word]] if word.startswith("--") else []
+            groups[-1] += [] if word.startswith("--") else [word]
+            continue
+        earlier = next((group for group in groups if group[:1] == [name]), [name])
+        groups = [group for group in groups if group is not earlier] + [[*earlier, *([value] if equals else [])]]
+    return [word for group in groups for word in group]

@@ -1,5 +1,5 @@
-"""Measuring agents: episodes, metrics with intervals, an exact ceiling, and every table of the paper.
-``evaluate(run, out, ...)`` is ``recommit evaluate`` from Python.
+"""Evaluating agents: episodes, metrics with intervals, the oracle depth, and every table of the paper.
+``evaluate(EvaluateOptions(run, out, ...))`` is ``recommit evaluate`` from Python.
 """
 
 from __future__ import annotations
@@ -8,21 +8,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recommit.evaluate.evaluation import Evaluation
-    from recommit.evaluate.measure import evaluate
-    from recommit.evaluate.spec import EvaluationSpec
+    from recommit.evaluate.evaluation import Evaluation, evaluate
+    from recommit.evaluate.options import EvaluateOptions
     from recommit.evaluate.store import EvaluationStore
     from recommit.evaluate.summaries import compare
 
-__all__ = ["Evaluation", "EvaluationSpec", "EvaluationStore", "compare", "evaluate"]
-
 _HOME = {
+    "EvaluateOptions": "options",
     "Evaluation": "evaluation",
-    "EvaluationSpec": "spec",
     "EvaluationStore": "store",
     "compare": "summaries",
-    "evaluate": "measure",
+    "evaluate": "evaluation",
 }
+__all__ = ["EvaluateOptions", "Evaluation", "EvaluationStore", "compare", "evaluate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,83 +1,73 @@
-"""Names of agents, read here and nowhere else: ``fixed-4@RUN`` always takes depth 4, and asks the policy of ``RUN``.
+"""Names of agents: what each does, whose policy it asks, and what it is called in tables and figures. Light to import.
 
-The word before the ``@`` says what an agent does (``base``), the folder behind it whose policy it asks (``run``; none:
-that of the evaluation). ``fixed-4+views8`` looks at eight views of every picture. Light to import.
+``fixed-4@RUN`` always takes depth 4, with the plans of the policy of ``RUN``. The word before the ``@`` says what an
+agent does (``base``), the folder behind it whose policy it asks (``run``; none: that of the evaluation).
+``fixed-4+views8`` observes every picture under eight symmetries.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: Agents that draw are played this often, and their figures are means.
+#: Agents that sample depths are played this often, and their figures are means.
 SEEDS = 5
-#: Those that draw actions leave the shared graph of plans: every decision of theirs is a look of its own.
+#: Those that sample actions leave the shared graph of plans: each of their decisions is a pass of its own.
 ACTION_SEEDS = 2
 #: What a zero-shot model is called, with the folder of its run.
 ZERO_SHOT = "zero-shot"
-#: What every agent does; fixed-4 stands for any of 1..8.
+#: The best depths there are for a policy's plans.
+ORACLE = "oracle-dp"
+#: Agents that know the exact distance, which no policy can ask.
+PRIVILEGED = (ORACLE, "oracle-delta", "oracle-rate", "solver")
+#: What every agent is called; ``fixed-4`` stands for any of 1..8.
 AGENTS = {
-    "adaptive": "the depth head's likeliest depth",
-    "adaptive-memory": "adaptive with a memory: in a state where it has been before, the next likeliest depth",
-    "sampled": "a depth drawn by the depth head",
-    "fixed-4": "always this depth",
-    "fixed-4-sampled": "always this depth, actions drawn from the policy",
-    "random": "a depth drawn evenly",
-    "shuffled": "a depth drawn as often as adaptive takes it, whatever the state",
-    "mixture": "the best draw whatever the state with no more actions than adaptive, chosen on validation instances",
-    "oracle-dp": "the best depth for every state and number of decisions left: the ceiling for this action head",
-    "oracle-delta": "the depth that lowers the distance most",
-    "oracle-rate": "the depth that lowers the distance most per action",
-    "solver": "optimal plans, eight actions at a time",
-    "random-actions": "random actions at random depths",
-    ZERO_SHOT: "zero-shot@FOLDER: what a model said in a run of recommit zero-shot on the same instances",
+    "adaptive": "adaptive",
+    "adaptive-memory": "adaptive with memory",
+    "sampled": "adaptive, sampled depths",
+    "fixed-4": "fixed depth 4",
+    "fixed-4-sampled": "fixed depth 4, sampled actions",
+    "random": "random depths",
+    "shuffled": "shuffled depths",
+    "mixture": "best state-independent mixture",
+    ORACLE: "oracle depth",
+    "oracle-delta": "greedy oracle, most progress",
+    "oracle-rate": "greedy oracle, most progress per action",
+    "solver": "optimal plans",
+    "random-actions": "random actions",
+    ZERO_SHOT: "zero-shot",
 }
-
 #: Who plays where nobody says more.
-USUAL = (
-    "adaptive",
-    "sampled",
-    "fixed-1",
-    "fixed-2",
-    "fixed-4",
-    "fixed-8",
-    "random",
-    "shuffled",
-    "mixture",
-    "oracle-dp",
-    "oracle-delta",
-    "oracle-rate",
-    "solver",
+USUAL = tuple(
+    f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
 )
 #: Rules that read the plan and were never trained (``recommit.graph.rules``); those of ``SWEPT`` have a threshold.
 SWEPT = {
-    "confidence-product": "deep as the probability of the plan so far is at least a threshold",
-    "confidence-least": "deep as the probability of every action so far is at least a threshold",
-    "confidence-entropy": "deep as the entropies of the actions so far add up to no more than a threshold",
-    "disagreement": "deep as no action so far is more doubtful than the first one times a threshold",
+    "confidence-product": "plan-probability threshold",
+    "confidence-least": "least-probability threshold",
+    "confidence-entropy": "cumulative-entropy threshold",
+    "disagreement": "relative-doubt threshold",
 }
 RULES = {
     **SWEPT,
-    "entropy-jump": "up to the largest rise of the mean entropy of the plan's actions",
-    "repetition": "as long as the plan repeats its first action",
-    "reversal": "up to the first action that takes back the one before it",
-    "consecutive": "one action more than the plan has in common with the rest of the last one",
+    "entropy-jump": "up to the largest rise of entropy",
+    "repetition": "while the first action repeats",
+    "reversal": "up to the first reversed action",
+    "consecutive": "agreement with the last plan",
 }
-#: Endings of a rule's name: one threshold for all budgets; where it has been before, the next depth of its order.
-SHARED, MEMORY = "-shared", "+memory"
-#: What an agent sees and remembers; none of them asks a simulator or a solver, but for those that are no policies.
+#: Ending of a rule's name: where the episode has been before, the next depth of its order.
+MEMORY = "+memory"
+#: What an agent decides by: what a policy says of the picture; that and what it has done in this episode; or what a
+#: simulator says, which no policy can ask.
 USES = ("picture", "memory", "simulator")
-#: Ending of a name: so many views of every picture.
+#: Ending of a name: so many symmetries of every picture.
 _VIEWS = re.compile(r"(.*)\+views([1248])")
-#: What older versions called some of them: evaluations of theirs are read.
-OLD_NAMES = {"wary": "adaptive-memory", "walker": "random-actions"}
 _FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
 
 
@@ -88,16 +78,15 @@ class AgentName:
     base: str
     #: Empty for the policy of the evaluation itself.
     run: str = ""
-    #: Views of every picture; 0: as many as its policy has.
+    #: Symmetries of every picture; 0: as many as its policy has.
     views: int = 0
 
     @classmethod
     def parse(cls, text: str) -> AgentName:
-        """Read a name as it stands in files and commands, also one of an older version."""
+        """Read a name as it stands in files and commands."""
         base, _, run = text.partition("@")
-        seen = _VIEWS.fullmatch(base)
-        base, views = (seen[1], int(seen[2])) if seen else (base, 0)
-        return cls(OLD_NAMES.get(base, base), run, views)
+        augmented = _VIEWS.fullmatch(base)
+        return cls(augmented[1], run, int(augmented[2])) if augmented else cls(base, run)
 
     def __str__(self) -> str:
         return f"{self.short}@{self.run}" if self.run else self.short
@@ -114,22 +103,14 @@ class AgentName:
         return int(match[1]) if match else 0
 
     @property
-    def draws_actions(self) -> bool:
-        """Are its actions drawn from the policy?"""
+    def samples_actions(self) -> bool:
+        """Are its actions sampled from the policy?"""
         return self.base.endswith("-sampled")
 
     @property
     def rule(self) -> str:
         """The name of its rule in ``recommit.graph.rules``; empty if it has none."""
-        plain = self.base.removesuffix(MEMORY)
-        name = plain.removesuffix(SHARED)
-        names = RULES if name == plain else SWEPT
-        return name + self.base[len(plain) :] if name in names else ""
-
-    @property
-    def of_rule(self) -> AgentName:
-        """The same rule with a threshold of its own for each budget."""
-        return replace(self, base=self.rule)
+        return self.base if self.base.removesuffix(MEMORY) in RULES else ""
 
     @property
     def swept(self) -> bool:
@@ -137,25 +118,19 @@ class AgentName:
         return self.rule.removesuffix(MEMORY) in SWEPT
 
     @property
-    def shared(self) -> bool:
-        """Has it one threshold for all budgets?"""
-        return self.swept and SHARED in self.base
-
-    @property
     def by_budget(self) -> bool:
-        """Does it play differently under another budget?"""
-        return self.base in ("shuffled", "mixture", "oracle-dp") or (self.swept and not self.shared)
+        """Does it play differently under another budget, even if its policy is not budget-conditioned?"""
+        return self.base in ("shuffled", "mixture", ORACLE) or self.swept
 
     @property
     def asks_policy(self) -> bool:
-        """Does it look through a policy's eyes at all?"""
+        """Does it ask a policy at all?"""
         return self.base not in (ZERO_SHOT, "solver", "random-actions")
 
     @property
     def uses(self) -> str:
-        """What it decides by: ``picture``, what a policy says of it; ``memory``, also what it has done before in this
-        episode; ``simulator``, what the state or the solver says, which no policy can ask."""
-        if self.base in ("oracle-dp", "oracle-delta", "oracle-rate", "solver"):
+        """What it decides by, of ``USES``."""
+        if self.base in PRIVILEGED:
             return "simulator"
         remembers = self.base == "adaptive-memory" or self.base.endswith(MEMORY) or self.rule == "consecutive"
         return "memory" if remembers else "picture"
@@ -163,7 +138,7 @@ class AgentName:
     @property
     def seeds(self) -> int:
         """How often it is played."""
-        if self.draws_actions:
+        if self.samples_actions:
             return ACTION_SEEDS
         return SEEDS if self.base in ("sampled", "random", "shuffled", "mixture", "random-actions") else 1
 
@@ -185,39 +160,81 @@ def validation_name(agent: AgentName, k: int, seed: int) -> str:
     return f"{file_name(agent, k, seed)}-validation"
 
 
-def file_names(name: str) -> list[str]:
-    """A file of decisions by its name of today, then by that of an older version, if it had another."""
-    older = [old + name.removeprefix(base) for old, base in OLD_NAMES.items() if re.match(rf"{base}(-of-|@)", name)]
-    return [name, *older]
-
-
 def check(base: str) -> str:
     """Return the name itself, or raise an error that lists the names."""
     if base not in AGENTS and not _FIXED.fullmatch(base) and not AgentName(base).rule:
         raise ValueError(
             f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-8), or of rules: {', '.join(RULES)} "
-            f"(confidence-...{SHARED}; any{MEMORY}), got {base}"
+            f"(any{MEMORY}), got {base}"
         )
     return base
 
 
 def with_views(names: Iterable[str], views: int) -> tuple[str, ...]:
-    """Names of agents that look at so many views, where they ask a policy and say nothing else."""
-    read = [AgentName.parse(name) for name in names]
-    if not views:
-        return tuple(map(str, read))
-    return tuple(str(replace(name, views=views) if name.asks_policy and not name.views else name) for name in read)
+    """Names of agents that observe so many symmetries, where they ask a policy and say nothing else."""
+    read = map(AgentName.parse, names)
+    return tuple(str(replace(n, views=views) if views and n.asks_policy and not n.views else n) for n in read)
 
 
-def renamed(names: Iterable[str]) -> tuple[str, ...]:
-    """Turn names that older versions had into those of today, with a notice."""
-    result = []
-    for name in names:
-        agent = AgentName.parse(name)
-        if not name.startswith(agent.base):
-            warnings.warn(
-                f"agents: {name} is called {agent} now; a later version refuses it", FutureWarning, stacklevel=3
-            )
-            name = str(agent)
-        result.append(name)
-    return tuple(result)
+#: Heads that were trained on the plans of a run, by the name of their folder; what they are called, long and short.
+HEADS = {
+    "world-model": ("world model", "world model"),
+    "conditioned": ("price- and budget-conditioned head", "conditioned head"),
+}
+#: Whose plans, by the name of the run's folder, as ``recommit train family`` gives it.
+_RUNS = {
+    "adaptive": "another seed",
+    "random": "RL with random depths",
+    "depth-only": "depth head alone trained",
+    "paper": "the paper's recipe",
+    "init": "warm start",
+    **dict.fromkeys(HEADS, "plans of the world model"),
+}
+
+
+def readable(agent: AgentName) -> str:
+    """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (RL)"."""
+    if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
+        return HEADS[run_kind(agent.run)][0] + _symmetries(agent)
+    words = _base_words(agent) + _symmetries(agent)
+    return f"{words} ({whose})" if (whose := _whose(agent)) else words
+
+
+def brief(agent: AgentName) -> str:
+    """The same in a few words, for a place beside a mark in a figure."""
+    if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
+        return HEADS[run_kind(agent.run)][1]
+    words = _base_words(agent).replace("fixed depth", "fixed") + _symmetries(agent)
+    own = run_kind(agent.run) == "adaptive" and seed_of(agent.run)
+    whose = f"seed {own}" if own else _whose(agent).removeprefix("plans of ")
+    return f"{words} ({whose})" if whose else words
+
+
+def run_kind(run: str) -> str:
+    """The name of a run's folder without its seed."""
+    return re.sub(r"-s\d+$", "", PurePath(run).name)
+
+
+def seed_of(run: str) -> str:
+    """At the end of a run's name; empty if there is none."""
+    match = re.search(r"-s([0-9]+)$", PurePath(run).name)
+    return match[1] if match else ""
+
+
+def _base_words(agent: AgentName) -> str:
+    if agent.rule:
+        return RULES[agent.rule.removesuffix(MEMORY)] + " with memory" * agent.rule.endswith(MEMORY)
+    if agent.depth:
+        return f"fixed depth {agent.depth}" + ", sampled actions" * agent.samples_actions
+    return AGENTS.get(agent.base, agent.base)
+
+
+def _symmetries(agent: AgentName) -> str:
+    return f", {agent.views} symmetries" if agent.views > 1 else ", no symmetries" if agent.views else ""
+
+
+def _whose(agent: AgentName) -> str:
+    kind = run_kind(agent.run)
+    if fixed := re.fullmatch(r"fixed-([1-8])", kind):
+        return "RL" if int(fixed[1]) == agent.depth else f"RL at depth {fixed[1]}"
+    return _RUNS.get(kind, f"plans of {agent.run}" if agent.run else "")

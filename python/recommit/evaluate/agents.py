@@ -1,4 +1,4 @@
-"""How the episodes of an agent are played. All agents of one action head share one graph of plans."""
+"""How the episodes of an agent are played. All agents of one policy share one graph of plans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from recommit import rng
 from recommit.evaluate import thresholds
-from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
+from recommit.evaluate.agent_names import ACTION_SEEDS, ORACLE, AgentName
 from recommit.graph import episodes as on_graph
 from recommit.graph import oracle, rules
 from recommit.graph.build import PIECE, PolicyGraph
@@ -50,13 +50,11 @@ class PolicyPlayer:
     validation: PolicyPlayer | None = None
     #: Who else plays the same.
     team: Team = field(default_factory=Team)
-    #: Those that one threshold has to serve; the largest alone if there are none.
-    budgets: tuple[int, ...] = ()
-    #: What the ceiling pays for actions and looks; it is of solved episodes alone where nothing has a price.
+    #: What the oracle pays for actions and observations; without prices it maximises solved episodes.
     prices: Prices | None = None
     _rows: dict[tuple[str, int, int], DecisionRows] = field(default_factory=dict)
     _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
-    _thresholds: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
+    _thresholds: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @cached_property
     def graph(self) -> PolicyGraph:
@@ -70,36 +68,34 @@ class PolicyPlayer:
         return self.task.distance(self.starts)
 
     def rows(self, agent: str, budget: int, seed: int = 0) -> DecisionRows:
-        """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
-        the others are cut from the largest."""
-        played_budget = budget if AgentName(agent).by_budget or self.policy.config.budget_conditioned else self.budget
+        """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is
+        budget-conditioned; the others are cut from the largest."""
+        name = AgentName(agent)
+        played_budget = budget if name.by_budget or self.policy.config.budget_conditioned else self.budget
         key = (agent, played_budget, seed)
         if key not in self._rows:
-            if agent.endswith("-sampled"):
-                every = episodes.each_by_rank(self.team, ACTION_SEEDS, lambda s: self._play(agent, played_budget, s))
+            if name.samples_actions:
+                every = episodes.each_by_rank(self.team, ACTION_SEEDS, lambda s: self._play(name, played_budget, s))
                 self._rows |= {(agent, played_budget, s): rows for s, rows in enumerate(every)}
             else:
-                self._rows[key] = self._play(agent, played_budget, seed)
+                self._rows[key] = self._play(name, played_budget, seed)
         return self._rows[key]
 
-    def _play(self, agent: str, budget: int, seed: int) -> DecisionRows:
-        if AgentName(agent).draws_actions:
-            fixed = variant(agent.removesuffix("-sampled"))
-            chosen = Actor(self.policy, self.task, fixed, seed=seed)
-            return episodes.sampled(chosen, self.starts, budget, 1)
-        if agent in ("solver", "random-actions"):
-            without_policy = solver(self.task) if agent == "solver" else random_actions(seed)
+    def _play(self, agent: AgentName, budget: int, seed: int) -> DecisionRows:
+        if agent.samples_actions:
+            actor = Actor(self.policy, self.task, variant(f"fixed-{agent.depth}"), seed=seed)
+            return episodes.sampled(actor, self.starts, budget, 1)
+        if not agent.asks_policy:
+            without_policy = solver(self.task) if agent.base == "solver" else random_actions(seed)
             return episodes.of_callable(without_policy, self.task, self.starts, budget)
         return episodes.on_graph(self.graph, self.starts, budget, self._choose(agent, budget, seed))
 
-    def _choose(self, agent: str, budget: int, seed: int) -> Chooser:
+    def _choose(self, agent: AgentName, budget: int, seed: int) -> Chooser:
         graph, depths = self.graph, self.policy.config.depths
-        if depth := AgentName(agent).depth:
-            return always(graph, depth)
-        if AgentName(agent).rule:
-            return rule_on_growing(graph, self.rule(AgentName(agent), budget))
-        if agent == "oracle-dp":
-            return self._oracle(budget).choose(budget)
+        if agent.depth:
+            return always(graph, agent.depth)
+        if agent.rule:
+            return rule_on_growing(graph, self.rule(agent, budget))
         makers: dict[str, Callable[[], Chooser]] = {
             "adaptive": lambda: head(graph),
             "adaptive-memory": lambda: adaptive_memory(graph),
@@ -107,38 +103,37 @@ class PolicyPlayer:
             "random": lambda: sampled(graph, np.full(len(depths), 1 / len(depths)), seed),
             "shuffled": lambda: sampled(graph, self.marginal(budget), seed),
             "mixture": lambda: sampled(graph, self.mixture(budget), seed),
+            ORACLE: lambda: self._oracle(budget).choose(budget),
             "oracle-delta": lambda: oracle.greedy(graph, depths, rate=False),
             "oracle-rate": lambda: oracle.greedy(graph, depths, rate=True),
         }
-        return makers[agent]()
+        return makers[agent.base]()
 
     def _oracle(self, budget: int) -> oracle.OracleDepths:
         starts = self.graph.nodes(self.starts, budget)
         best = oracle.oracle(self.graph, starts, budget, self.policy.config.depths, self.prices)
         if best.missing:
-            warnings.warn(f"oracle-dp: {best.missing:,} states were left out: below the ceiling", stacklevel=2)
+            warnings.warn(f"oracle-dp: {best.missing:,} states were left out: a lower bound", stacklevel=2)
         return best
 
     def rule(self, agent: AgentName, budget: int) -> NamedRule:
         """What an agent goes by, with the threshold that is best on validation instances if it has one. It chooses
-        among the depths of the head, as the ceiling does."""
+        among the depths of the head, as the oracle does."""
         entry = rules.named(agent.rule, self.policy.config.depths)
-        return entry.at(self._threshold(entry, agent.shared, budget)) if agent.swept else entry
+        return entry.at(self._threshold(entry, budget)) if agent.swept else entry
 
-    def _threshold(self, entry: NamedRule, shared: bool, budget: int) -> float:
-        budgets = (self.budgets or (self.budget,)) if shared else (budget,)
-        key = entry.name, budgets
+    def _threshold(self, entry: NamedRule, budget: int) -> float:
+        key = entry.name, budget
         if key not in self._thresholds:
-            self._thresholds[key] = thresholds.choose(self.validation or self, entry, budgets)
+            self._thresholds[key] = thresholds.choose(self.validation or self, entry, budget)
         return self._thresholds[key]
 
     def sweep(self, agent: AgentName, budget: int) -> dict[str, Any]:
-        """Both thresholds of an agent's rule under this budget, and what every threshold would come to."""
+        """The threshold of an agent's rule under this budget, and what every threshold would come to."""
         entry = rules.named(agent.rule, self.policy.config.depths)
         values = thresholds.candidates(self.validation or self, entry)
         return {
-            "own": self._threshold(entry, False, budget),
-            "shared": self._threshold(entry, True, budget),
+            "threshold": self._threshold(entry, budget),
             "curve": thresholds.curve(self, entry, values, budget),
         }
 
@@ -151,8 +146,8 @@ class PolicyPlayer:
         return result
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
-        """The best draw that is the same in every state and needs no more actions than adaptive, on validation
-        instances."""
+        """The best probabilities that are the same in every state and need no more actions than adaptive, on
+        validation instances."""
         if budget not in self._mixtures:
             self._mixtures[budget] = self._best_mixture(budget)
         return self._mixtures[budget]
@@ -161,12 +156,12 @@ class PolicyPlayer:
         chosen_on = self.validation or self
         allowed = chosen_on.rows("adaptive", budget)
         limit = int(allowed.executed[allowed.turn < budget].sum())
-        chances = simplex(len(self.policy.config.depths), 10)
-        choices = [sampled(chosen_on.graph, probs, 0) for probs in chances]
+        every = simplex(len(self.policy.config.depths), 10)
+        choices = [sampled(chosen_on.graph, probs, 0) for probs in every]
         starts = chosen_on.graph.nodes(chosen_on.starts, budget)
         scores = on_graph.scores(chosen_on.graph, starts, budget, choices, limit)
-        best = max(range(len(chances)), key=scores.__getitem__)
-        return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest
+        best = max(range(len(every)), key=scores.__getitem__)
+        return every[best] if scores[best][0] >= 0 else every[-1]  # none is cheap enough: the shallowest
 
 
 def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:

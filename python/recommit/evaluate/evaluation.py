@@ -1,49 +1,126 @@
 """One evaluation: any set of agents on the same instances, under every budget.
 
     who plays            names, ``agent_names``; what each does, ``agents``; a model that was asked, ``transcripts``
-    what is played       the test set that the data of the run fix, the same for everybody
+    what is played       the test set that the data of the run fix, the same for everybody; ``splits``
     what is written      one row per decision, ``store``; then figures that are computed from rows and nothing else:
-                         episodes (``metrics``), means and paired differences (``summaries``), words (``text``)
+                         episodes (``metrics``), means and paired differences (``summaries``), tables (``text``)
 
-An agent is played once, under the largest budget: who does not know how many decisions are left does the same under a
+An agent is played once, under the largest budget: who does not know how many decisions remain does the same under a
 smaller one, whose rows are the first of these. Agents of one policy whose plans are greedy share one graph of states,
-so that each state is looked at once for all of them. What is in the folder is not played again.
+so that each state passes the policy once for all of them. What is in the folder is not played again.
 """
 
 from __future__ import annotations
 
 import re
 import time
-import warnings
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from recommit.data import held_out
-from recommit.evaluate import compute, gain, metrics, regrets, summaries, thresholds, transcripts
-from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
+from recommit.evaluate import compute, metrics, population, regret, splits, summaries, text, thresholds, transcripts
+from recommit.evaluate.agent_names import USUAL, ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.spec import split_words
-from recommit.evaluate.split import fresh, instances
-from recommit.evaluate.store import LATER, flat
+from recommit.evaluate.family import FamilyResults, Members
+from recommit.evaluate.options import split_words
+from recommit.evaluate.store import EvaluationStore, flat
+from recommit.evaluate.tables import experiments
 from recommit.graph.prices import Prices
+from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
 from recommit.puzzles import registry
+from recommit.runs import ranks
 from recommit.runs.directory import recipe_of
+from recommit.runs.peers import watched
+from recommit.runs.process import settle_to_look, unsettled
 from recommit.runs.ranks import Team
 from recommit.storage.terminal_text import StatusLine, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from recommit.evaluate.metrics import EpisodeRows
-    from recommit.evaluate.spec import EvaluationSpec
-    from recommit.evaluate.store import EvaluationStore
+    from recommit.evaluate.options import EvaluateOptions
+    from recommit.policy.config import PolicyConfig
     from recommit.rollout.episodes import DecisionRows
+
+
+class Evaluated(NamedTuple):
+    """What an evaluation found: rows of figures, one per agent and budget, and its tables as text."""
+
+    rows: list[dict[str, Any]]
+    text: str
+
+
+@unsettled()
+def evaluate(options: EvaluateOptions, *, quiet: bool = True) -> list[dict[str, Any]]:
+    """Evaluate as ``recommit evaluate`` does; one row per agent and budget, as in ``summary.json``. The process is
+    afterwards as before: its threads, products and streams of randomness."""
+    result = evaluated(options, quiet=quiet)
+    return [] if result is None else result.rows
+
+
+def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | None:
+    """Play, and write rows, figures and tables into the folder; None on all ranks but the main one."""
+    settle_to_look(options.threads)
+    members = None
+    if options.paper:
+        members = Members(options.run, options.seed)
+        experiments.require_paper(members)
+        agents = experiments.agents_of(members, options.tables)
+        options = replace(options, run=members.adaptive, agents=agents)
+    recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
+    team = ranks.meet(options.device)
+    with watched(team), EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
+        if options.population != "none":
+            return _over_population(options, store, team, quiet)
+        summary = Evaluation(options, store, team=team, quiet=quiet).run()
+        if store is None:
+            return None
+        if members is None:
+            return Evaluated(summary, experiments.write_plain(store, text.summary_text(summary, options.out)))
+        return Evaluated(summary, experiments.write(store, FamilyResults(summary, members), options.tables))
+
+
+def _over_population(
+    options: EvaluateOptions, store: EvaluationStore | None, team: Team, quiet: bool
+) -> Evaluated | None:
+    """Exact figures over a population; of the usual agents those that have them."""
+    data, names = recipe_of(str(options.run), options.task), options.names
+    if options.agents == USUAL:
+        names = tuple(name for name in names if population.is_exact(name))
+    states, lengths = population.starts(data, options.population, options.length)
+    budgets = {name: decisions_of(name, data.task) for name in options.budgets}
+    for name in names:
+        population.check(name)
+    rows: list[dict[str, Any]] = []
+    for policy, own in by_policy(names, str(options.run)).items():
+        began = time.monotonic()
+        loaded = compute.loaded(policy, team.device)
+        player = PolicyPlayer(loaded, data.puzzle(), states, max(budgets.values()), team=team)
+        about = {"task": data.task, "size": list(data.size), "population": options.population}
+        for agent in own:
+            each = population.Population(player, lengths).rows(agent.base, budgets)
+            rows += [{"agent": str(agent), **about, **row} for row in each]
+        if team.is_main_process and not quiet:
+            planned = int(player.graph.planned.sum())
+            say(f"{policy.run}: {planned:,} states observed, {time.monotonic() - began:.1f} s")
+        weights = compute.weights_held(loaded)
+        del loaded, player
+        compute.let_go(weights)
+    if store is None:
+        return None
+    page = population.text(rows)
+    store.write_json("population.json", rows)
+    store.write_page("population.md", page)
+    return Evaluated(rows, page)
 
 
 def decisions_of(budget: str, task: str) -> int:
@@ -57,78 +134,66 @@ def decisions_of(budget: str, task: str) -> int:
 
 
 class Evaluation:
-    """One call of ``recommit evaluate``, on every rank of a team. Only the lead has a folder to write."""
+    """Agents on sampled instances, on every rank of a team. Only the main process has a folder to write."""
 
     def __init__(
-        self,
-        spec: EvaluationSpec,
-        store: EvaluationStore | None,
-        *,
-        team: Team | None = None,
-        again: bool = False,
-        quiet: bool = False,
-        anyway: bool = False,
+        self, options: EvaluateOptions, store: EvaluationStore | None, *, team: Team | None = None, quiet: bool = False
     ) -> None:
-        self.spec, self.team, self.quiet, self.anyway = spec, team or Team(), quiet, anyway
-        self._store, self._again = store, again
-        self.data = recipe_of(spec.run, spec.task)
+        self.options, self.team, self.quiet, self._store = options, team or Team(), quiet, store
+        self.run_folder = str(options.run)
+        self.data = recipe_of(self.run_folder, options.task)
         puzzle = self.data.puzzle()
-        self.task = puzzle.to_the_end() if spec.whole_commitments else puzzle
-        self.budgets = {name: decisions_of(name, self.data.task) for name in spec.budgets}
-        self.drawn = instances.played(spec, self.data)
-        self.starts = np.ascontiguousarray(self.drawn.states)
+        self.task = puzzle.to_the_end() if options.whole_commitments else puzzle
+        self.budgets = {name: decisions_of(name, self.data.task) for name in options.budgets}
+        self.sampled = splits.played(options, self.data)
+        self.starts = np.ascontiguousarray(self.sampled.states)
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.data, self.starts)
-        self.ids = self.data.ids(self.drawn.difficulty.tolist(), self.drawn.number.tolist())
+        self.ids = self.data.ids(self.sampled.difficulty.tolist(), self.sampled.number.tolist())
         self._line = StatusLine(terminal_only=True, quiet=quiet or not self.team.is_main_process)
         self._players: dict[AgentName, PolicyPlayer] = {}
-        self._budget_seen: dict[str, bool] = {}
+        self._configs: dict[str, PolicyConfig] = {}
         self._validation: NDArray[np.uint8] | None = None
 
     def run(self) -> list[dict[str, Any]]:
-        """Play whoever has not been played; then the lead writes every figure. The summary, empty but for the lead."""
+        """Play whoever has not been played; then the main process writes every figure. The summary, empty on other
+        ranks."""
         if self.team.is_main_process:
             policies = self._policies()
             test_set = held_out.name(self.starts)
-            fresh.judge(self.spec, self.store.folder, test_set, policies, again=self._again)
-            self.store.begin({**self.spec.to_dict(), "test_set": test_set})
+            splits.judge(self.options, self.store.folder, test_set, policies)
+            self.store.begin({**self.options.plan(), "test_set": test_set})
             self.store.same_policies(policies)
             self._write_instances()
         number = 0
-        for policy, agents in by_policy(self.spec.agents, self.spec.run).items():
+        for policy, agents in by_policy(self.options.names, self.run_folder).items():
             for agent in agents:
                 began, number = time.monotonic(), number + 1
-                self._line.show(f"{number}/{len(self.spec.agents)} {agent} plays {len(self.starts):,} instances ...")
+                count = f"{number}/{len(self.options.agents)}"
+                self._line.show(f"{count} {agent} plays {len(self.starts):,} instances ...")
                 self._play(agent)
                 self._line.clear()
                 short = re.sub(r"@.*[/\\]", "@", str(agent))
-                self._say(f"{number}/{len(self.spec.agents)} {short}: {time.monotonic() - began:.1f} s")
+                self._say(f"{count} {short}: {time.monotonic() - began:.1f} s")
             if self.team.is_main_process:
-                self._keep_look(policy, agents)
-            if self.spec.regret:
+                self._keep_compute(policy, agents)
+            if self.options.regret:
                 self._keep_regrets(policy, agents)
             self._let_go(policy)
         return self._figures() if self.team.is_main_process else []
 
-    def _keep_look(self, policy: AgentName, agents: list[AgentName]) -> None:
-        """What a policy's look costs, if nobody was played now and the file of an earlier call is lost."""
+    def _keep_compute(self, policy: AgentName, agents: list[AgentName]) -> None:
+        """What a pass of a policy costs, if nobody was played now and the file of an earlier call is lost."""
         if any(agent.base != ZERO_SHOT for agent in agents) and str(policy) not in self.store.compute():
             self._player(policy)
 
     def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
-        """What the commitments of a policy's agents cost, of those that have none yet."""
+        """Regrets of the commitments of a policy's agents, of those that have none yet."""
         asking = [agent for agent in agents if agent.asks_policy]
-        own = [agent for agent in asking if regrets.has_regret(agent, self._head_depths(policy.run or self.spec.run))]
+        own = [agent for agent in asking if regret.has_regret(agent, self._config(policy.run).depths)]
         began = time.monotonic()
-        if own and regrets.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
+        if own and regret.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
             self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
-
-    def _head_depths(self, run: str) -> tuple[int, ...]:
-        """What the depth head of a run's policy chooses from."""
-        from recommit.policy.checkpoint import local_folder, read_config
-        from recommit.policy.config import PolicyConfig
-
-        return tuple(read_config(local_folder(run) / "config.json")["policy"].get("depths", PolicyConfig.depths))
 
     def _let_go(self, policy: AgentName) -> None:
         """Give a policy's memory back before the next one is loaded."""
@@ -139,14 +204,12 @@ class Evaluation:
 
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
-        from recommit.policy.checkpoint import local_folder, weights_of
-
-        runs = {agent.run or self.spec.run for agent in self.spec.names if agent.base != ZERO_SHOT}
+        runs = {agent.run or self.run_folder for agent in self.options.names if agent.base != ZERO_SHOT}
         return {run: weights_of(local_folder(run)) for run in sorted(runs)}
 
     @property
     def store(self) -> EvaluationStore:
-        """The lead's folder."""
+        """The main process's folder."""
         assert self._store is not None
         return self._store
 
@@ -154,45 +217,36 @@ class Evaluation:
     def _largest(self) -> int:
         return max(self.budgets.values())
 
-    @property
-    def _every_budget(self) -> tuple[int, ...]:
-        """K of each budget, once."""
-        return tuple(sorted(set(self.budgets.values())))
-
     def _play(self, agent: AgentName) -> None:
-        """Decisions under every budget, and those of fixed depths on validation instances too, unless they are
-        stored."""
-        for seed, k in product(range(agent.seeds), self._distinct(agent)):
+        """Decisions under every budget under which it plays differently, and those of fixed depths on validation
+        instances too, unless they are stored."""
+        every = sorted(set(self.budgets.values()))
+        for seed, k in product(range(agent.seeds), sorted({self._played(agent, k) for k in every})):
             self._keep(file_name(agent, k, seed), partial(self._rows_of, agent, k, seed))
             if agent.depth:
                 self._keep(validation_name(agent, k, seed), partial(self._rows_of, agent, k, seed, validation=True))
-        if agent.swept:
-            thresholds.keep(self._store, self.team, agent, self._every_budget, self._sweep)
-
-    def _sweep(self, agent: AgentName, k: int) -> dict[str, Any]:
-        return self._player(agent).sweep(agent, k)
-
-    def _distinct(self, agent: AgentName) -> list[int]:
-        """Budgets under which it plays differently."""
-        return sorted({self._played(agent, k) for k in self._every_budget})
+        for k in every if agent.swept else ():
+            name = thresholds.name_of(agent, k)
+            if not self.team.from_main_process(self._store is not None and name in self._store.thresholds()):
+                entry = self._player(agent).sweep(agent, k)
+                if self._store is not None:
+                    self._store.keep_threshold(name, entry)
 
     def _played(self, agent: AgentName, k: int) -> int:
         """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the
         same."""
-        differs = agent.by_budget or (agent.asks_policy and self._sees_budget(agent.run or self.spec.run))
+        run = agent.run or self.run_folder
+        differs = agent.by_budget or (agent.asks_policy and self._config(run).budget_conditioned)
         return k if differs else self._largest
 
-    def _sees_budget(self, run: str) -> bool:
-        """Does its policy see how many decisions are left?"""
-        from recommit.policy.checkpoint import local_folder, parse_config, read_config
-
-        if run not in self._budget_seen:
-            about = read_config(local_folder(run) / "config.json")
-            self._budget_seen[run] = parse_config(about["policy"]).budget_conditioned
-        return self._budget_seen[run]
+    def _config(self, run: str) -> PolicyConfig:
+        """Of the best policy of a run, without its weights."""
+        if run not in self._configs:
+            self._configs[run] = parse_config(read_config(local_folder(run) / "config.json")["policy"])
+        return self._configs[run]
 
     def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
-        """All ranks play what the lead does not have."""
+        """All ranks play what the main process does not have."""
         if self.team.from_main_process(self.team.is_main_process and self.store.rows(name) is not None):
             return
         rows = play()
@@ -208,77 +262,71 @@ class Evaluation:
         return chosen.rows(agent.base, k, seed)
 
     def _player(self, agent: AgentName) -> PolicyPlayer:
-        name = policy_of(agent, self.spec.run)
+        name, options = policy_of(agent, self.run_folder), self.options
         if name not in self._players:
             if self._validation is None:
-                self._validation = instances.chosen_on(self.spec, self.data)
-            policy = compute.loaded(name, self.team.device, anyway=self.anyway, prices=self.spec.prices)
+                self._validation = splits.chosen_on(options, self.data)
+            policy = compute.loaded(name, self.team.device, anyway=options.anyway, prices=options.prices)
             if self.team.is_main_process:
-                look = (policy, self.task, self.starts)
-                self.store.keep_compute(str(name), partial(compute.measure, *look), partial(compute.timed, *look))
+                each = (policy, self.task, self.starts)
+                self.store.keep_compute(str(name), partial(compute.measure, *each), partial(compute.timed, *each))
             player = partial(
-                PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=self.spec.prices
+                PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=options.prices
             )
-            chosen_on = player(starts=self._validation)
-            self._players[name] = player(starts=self.starts, validation=chosen_on, budgets=self._every_budget)
+            self._players[name] = player(starts=self.starts, validation=player(starts=self._validation))
         return self._players[name]
 
     def _figures(self) -> list[dict[str, Any]]:
         """Everything that is computed from decisions."""
+        options, prices = self.options, self.options.prices
         played: dict[tuple[str, str], list[EpisodeRows]] = {}
         summary, curves = [], {}
-        for agent in self.spec.names:
+        for agent in options.names:
             name = str(agent)
             for budget, k in self.budgets.items():
                 every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
                 head["uses"] = agent.uses
-                if self.spec.played != split_words():
-                    head["split"] = self.spec.played
-                figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges, self.spec.prices)
-                more = {**self._validated(agent, k), **thresholds.of_agent(self.store, agent, k)}
-                summary.append({**head, **figures, **more})
+                if options.instance_words != split_words():
+                    head["split"] = options.instance_words
+                figures = summaries.row(every, played[name, budget], k, self.rooms, options.edges, prices)
+                if agent.swept:
+                    figures["threshold"] = self.store.thresholds()[thresholds.name_of(agent, k)]["threshold"]
+                summary.append({**head, **figures, **self._validated(agent, k)})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
-        same_plans = gain.plans_digests(self.spec.names, self.spec.run)
-        gain.add(summary, played, self.rooms, self.spec.prices, same_plans)
+        same_plans = regret.plans_digests(options.names, self.run_folder)
+        regret.add_gain_shares(summary, played, self.rooms, prices, same_plans)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
-        compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)
+        compared = summaries.compare(options.agents, self.budgets, played, self.rooms, prices)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
         self.store.list_compute()
-        self._say_what_is_missing()
         return summary
-
-    def _say_what_is_missing(self) -> None:
-        if older := sorted(self.store.older):
-            warnings.warn(
-                f"out: {len(older)} files of an older version, such as {older[0]}, hold no {' or '.join(LATER)}; "
-                f"remove them, and the same command plays them again",
-                stacklevel=2,
-            )
 
     def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
         rows = self.store.rows(file_name(agent, self._played(agent, k), seed))
         assert rows is not None
-        return metrics.until_lost(rows) if self.spec.stop_on_deadlock else rows
+        return metrics.until_lost(rows) if self.options.stop_on_deadlock else rows
 
     def _validated(self, agent: AgentName, k: int) -> dict[str, float]:
         """Count the validation instances that fixed depths solve, so that the best is not chosen on the test set."""
         if not agent.depth:
             return {}
-        prices, solved, paid = self.spec.prices or Prices(), [], []
+        prices, solved, paid = self.options.prices or Prices(), [], []
         for seed in range(agent.seeds):
             rows = self.store.rows(validation_name(agent, self._played(agent, k), seed))
             assert rows is not None
             now = rows.turn < k
             solved.append(float((rows.solved & now).sum()))
             paid.append(float(prices.cost(rows.executed[now]).sum()))
-        count = len(solved) * self.spec.validation
-        rate = {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
-        return rate if self.spec.prices is None else {**rate, "validation_value": (sum(solved) - sum(paid)) / count}
+        count = len(solved) * self.options.validation
+        rate = {"validation_solve_rate": sum(solved) / len(solved) / self.options.validation}
+        if self.options.prices is None:
+            return rate
+        return {**rate, "validation_value": (sum(solved) - sum(paid)) / count}
 
     def _write_instances(self) -> None:
         columns: dict[str, Any] = {"id": self.ids, "state": flat(self.starts), "length": self.length}
@@ -286,22 +334,22 @@ class Evaluation:
             columns["room"] = self.rooms
         self.store.write_table("instances.parquet", columns)
 
-    def _say(self, text: str) -> None:
+    def _say(self, words: str) -> None:
         if self.team.is_main_process and not self.quiet:
-            say(text)
+            say(words)
 
 
-def by_policy(agents: Iterable[str], own: str) -> dict[AgentName, list[AgentName]]:
-    """Group agents by whose policy they ask, and how many views of a picture it has; those that name no run ask that of
+def by_policy(agents: tuple[AgentName, ...], own: str) -> dict[AgentName, list[AgentName]]:
+    """Group agents by whose policy they ask, and under how many symmetries; those that name no run ask that of
     ``own``."""
     grouped: dict[AgentName, list[AgentName]] = {}
-    for agent in map(AgentName.parse, agents):
+    for agent in agents:
         grouped.setdefault(policy_of(agent, own), []).append(agent)
     return grouped
 
 
 def policy_of(agent: AgentName, own: str) -> AgentName:
-    """A name without what the agent does: the same for all that can share what a policy has looked at."""
+    """A name without what the agent does: the same for all that can share what a policy says of a state."""
     return AgentName("", agent.run or own, agent.views)
 
 

@@ -1,10 +1,11 @@
 """Who is in a family of runs, by the names of their folders, and the names under which their policies are played.
 
 adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
-foresight-s0  stakes-s0                              heads taught on the plans of one of these
+world-model-s0  conditioned-s0                       heads trained on the plans of one of these
 adaptive-k5-s0                                       the same with five decisions per training episode
 single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy
-of it zero-shot-NAME                                       a run of recommit zero-shot
+                                                     of it
+zero-shot-NAME                                       a run of recommit zero-shot
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.spec import split_words
+from recommit.evaluate.agent_names import HEADS, AgentName
+from recommit.evaluate.options import split_words
 from recommit.runs.checkpoints import TornCheckpoint, verify
 from recommit.runs.directory import best_policy, recipe_of
 from recommit.storage import verified
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 #: All depths that a policy can be clamped to, and those that a depth head chooses from.
 EVERY = tuple(range(1, 9))
 DEPTHS = (1, 2, 4, 8)
-#: Heads that are taught beside reinforcement; the later ones read more.
-HEADS = ("foresight", "stakes")
 #: Thirds of a training run; each is shown by its last checkpoint.
 STAGES = ("early", "middle", "late")
 
@@ -55,7 +54,7 @@ class Members:
 
     @property
     def adaptive(self) -> Path:
-        """Whose plans the controls and the ceiling play."""
+        """Whose plans the controls and the oracle play."""
         return member(self.family, "adaptive", self.seed)
 
     @property
@@ -80,7 +79,7 @@ class Members:
 
     @cached_property
     def heads(self) -> dict[str, Path]:
-        """Policies with heads that were taught on a run's plans, by ``HEADS``: all of them whole."""
+        """Policies with heads that were trained on a run's plans, by ``HEADS``: all of them whole."""
         folders = {name: member(self.family, name, self.seed) for name in HEADS}
         return {name: folder for name, folder in folders.items() if (folder / DIGESTS).is_file()}
 
@@ -133,13 +132,13 @@ class Members:
         """Finished runs of models that were not trained."""
         return [folder for folder in sorted(self.family.glob("zero-shot-*")) if (folder / "summary.json").is_file()]
 
-    def trained(self, suffix: str = "", seed: int | None = None, *, drawn: bool = True) -> tuple[str, ...]:
+    def trained(self, suffix: str = "", seed: int | None = None, *, sampled: bool = True) -> tuple[str, ...]:
         """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked,
-        drawn."""
+        sampled."""
         agents = []
         for depth in EVERY:
             if folder := self.run(f"fixed-{depth}{suffix}", seed):
-                agents += [f"fixed-{depth}@{folder}", *([f"fixed-{depth}-sampled@{folder}"] if drawn else [])]
+                agents += [f"fixed-{depth}@{folder}", *([f"fixed-{depth}-sampled@{folder}"] if sampled else [])]
         return tuple(agents)
 
     def at_stage(self, stage: str) -> tuple[str, ...]:
@@ -200,8 +199,7 @@ class FamilyResults:
 
     @cached_property
     def _by_agent(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Rows by today's names of their agents."""
-        return {(str(AgentName.parse(row["agent"])), row["budget"]): row for row in reversed(self.rows)}
+        return {(row["agent"], row["budget"]): row for row in reversed(self.rows)}
 
     def of(self, agents: Sequence[str], budget: str) -> list[dict[str, Any]]:
         """Those of the agents that were played."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
-#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the
+#: How else near and far can be split: by thirds of the way from the start, or so that each holds a third of the
 #: decisions.
 EDGES = ("fixed", "thirds", "terciles")
 
@@ -42,7 +42,7 @@ class EpisodeRows:
         return EpisodeRows(*(getattr(self, f.name)[keep] for f in fields(self)))
 
     def value(self, prices: Prices) -> NDArray[np.float64]:
-        """Solved, less what actions and looks cost; a decision has one look."""
+        """Solved, less what actions and observations cost; a decision has one observation."""
         result: NDArray[np.float64] = prices.returns(self.solved, self.actions, self.decisions)
         return result
 
@@ -125,11 +125,11 @@ def summarise(played: EpisodeRows, rows: DecisionRows, budget: int) -> dict[str,
             "depth_shares"
         ],
         "depth_entropy": mean(entropy),
-        "trajectory_entropy": mean(spread(decisions, count)),
+        "trajectory_entropy": mean(depth_entropies(decisions, count)),
     }
 
 
-def spread(rows: DecisionRows, count: int) -> NDArray[np.float64]:
+def depth_entropies(rows: DecisionRows, count: int) -> NDArray[np.float64]:
     """Entropy of the depths that an episode took, in nats; of episodes with decisions."""
     taken = np.bincount(rows.instance * np.int64(9) + rows.depth, minlength=9 * count).reshape(count, 9)
     share = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
@@ -186,11 +186,11 @@ def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, fl
     if not total:
         return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
     middle = float(counts @ values / total)
-    spread_ = float(np.sqrt(counts @ (values - middle) ** 2 / total))
+    deviation = float(np.sqrt(counts @ (values - middle) ** 2 / total))
     return {
         "failure_rate": float(counts[values <= 0].sum() / total),
         "mean_progress": middle,
-        "progress_sd": spread_,
+        "progress_sd": deviation,
     }
 
 
@@ -230,8 +230,8 @@ class ParetoPoint:
         )
 
 
-def front(points: list[ParetoPoint]) -> list[ParetoPoint]:
-    """Those that nobody dominates, by actions."""
+def pareto_front(points: list[ParetoPoint]) -> list[ParetoPoint]:
+    """The points that none dominates, by actions."""
     undominated_points = [p for p in points if not any(q.dominates(p) for q in points)]
     return sorted(undominated_points, key=lambda p: (p.actions, -p.solve_rate))
 
@@ -239,7 +239,7 @@ def front(points: list[ParetoPoint]) -> list[ParetoPoint]:
 def hypervolume(points: list[ParetoPoint], most: float) -> float:
     """Mean over action allowances 0..``most`` of the best solve rate that needs no more actions."""
     total, best, reached = 0.0, 0.0, 0.0
-    for point in front(points):
+    for point in pareto_front(points):
         if point.actions >= most:
             break
         total += best * (point.actions - reached)

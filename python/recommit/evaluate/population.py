@@ -1,28 +1,24 @@
 """``recommit evaluate --population``: every start there is instead of a sample, exactly and without intervals.
 
-Plans are greedy, so a commitment leads from one state to one other; who draws depths gives each of them a probability.
-So every state is planned in once, and the backup over its graph (``recommit.graph.values``) holds every episode.
+Plans are greedy, so a commitment leads from one state to one other; who samples depths gives each a probability. So
+every state is planned in once, and the backup over its graph (``recommit.graph.values``) holds every episode.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.evaluate import agent_names, compute, evaluation
-from recommit.evaluate.agent_names import AgentName, renamed
-from recommit.evaluate.agents import PolicyPlayer
+from recommit.evaluate.agent_names import ORACLE, AgentName
 from recommit.evaluate.text import number, percent
 from recommit.graph import oracle
 from recommit.graph.episodes import always, head, softmax
 from recommit.graph.rule_episodes import rule_on_growing
 from recommit.graph.values import ACTIONS, OBSERVATIONS, SOLVED, commitments, outcomes
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.directory import recipe_of
-from recommit.storage.terminal_text import grid, say
+from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,86 +26,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.evaluate.store import EvaluationStore
+    from recommit.evaluate.agents import PolicyPlayer
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
     from recommit.graph.values import DepthPolicy
-    from recommit.runs.ranks import Team
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
 
-#: Whose value follows from the state and the decisions left alone, and whose plans are greedy; fixed depths besides.
+#: Whose value follows from the state and the observations that remain, and whose plans are greedy; fixed depths too.
 EXACT = (
     *("adaptive", "sampled", "random", "shuffled", "oracle-dp", "oracle-delta", "oracle-rate"),
     *("entropy-jump", "repetition", "reversal"),
 )
-#: Which starts: all there are, or those of lengths that the data of the run has.
-KINDS = ("all", "data")
-HEAD = ("agent", "solved %", "solved", "by lengths %", "actions", "of solved", "looks", "depth")
+HEAD = ("agent", "solved %", "solved", "by lengths %", "actions", "of solved", "observations", "depth")
 
 
-@dataclass(frozen=True)
-class PopulationSpec:
-    """What is asked for; ``length`` is a shortest and a longest one, or empty."""
-
-    run: str
-    agents: tuple[str, ...]
-    budgets: tuple[str, ...]
-    kind: str
-    length: tuple[int, ...] = ()
-    #: Which puzzle of a run that has several, with or without its size.
-    task: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "agents", renamed(self.agents))
+def is_exact(agent: AgentName) -> bool:
+    """Has it an exact value: do its plans and depths follow from the state and the observations that remain?"""
+    return agent.base in EXACT or bool(agent.depth and not agent.samples_actions)
 
 
-def run(
-    spec: PopulationSpec, store: EvaluationStore | None, team: Team, *, quiet: bool = False
-) -> list[dict[str, Any]]:
-    """Figures of every agent under every budget; the main process writes them. All ranks plan."""
-    data = recipe_of(spec.run, spec.task)
-    budgets = {name: evaluation.decisions_of(name, data.task) for name in spec.budgets}
-    for agent in spec.agents:
-        check(agent)
-    states, lengths = starts(data, spec.kind, spec.length)
-    about = {"task": data.task, "size": list(data.size), "population": spec.kind}
-    rows: list[dict[str, Any]] = []
-    for name, own in evaluation.by_policy(spec.agents, spec.run).items():
-        began = time.monotonic()
-        policy = compute.loaded(name, team.device)
-        everybody = Population(PolicyPlayer(policy, data.puzzle(), states, max(budgets.values()), team=team), lengths)
-        for each in own:
-            rows += [{"agent": str(each), **about, **row} for row in everybody.rows(each.base, budgets)]
-        if team.is_main_process and not quiet:
-            planned = int(everybody.player.graph.planned.sum())
-            say(f"{name.run}: {planned:,} states looked at, {time.monotonic() - began:.1f} s")
-        weights = compute.weights_held(policy)
-        del policy, everybody
-        compute.let_go(weights)
-    if store is not None:
-        store.write_json("population.json", rows)
-    return rows
-
-
-def check(agent: str) -> str:
-    """The name itself, or an error that lists those with an exact value."""
-    base = agent_names.check(AgentName.parse(agent).base)
-    if base not in EXACT and (not AgentName(base).depth or AgentName(base).draws_actions):
-        why = "it has a memory, draws actions, or is chosen by playing"
+def check(agent: AgentName) -> None:
+    """Refuse whoever has no exact value."""
+    if not is_exact(agent):
+        why = "it has a memory, samples actions, or is chosen by playing"
         raise ValueError(
             f"agents: expected fixed-1 to fixed-8 or {', '.join(EXACT)} for a population, got {agent}: {why}"
         )
-    return agent
 
 
 def starts(data: DataSpec, kind: str, length: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """All starts of a kind, or those of a shortest and a longest length; and their lengths."""
-    if kind not in KINDS:
-        raise ValueError(f"population: expected {' or '.join(KINDS)}, got {kind}")
-    if len(length) not in (0, 2):
-        raise ValueError(f"length: expected two numbers or none, got {length}")
+    """``all`` starts there are, or those of the lengths of the ``data``, or of a shortest and a longest length; and
+    their lengths."""
     states, lengths = data.puzzle().population()
     windows = [each.length for each in data.of_length(length).difficulties] if length or kind == "data" else []
     if windows:
@@ -130,8 +79,8 @@ class Population:
     def __post_init__(self) -> None:
         if self.player.policy.config.budget_conditioned:
             raise ValueError(
-                "population: expected a policy that is not told the decisions left, since one table holds all budgets, "
-                "got show_budget true"
+                "population: expected a policy that is not budget-conditioned, since one table holds all budgets, got "
+                "show_budget true"
             )
         self.roots = self.player.graph.nodes(self.player.starts)
 
@@ -161,7 +110,7 @@ class Population:
     def _policy(self, agent: str, budget: int) -> DepthPolicy:
         graph, depths = self.player.graph, tuple(self._depths(agent))
         columns = np.array([graph.column(depth) for depth in depths])
-        if agent == "oracle-dp":
+        if agent == ORACLE:
             return oracle.best_depths(graph, budget, depths).column[1:].astype(np.int64)
         if agent in ("sampled", "random", "shuffled"):
             probs = np.zeros((len(graph), len(graph.depths)))

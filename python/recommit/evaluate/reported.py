@@ -1,4 +1,4 @@
-"""The paper's printed numbers, as data: by task and budget, solved per cent and actions per episode."""
+"""The numbers that the paper reports, as data: by task and budget, solved per cent and actions per episode."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Printed:
-    """One cell of a table; None where the paper prints nothing."""
+class Reported:
+    """One cell of a table; None where the paper has none."""
 
     solved: float | None = None
     actions: float | None = None
@@ -17,27 +17,27 @@ class Printed:
 #: (task, budget) -> row -> cell: the main table at both budgets.
 MAIN = {
     ("sliding", "tight"): {
-        "adaptive": Printed(35.9, 28), "RL best fixed": Printed(32.8, 35, 4), "SFT best fixed": Printed(28.9, 36, 4),
+        "adaptive": Reported(35.9, 28), "RL best fixed": Reported(32.8, 35, 4), "SFT best fixed": Reported(28.9, 36, 4),
     },
     ("sokoban", "tight"): {
-        "adaptive": Printed(28.1, 20), "RL best fixed": Printed(23.4, 22, 6), "SFT best fixed": Printed(23.4, 25, 7),
+        "adaptive": Reported(28.1, 20), "RL best fixed": Reported(23.4, 22, 6), "SFT best fixed": Reported(23.4, 25, 7),
     },
     ("sliding", "loose"): {
-        "adaptive": Printed(56.3, 37), "RL best fixed": Printed(43.8, 49, 4), "SFT best fixed": Printed(48.4, 46, 4),
+        "adaptive": Reported(56.3, 37), "RL best fixed": Reported(43.8, 49, 4), "SFT best fixed": Reported(48.4, 46, 4),
     },
     ("sokoban", "loose"): {
-        "adaptive": Printed(35.9, 30), "RL best fixed": Printed(32.8, 40, 8), "SFT best fixed": Printed(34.4, 40, 8),
+        "adaptive": Reported(35.9, 30), "RL best fixed": Reported(32.8, 40, 8), "SFT best fixed": Reported(34.4, 40, 8),
     },
 }  # fmt: skip
 #: The best trained fixed depth of those that the head chooses from, where it is not the best of all.
-WITHIN = {("sokoban", "tight", "RL"): Printed(18.8, 29, 8)}
+WITHIN = {("sokoban", "tight", "RL"): Reported(18.8, 29, 8)}
 #: Loose budget: what is left when a part is taken away.
 ABLATION = {
     "sliding": {"SFT best fixed": 48.4, "RL best fixed": 43.8, "random": 37.5, "depth-only": 45.3, "adaptive": 56.3},
     "sokoban": {"SFT best fixed": 34.4, "RL best fixed": 32.8, "random": 15.6, "depth-only": 20.3, "adaptive": 35.9},
 }
 #: Loose budget; for sliding the paper gives the gap that is recovered, from which 60.9 follows.
-ORACLE = {"sliding": Printed(60.9, None), "sokoban": Printed(45.3, 11.4)}
+ORACLE = {"sliding": Reported(60.9, None), "sokoban": Reported(45.3, 11.4)}
 #: Loose budget, solved episodes: mean depth near, mid, far. Of mean progress and its spread the paper has a figure
 #: only.
 DEPTH_BY_DISTANCE = {"sliding": (4.0, 3.3, 3.3), "sokoban": (6.0, 5.8, 4.4)}
@@ -73,13 +73,13 @@ TRAINING_BUDGETS = {
 }
 #: Trained and played at one depth alone, the best of them, per cent; loose budget.
 SINGLE = {"sliding": 14.1, "sokoban": 20.3}
-#: Model -> task -> cell; loose budget, by the models' exact names. Where nothing is solved no actions are printed.
+#: Model -> task -> cell; loose budget, by the models' exact names. Where nothing is solved no actions are reported.
 ZERO_SHOT = {
-    "gpt-5.5-2026-04-23": {"sliding": Printed(22.2, 35.1), "sokoban": Printed(35.0, 22.1)},
-    "claude-sonnet-4-6": {"sliding": Printed(0.0), "sokoban": Printed(0.0)},
-    "gemini-3.1-pro-preview": {"sliding": Printed(11.1, 36.1), "sokoban": Printed(55.0, 21.0)},
+    "gpt-5.5-2026-04-23": {"sliding": Reported(22.2, 35.1), "sokoban": Reported(35.0, 22.1)},
+    "claude-sonnet-4-6": {"sliding": Reported(0.0), "sokoban": Reported(0.0)},
+    "gemini-3.1-pro-preview": {"sliding": Reported(11.1, 36.1), "sokoban": Reported(55.0, 21.0)},
     **{
-        name: {"sliding": Printed(0.0), "sokoban": Printed(0.0)}
+        name: {"sliding": Reported(0.0), "sokoban": Reported(0.0)}
         for name in (
             "OpenGVLab/InternVL3-8B",
             "OpenGVLab/InternVL3-14B",

@@ -16,9 +16,8 @@ import numpy as np
 
 from recommit import stats
 from recommit.data.table import pa, parsed
-from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.agent_words import readable
-from recommit.evaluate.spec import split_words
+from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind, seed_of
+from recommit.evaluate.options import split_words
 from recommit.evaluate.text import Grid
 from recommit.graph.gain import gain_interval
 from recommit.graph.prices import Prices
@@ -29,13 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Who has the best depths for its plans.
-CEILING = "oracle-dp"
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
     "adaptive",
-    "adaptive@stakes",
-    "adaptive@foresight",
+    "adaptive@conditioned",
+    "adaptive@world-model",
     "adaptive-memory",
     "sampled",
     "shuffled",
@@ -48,9 +45,9 @@ ROWS = (
     "adaptive@paper",
     "shuffled@paper",
     "fixed-[1-8]@init",
-    "confidence-entropy(@foresight)?",
-    "fixed-[1-8]@foresight",
-    "oracle-dp(@foresight)?",
+    "confidence-entropy(@world-model)?",
+    "fixed-[1-8]@world-model",
+    "oracle-dp(@world-model)?",
 )
 HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
 #: Further columns, where every seed's evaluation has what they need.
@@ -58,67 +55,58 @@ VALUE, GAIN = ("value", "95 %"), ("gain share", "95 %")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One agent under one budget in one evaluation, per instance (means over its draws)."""
+class Played:
+    """One agent under one budget in one evaluation, per instance (means over what it samples)."""
 
     solved: NDArray[np.float64]
     actions: NDArray[np.float64]
     rooms: NDArray[np.int64] | None  #: which instances are in the same room
-    worth: NDArray[np.float64]  #: value at the evaluation's prices; solved where nothing has a price
+    value: NDArray[np.float64]  #: at the evaluation's prices; solved where nothing has a price
     priced: bool
-    #: The constant and the ceiling that gain share is between, by kind; None where the evaluation has none.
-    ends: tuple[str, str] | None = None
+    #: The kinds of the best fixed depth and of the oracle that its gain share is between; empty where there are none.
+    ends: tuple[str, ...] = ()
 
 
 def kind(agent: str) -> str:
     """An agent's name without the folder and the seed of the run whose policy it asks: ``fixed-4@fixed-4``."""
     name = AgentName.parse(agent)
-    return str(replace(name, run=re.sub(r"-s[0-9]+$", "", PurePath(name.run).name)))
+    return str(replace(name, run=run_kind(name.run)))
 
 
-def seed_of(run: str) -> str:
-    """At the end of a run's name; empty if there is none."""
-    match = re.search(r"-s([0-9]+)$", PurePath(run).name)
-    return match[1] if match else ""
-
-
-def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
+def read(folder: str | Path) -> dict[tuple[str, str], Played]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
-    spec, rooms, ends = _spec(folder), rooms_of(folder), _ends(folder)
-    own, prices = seed_of(spec["run"]), _prices(spec)
-    names = ("seed", "instance", "solved", "actions", *(("decisions",) if prices.observation else ()))
+    plan, rooms, ends = _plan(folder), rooms_of(folder), _ends(folder)
+    own, prices = seed_of(plan["run"]), _prices(plan)
+    names = ("seed", "instance", "solved", "actions", "decisions")
     table = _table(folder, "episodes.parquet", (*names, "agent", "budget"))
     columns = {name: table[name].to_numpy() for name in names}
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
-    by_kind: dict[tuple[str, str], Seen] = {}
+    by_kind: dict[tuple[str, str], Played] = {}
     for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
         if own and seed_of(AgentName.parse(agent).run) not in ("", own):
             continue
         rows = np.flatnonzero((agents == agent) & (budgets == budget))
         count = int(columns["instance"][rows].max()) + 1
         order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]
-        means = {n: columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in names[2:]}
-        worth = prices.returns(means["solved"], means["actions"], means.get("decisions", 0.0))
-        seen = Seen(means["solved"], means["actions"], rooms, worth, prices != Prices(), ends.get((agent, budget)))
-        by_kind.setdefault((kind(agent), budget), seen)
+        solved, actions, decisions = (
+            columns[name][order].astype(np.float64).reshape(-1, count).mean(axis=0) for name in names[2:]
+        )
+        value = prices.returns(solved, actions, decisions)
+        played = Played(solved, actions, rooms, value, prices != Prices(), ends.get((agent, budget), ()))
+        by_kind.setdefault((kind(agent), budget), played)
     return by_kind
 
 
-def _prices(spec: dict[str, Any]) -> Prices:
-    return Prices(spec.get("price_action", 0.0), spec.get("price_observation", 0.0))
+def _prices(plan: dict[str, Any]) -> Prices:
+    return Prices(plan.get("price_action", 0.0), plan.get("price_observation", 0.0))
 
 
 def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """By agent and budget: the kinds of the constant and of the ceiling of its plans, where the summary names them."""
+    """By agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
     if not verified.exists(Path(folder), "summary.json"):
         return {}
-    rows = [row for row in verified.rows(Path(folder), "summary.json") if row.get("gain_constant")]
-    return {(row["agent"], row["budget"]): (kind(row["gain_constant"]), kind(_ceiling(row))) for row in rows}
-
-
-def _ceiling(row: dict[str, Any]) -> str:
-    """That of its plans; older summaries say none, where it was of the same run."""
-    return str(row.get("gain_ceiling") or replace(AgentName.parse(row["agent"]), base=CEILING))
+    rows = [row for row in verified.rows(Path(folder), "summary.json") if row.get("gain_fixed")]
+    return {(row["agent"], row["budget"]): (kind(row["gain_fixed"]), kind(row["gain_oracle"])) for row in rows}
 
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
@@ -127,7 +115,7 @@ def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
     return table["room"].to_numpy() if "room" in table.column_names else None
 
 
-def _spec(folder: str | Path) -> dict[str, Any]:
+def _plan(folder: str | Path) -> dict[str, Any]:
     return verified.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
 
 
@@ -143,8 +131,8 @@ def together(folders: Sequence[str | Path]) -> str:
     """Print the table as Markdown: a block per budget, and what is missing in it."""
     title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
     blocks = [f"## {budget.capitalize()} budget\n\n{grid.markdown()}" for budget, grid in grids(folders).items()]
-    spec = _spec(folders[0])
-    split = f"Figures are of {split_words(spec.get('split', 'test'), spec.get('fresh', 0))}."
+    plan = _plan(folders[0])
+    split = f"Figures are of {split_words(plan.get('split', 'test'), plan.get('fresh', 0))}."
     return "\n\n".join([title, split, *blocks, *missing(folders)]) + "\n"
 
 
@@ -153,96 +141,81 @@ def missing(folders: Sequence[str | Path]) -> list[str]:
     without = [str(PurePath(folder).name) for folder in folders if not _ends(folder)]
     lines = []
     if without:
-        lines.append(
-            f"There are no gain shares: {', '.join(without)} has none. They need {CEILING} and fixed depths of the "
-            "same plans, and a summary of today, which the same command of recommit evaluate writes."
-        )
-    if not any(_prices(_spec(folder)) != Prices() for folder in folders):
+        names = ", ".join(without)
+        lines.append(f"There are no gain shares: {names} lacks {ORACLE} or fixed depths of the same plans.")
+    if not any(_prices(_plan(folder)) != Prices() for folder in folders):
         lines.append("Nothing has a price, so that the value is the share solved.")
     return lines
 
 
 def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
     """The table under every budget."""
-    specs = [_spec(folder) for folder in folders]
-    if any(spec["test_set"] != specs[0]["test_set"] for spec in specs):
+    plans = [_plan(folder) for folder in folders]
+    if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
-    if any(_prices(spec) != _prices(specs[0]) for spec in specs):
+    if any(_prices(plan) != _prices(plans[0]) for plan in plans):
         raise ValueError(f"folders: expected evaluations at the same prices, got {len(folders)} that differ")
-    seen = [read(folder) for folder in folders]
-    for folder, one in zip(folders, seen, strict=True):
-        if missing := [budget for budget in specs[0]["budgets"] if ("adaptive", budget) not in one]:
-            raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {missing[0]}")
-    return {budget: _grid(seen, budget) for budget in specs[0]["budgets"]}
+    every = [read(folder) for folder in folders]
+    for folder, one in zip(folders, every, strict=True):
+        if without := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one]:
+            raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {without[0]}")
+    return {budget: _grid(every, budget) for budget in plans[0]["budgets"]}
 
 
-def _grid(seen: list[dict[tuple[str, str], Seen]], budget: str) -> Grid:
-    paired = {agent: pairs for agent in _order(seen) if (pairs := _pairs(seen, agent, budget))}
+def _grid(every: list[dict[tuple[str, str], Played]], budget: str) -> Grid:
+    paired = {agent: pairs for agent in _order(every) if (pairs := _pairs(every, agent, budget))}
     lines = [_line(agent, pairs) for agent, pairs in paired.items()]
     head: tuple[str, ...] = HEAD
     values = [_value(pairs) for pairs in paired.values()]
-    gains = [_gain(seen, agent, budget) for agent in paired]
+    gains = [_gain(every, agent, budget) for agent in paired]
     for names, cells in ((VALUE, values), (GAIN, gains)):
         if any(any(each) for each in cells):
             head, lines = head + names, [[*line, *each] for line, each in zip(lines, cells, strict=True)]
     return Grid.of(head, lines)
 
 
-def _value(pairs: list[tuple[Seen, Seen]]) -> list[str]:
-    """What its episodes are worth; empty where nothing has a price."""
+def _value(pairs: list[tuple[Played, Played]]) -> list[str]:
+    """Mean value of its episodes; empty where nothing has a price."""
     if not pairs[0][1].priced:
         return ["", ""]
-    worth = stats.bootstrap(np.mean([other.worth for _, other in pairs], axis=0), pairs[0][1].rooms)
-    return [f"{worth.mean:.3f}", f"{worth.low:.3f} .. {worth.high:.3f}"]
+    value = stats.bootstrap(np.mean([other.value for _, other in pairs], axis=0), pairs[0][1].rooms)
+    return [f"{value.mean:.3f}", f"{value.low:.3f} .. {value.high:.3f}"]
 
 
-def _gain(seen: list[dict[tuple[str, str], Seen]], agent: str, budget: str) -> list[str]:
-    """Gain share of the mean over seeds; empty where a seed that has the agent lacks its constant or its ceiling."""
-    each = [[one.get((name, budget)) for name in (agent, *_ends_of(one, agent, budget))] for one in seen]
-    three = [[s.worth for s in row if s] for row in each if row[0]]
-    if not three or any(len(row) < 3 for row in three):
+def _gain(every: list[dict[tuple[str, str], Played]], agent: str, budget: str) -> list[str]:
+    """Gain share of the mean over seeds; empty where a seed that has the agent lacks its fixed depth or its oracle."""
+    having = [one for one in every if (agent, budget) in one]
+    three = [[one.get((name, budget)) for name in (agent, *one[agent, budget].ends)] for one in having]
+    values = [[played.value for played in row if played] for row in three]
+    if any(len(row) < 3 for row in values):
         return ["", ""]
-    rule, constant, ceiling = (np.mean(column, axis=0) for column in zip(*three, strict=True))
-    rooms = next(row[0].rooms for row in each if row[0])
-    share = gain_interval(rule, constant, ceiling, rooms)
+    rule, fixed, oracle = (np.mean(column, axis=0) for column in zip(*values, strict=True))
+    share = gain_interval(rule, fixed, oracle, having[0][agent, budget].rooms)
     return [f"{share.mean:.2f}", f"{share.low:.2f} .. {share.high:.2f}"] if share else ["-", "-"]
 
 
-def _ends_of(one: dict[tuple[str, str], Seen], agent: str, budget: str) -> tuple[str, ...]:
-    seen = one.get((agent, budget))
-    return (seen.ends or ()) if seen else ()
-
-
-def _order(seen: list[dict[tuple[str, str], Seen]]) -> list[str]:
+def _order(every: list[dict[tuple[str, str], Played]]) -> list[str]:
     """Agents that have a row."""
-    every = dict.fromkeys(agent for one in seen for agent, _ in one)
-    return [agent for row in ROWS for agent in every if re.fullmatch(row, agent)]
+    agents = dict.fromkeys(agent for one in every for agent, _ in one)
+    return [agent for row in ROWS for agent in agents if re.fullmatch(row, agent)]
 
 
-def _pairs(seen: list[dict[tuple[str, str], Seen]], agent: str, budget: str) -> list[tuple[Seen, Seen]]:
+def _pairs(every: list[dict[tuple[str, str], Played]], agent: str, budget: str) -> list[tuple[Played, Played]]:
     """Adaptive and the other, of every seed that has both."""
-    return [(one["adaptive", budget], one[agent, budget]) for one in seen if (agent, budget) in one]
+    return [(one["adaptive", budget], one[agent, budget]) for one in every if (agent, budget) in one]
 
 
-def _line(agent: str, pairs: list[tuple[Seen, Seen]]) -> list[str]:
-    words = readable(AgentName.parse(agent))
-    shown = [f"{value:.1f}" for value in (100 * _mean(pairs, "solved"), _mean(pairs, "actions"))]
+def _line(agent: str, pairs: list[tuple[Played, Played]]) -> list[str]:
+    solved, actions = (np.mean([getattr(other, n).mean() for _, other in pairs]) for n in ("solved", "actions"))
+    shown = [readable(AgentName.parse(agent)), str(len(pairs)), f"{100 * solved:.1f}", f"{actions:.1f}"]
     if agent == "adaptive":
         rates = ", ".join(f"{100 * own.solved.mean():.1f} at {own.actions.mean():.1f}" for own, _ in pairs)
-        return [words, str(len(pairs)), *shown, "", "", rates, "", ""]
-    points, more = (_ahead(pairs, name) for name in ("solved", "actions"))
+        return [*shown, "", "", rates, "", ""]
     by_seed = ", ".join(f"{100 * (own.solved - other.solved).mean():+.1f}" for own, other in pairs)
-    return [words, str(len(pairs)), *shown, *_interval(points, 100), by_seed, *_interval(more, 1)]
+    return [*shown, *_ahead(pairs, "solved", 100), by_seed, *_ahead(pairs, "actions", 1)]
 
 
-def _mean(pairs: list[tuple[Seen, Seen]], name: str) -> float:
-    return float(np.mean([getattr(other, name).mean() for _, other in pairs]))
-
-
-def _ahead(pairs: list[tuple[Seen, Seen]], name: str) -> stats.Interval:
+def _ahead(pairs: list[tuple[Played, Played]], name: str, times: float) -> list[str]:
     each = np.mean([getattr(own, name) - getattr(other, name) for own, other in pairs], axis=0)
-    return stats.bootstrap(each, pairs[0][0].rooms)
-
-
-def _interval(interval: stats.Interval, times: float) -> list[str]:
-    return [f"{times * interval.mean:+.1f}", f"{times * interval.low:+.1f} .. {times * interval.high:+.1f}"]
+    ahead = stats.bootstrap(each, pairs[0][0].rooms)
+    return [f"{times * ahead.mean:+.1f}", f"{times * ahead.low:+.1f} .. {times * ahead.high:+.1f}"]

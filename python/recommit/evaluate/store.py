@@ -4,8 +4,8 @@ decisions/<agent>[-s<seed>].parquet   one row per decision, of the largest budge
 episodes.parquet                      one row per agent, seed, budget and instance
 instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
-thresholds.json                       of rules that have one: those chosen, and what each would come to
-compute.json                          what a look of each policy costs in operations
+thresholds.json                       of rules that have one: the one chosen, and what each would come to
+compute.json                          what one observation costs each policy in operations
 timing.jsonl                          and in milliseconds on this machine: of the moment, so it has no digest
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked by whoever reads one
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import pa, parsed, pq
-from recommit.evaluate.agent_names import file_names
 from recommit.rollout.episodes import DecisionRows
 from recommit.storage import files, ownership, verified
+from recommit.storage.errors import Damaged
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 THRESHOLDS, COMPUTE, TIMING = "thresholds.json", "compute.json", "timing.jsonl"
 #: A folder with one of these is that of an evaluation.
 MARKS = ("plan.json", "decisions", "episodes.parquet", "summary.json")
-#: Columns of decisions that older versions did not write, and that nothing else is computed from.
-LATER = ("plan_chances",)
 #: What a later call may add to an evaluation.
 ADDED = ("agents", "regret")
 
@@ -51,8 +49,6 @@ class EvaluationStore:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
-        #: Files of decisions that lack columns of ``LATER``, which are read as zeros.
-        self.older: set[str] = set()
         self._lock = Lock(self.folder, work="evaluation")
         self._digests: dict[str, str] = {}
 
@@ -71,10 +67,10 @@ class EvaluationStore:
     ) -> None:
         self._lock.__exit__(kind, error, trace)
 
-    def begin(self, spec: dict[str, Any]) -> None:
+    def begin(self, plan: dict[str, Any]) -> None:
         """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
         change once somebody has played."""
-        now = json.loads(json.dumps(spec))
+        now = json.loads(json.dumps(plan))
         decisions = self.folder / "decisions"
         if verified.exists(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
             earlier = verified.values(self.folder, "plan.json")
@@ -90,27 +86,17 @@ class EvaluationStore:
         self.write_json("policies.json", {**before, **policies})
 
     def rows(self, name: str) -> DecisionRows | None:
-        """Decisions that an earlier call has kept."""
-        stored = self._decisions(name)
-        if stored is None:
-            return None  # played again
+        """Decisions that an earlier call has kept; None where they are to be played."""
+        stored = f"decisions/{name}.parquet"
+        if not os.path.lexists(self.folder / stored):
+            return None
         data = verified.content(self.folder, stored)
         table = parsed(self.folder / stored, data)
-        missing = {f.name for f in fields(DecisionRows)} - set(table.column_names)
-        if missing - set(LATER):
-            return None  # of a still older version: played again
-        if missing:
-            self.older.add(stored)
-        if stored not in self._digests:
+        if stored not in self._digests:  # an earlier call was killed before it noted this one
             self._note(stored, files.sha256(data))
-        columns: dict[str, Any] = {name: np.zeros(len(table), np.uint64) for name in missing}
-        columns |= {f.name: table[f.name].to_numpy() for f in fields(DecisionRows) if f.name not in missing}
-        return DecisionRows(**columns)
-
-    def _decisions(self, name: str) -> str | None:
-        """The file of an agent's decisions, by its name of today or of an older version."""
-        names = (f"decisions/{each}.parquet" for each in file_names(name))
-        return next((file for file in names if os.path.lexists(self.folder / file)), None)
+        if missing := {f.name for f in fields(DecisionRows)} - set(table.column_names):
+            raise Damaged(f"{self.folder / stored}: expected the column {min(missing)}, got {table.column_names}")
+        return DecisionRows(**{f.name: table[f.name].to_numpy() for f in fields(DecisionRows)})
 
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
@@ -121,7 +107,7 @@ class EvaluationStore:
         return os.path.lexists(self.folder / f"decisions/{name}.parquet")
 
     def thresholds(self) -> dict[str, Any]:
-        """Those of rules, by rule, policy and budget; see ``recommit.evaluate.thresholds``."""
+        """Those of rules, by agent and budget; see ``recommit.evaluate.thresholds``."""
         return verified.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
 
     def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:
@@ -129,13 +115,13 @@ class EvaluationStore:
         self.write_json(THRESHOLDS, dict(sorted({**self.thresholds(), name: entry}.items())))
 
     def compute(self) -> dict[str, Any]:
-        """What a look of each policy costs; see ``recommit.evaluate.compute``."""
+        """What one observation costs each policy; see ``recommit.evaluate.compute``."""
         return verified.values(self.folder, COMPUTE) if os.path.lexists(self.folder / COMPUTE) else {}
 
     def keep_compute(
         self, name: str, measure: Callable[[], dict[str, Any]], timed: Callable[[], dict[str, Any]]
     ) -> None:
-        """Measure a policy's look, unless an earlier call has."""
+        """Measure what one observation costs a policy, unless an earlier call has."""
         if name not in (before := self.compute()):
             with JsonLines(self.folder / TIMING) as lines:
                 lines.add({"policy": name, **timed()})

@@ -32,8 +32,8 @@ def row(
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
     merged["solve_low"], merged["solve_high"] = stats.share(per_instance(played, "solved"), rooms)
     if prices is not None:
-        worth = stats.bootstrap(value(played, prices), rooms)
-        merged |= {"value": worth.mean, "value_low": worth.low, "value_high": worth.high}
+        valued = stats.bootstrap(value(played, prices), rooms)
+        merged |= {"value": valued.mean, "value_low": valued.low, "value_high": valued.high}
     merged["by_distance_solved"] = metrics.by_distance(rows[0], played[0], k, edges=edges)
     merged["by_distance"] = metrics.by_distance(rows[0], played[0], k, solved_only=False, edges=edges)
     return merged
@@ -92,7 +92,7 @@ def compare(
             other = played[other_name, budget]
             solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
             actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"), rooms)
-            worth = None if prices is None else stats.bootstrap(value(one, prices) - value(other, prices), rooms)
+            valued = None if prices is None else stats.bootstrap(value(one, prices) - value(other, prices), rooms)
             single = len(one) == len(other) == 1
             comparisons.append(
                 {
@@ -101,11 +101,11 @@ def compare(
                     "budget": budget,
                     "solve_difference": vars(solved),
                     "actions_difference": vars(actions),
-                    **({} if worth is None else {"value_difference": vars(worth)}),
+                    **({} if valued is None else {"value_difference": vars(valued)}),
                     "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
                     "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
-                    # One instance, or one room, has no spread to tell chance by.
-                    "dominates_surely": bool(units > 1 and solved.low > 0 and actions.high < 0),
+                    # One instance, or one room, has no spread.
+                    "dominates_significantly": bool(units > 1 and solved.low > 0 and actions.high < 0),
                 }
             )
     return comparisons

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.spec import split_words
+from recommit.evaluate.options import split_words
 from recommit.storage import verified
 from recommit.storage.terminal_text import cell, grid
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Column heads and how a summary row fills them.
-_COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "depth")
-#: Further ones where actions or looks have a price.
+_COLUMNS = ("agent", "solved %", "95 %", "actions", "observations", "SPL", "lost %", "depth")
+#: Further ones where actions or observations have a price.
 _VALUE = ("value", "95 %")
 
 
@@ -29,28 +29,28 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-        """Take any sequences."""
-        return cls(tuple(head), tuple(tuple(row) for row in rows))
+    def of(cls, head: str | Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+        """Take any sequences, or a head as it is printed: ``a | b``."""
+        return cls(tuple(head.split(" | ") if isinstance(head, str) else head), tuple(map(tuple, rows)))
 
     def markdown(self) -> str:
         """Print it."""
         return grid(self.head, self.rows)
 
 
-def text(summary: list[dict[str, Any]], folder: Path) -> str:
+def summary_text(summary: list[dict[str, Any]], folder: Path) -> str:
     """What an evaluation says."""
     compared = verified.rows(folder, "comparisons.json")
     run = verified.values(folder, "plan.json")["run"]
-    looks = verified.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
-    return main_table([_with_compute(row, looks, run) for row in summary]) + "\n" + comparisons(compared)
+    costs = verified.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
+    return main_table([_with_compute(row, costs, run) for row in summary]) + "\n" + comparisons(compared)
 
 
-def _with_compute(row: dict[str, Any], looks: dict[str, Any], own: str) -> dict[str, Any]:
-    """A row and what a look of its policy costs, where that was measured."""
+def _with_compute(row: dict[str, Any], costs: dict[str, Any], own: str) -> dict[str, Any]:
+    """A row and what an observation costs its policy, where that was measured."""
     agent = AgentName.parse(row["agent"])
     name = str(AgentName("", agent.run or own, agent.views))
-    return {**row, "compute": looks[name]} if agent.asks_policy and name in looks else row
+    return {**row, "mflops": costs[name]["flops"] / 1e6} if agent.asks_policy and name in costs else row
 
 
 def main_table(summary: list[dict[str, Any]]) -> str:
@@ -81,44 +81,31 @@ def _cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _gain(row: dict[str, Any]) -> list[str]:
-    """The part of the way from the best constant depth to the ceiling, and its interval."""
-    if row.get("gain") is None:
-        return ["-", "-"]
-    return [f"{row['gain']:.2f}", f"{row['gain_low']:.2f} .. {row['gain_high']:.2f}"]
-
-
-def _threshold(row: dict[str, Any]) -> list[str]:
-    return [f"{row['threshold']:.3g}" if "threshold" in row else "-"]
-
-
-def _value(row: dict[str, Any]) -> list[str]:
-    return [f"{row['value']:.3f}", f"{row['value_low']:.3f} .. {row['value_high']:.3f}"]
-
-
-def _compute(row: dict[str, Any]) -> list[str]:
-    look = row.get("compute")
-    return ["-"] if look is None else [f"{look['flops'] / 1e6:,.3g}"]
+def with_interval(row: dict[str, Any] | None, key: str, digits: int) -> tuple[str, str]:
+    """A figure and its interval; dashes where the row has none."""
+    if row is None or row.get(key) is None:
+        return "-", "-"
+    return f"{row[key]:.{digits}f}", f"{row[f'{key}_low']:.{digits}f} .. {row[f'{key}_high']:.{digits}f}"
 
 
 #: Column heads that stand only where some row has the figure, the figure, and how a row fills them.
 _SOMETIMES = (
-    (_VALUE, "value", _value),
-    (("gain share", "95 %"), "gain", _gain),
-    (("threshold",), "threshold", _threshold),
-    (("MFLOP / look",), "compute", _compute),
+    (_VALUE, "value", lambda row: with_interval(row, "value", 3)),
+    (("gain share", "95 %"), "gain", lambda row: with_interval(row, "gain", 2)),
+    (("threshold",), "threshold", lambda row: [f"{row['threshold']:.3g}" if "threshold" in row else "-"]),
+    (("MFLOP / observation",), "mflops", lambda row: [f"{row['mflops']:,.3g}" if "mflops" in row else "-"]),
 )
 
 
 def limits(rows: list[dict[str, Any]]) -> str:
-    """What arithmetic alone says about the first agent's chances, and the front."""
+    """Which fixed depths the first agent cannot dominate, by arithmetic alone, and the Pareto front."""
     first = rows[0]
     never = metrics.undominated(first["decisions"], first["actions_per_episode"], tuple(range(1, 9)))
     spared = ", ".join(f"h={depth}" for depth in never) or "none"
-    front = metrics.front([metrics.ParetoPoint(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows])
+    points = [metrics.ParetoPoint(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows]
     return (
         f"Fixed depths that {cell(first['agent'])} cannot dominate, since they never spend as many actions: {spared}.\n"
-        f"Pareto front: {', '.join(cell(point.name) for point in front)}."
+        f"Pareto front: {', '.join(cell(point.name) for point in metrics.pareto_front(points))}."
     )
 
 
@@ -128,7 +115,7 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
     rows = []
     for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
-        verdict = "beyond chance (95 %)" if one["dominates_surely"] else "within chance" if one["dominates"] else "no"
+        verdict = "significant" if one["dominates_significantly"] else "not significant" if one["dominates"] else "no"
         rows.append(
             (
                 one["against"],
@@ -139,14 +126,14 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
                 f"{actions['low']:+.1f} .. {actions['high']:+.1f}",
                 "-" if p is None else f"{p:.2g}",
                 verdict,
-                *_worth(one.get("value_difference")),
+                *_value_difference(one.get("value_difference")),
             )
         )
     priced = any("value_difference" in one for one in compared)
     return grid((*head, *(_VALUE if priced else ())), rows) + "\n"
 
 
-def _worth(difference: dict[str, float] | None) -> tuple[str, ...]:
+def _value_difference(difference: dict[str, float] | None) -> tuple[str, ...]:
     """Nothing where nothing has a price."""
     if difference is None:
         return ()
@@ -163,10 +150,10 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def beside(printed: float | None, ours: float | None, digits: int = 1) -> list[str]:
+def beside(reported: float | None, ours: float | None, digits: int = 1) -> list[str]:
     """paper, ours, difference; a dash where there is none."""
-    cells = ["-" if value is None else f"{value:.{digits}f}" for value in (printed, ours)]
-    return [*cells, "-" if printed is None or ours is None else f"{ours - printed:+.{digits}f}"]
+    cells = ["-" if value is None else f"{value:.{digits}f}" for value in (reported, ours)]
+    return [*cells, "-" if reported is None or ours is None else f"{ours - reported:+.{digits}f}"]
 
 
 def short(row: dict[str, Any] | None) -> str:

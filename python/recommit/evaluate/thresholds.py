@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,38 +12,18 @@ from recommit.horizon import Plans
 from recommit.horizon.rule import ThresholdRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     from recommit.evaluate.agent_names import AgentName
-    from recommit.evaluate.store import EvaluationStore
-    from recommit.graph.build import PolicyGraph
+    from recommit.evaluate.agents import PolicyPlayer
     from recommit.graph.rules import NamedRule
-    from recommit.runs.ranks import Team
 
 #: Thresholds to choose from. Each is played on all validation and test instances.
 STEPS = 20
 
 
-class PlayedStarts(Protocol):
-    """Where a policy plays, and the graph of its plans there."""
-
-    @property
-    def graph(self) -> PolicyGraph:
-        """The plans of all depths."""
-
-    @property
-    def starts(self) -> NDArray[np.uint8]:
-        """States where episodes begin."""
-
-    @property
-    def budget(self) -> int:
-        """The largest."""
-
-
-def candidates(player: PlayedStarts, entry: NamedRule) -> NDArray[np.float64]:
-    """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head looks."""
+def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
+    """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head chooses."""
     assert isinstance(entry.rule, ThresholdRule)
     graph = player.graph
     starts = graph.nodes(player.starts, player.budget)
@@ -53,16 +33,14 @@ def candidates(player: PlayedStarts, entry: NamedRule) -> NDArray[np.float64]:
     return np.unique(entry.rule.thresholds(plans, STEPS))
 
 
-def choose(player: PlayedStarts, entry: NamedRule, budgets: Sequence[int]) -> float:
-    """The threshold that solves most under these budgets together; of equals the one with fewer actions, then the
-    lower one."""
+def choose(player: PolicyPlayer, entry: NamedRule, budget: int) -> float:
+    """The threshold that solves most; of equals the one with fewer actions, then the lower one."""
     every = candidates(player, entry)
-    totals = sum(_played(player, entry, every, budget) for budget in budgets)
-    assert isinstance(totals, np.ndarray)
-    return float(every[max(range(len(every)), key=lambda i: totals[i].tolist())])
+    totals = _played(player, entry, every, budget).tolist()
+    return float(every[max(range(len(every)), key=totals.__getitem__)])
 
 
-def curve(player: PlayedStarts, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
+def curve(player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
     """What each threshold solves, and with how many actions per episode."""
     means = _played(player, entry, values, budget) / len(player.starts)
     return [
@@ -72,37 +50,13 @@ def curve(player: PlayedStarts, entry: NamedRule, values: NDArray[np.float64], b
 
 
 def _played(
-    player: PlayedStarts, entry: NamedRule, values: NDArray[np.float64], budget: int
+    player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int
 ) -> NDArray[np.integer[Any]]:
     """[T, 2] episodes solved, and actions with a minus."""
     choices = [rule_on_growing(player.graph, entry.at(float(value))) for value in values]
     return np.array(scores(player.graph, player.graph.nodes(player.starts, budget), budget, choices))
 
 
-def keep(
-    store: EvaluationStore | None,
-    team: Team,
-    agent: AgentName,
-    budgets: Sequence[int],
-    sweep: Callable[[AgentName, int], dict[str, Any]],
-) -> None:
-    """Write down both thresholds of an agent's rule and its curve under each budget, unless they are there."""
-    for budget in budgets:
-        name = entry_name(agent, budget)
-        if not team.from_main_process(store is not None and name in store.thresholds()):
-            entry = sweep(agent, budget)
-            if store is not None:
-                store.keep_threshold(name, entry)
-
-
-def entry_name(agent: AgentName, budget: int) -> str:
-    """By rule and policy: the agents with a threshold of their own and with a shared one are found in one place."""
-    return f"{agent.of_rule.stem}@{budget}"
-
-
-def of_agent(store: EvaluationStore, agent: AgentName, budget: int) -> dict[str, float]:
-    """The threshold that it was played with, for its row of the summary."""
-    if not agent.swept:
-        return {}
-    entry = store.thresholds()[entry_name(agent, budget)]
-    return {"threshold": entry["shared" if agent.shared else "own"]}
+def name_of(agent: AgentName, budget: int) -> str:
+    """Its entry in ``thresholds.json``."""
+    return f"{agent.stem}@{budget}"

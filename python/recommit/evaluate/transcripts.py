@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
-from recommit.rollout.episodes import NOT_ASKED, DecisionRows, packed
+from recommit.rollout.episodes import DecisionRows, packed
 from recommit.storage import jsonl, verified
 from recommit.zero_shot.game import Game
 from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment
@@ -76,20 +76,15 @@ def _rows(
     states = states.reshape(2, 0, *task.shape) if not decisions else states.swapaxes(0, 1)
     turn = np.array([one["decision"] for one in decisions], np.int16)
     steps = [games[i].steps[t] for i, t in zip(instance, turn, strict=True)]
-    nothing = np.full(len(steps), NOT_ASKED, np.float32)
-    return DecisionRows(
-        instance,
-        turn,
-        np.array([step.depth for step in steps], np.int8),
-        np.array([step.executed for step in steps], np.int8),
-        task.distance(np.ascontiguousarray(states[0])),
-        task.distance(np.ascontiguousarray(states[1])),
-        np.array([step.solved for step in steps], np.bool_),
-        nothing,
-        nothing,
-        packed(_actions(decisions)),
-        np.zeros(len(steps), np.uint64),
-        np.zeros(len(steps), np.uint64),
+    return DecisionRows.of(
+        instance=instance,
+        turn=turn,
+        depth=np.array([step.depth for step in steps], np.int8),
+        executed=np.array([step.executed for step in steps], np.int8),
+        before=task.distance(np.ascontiguousarray(states[0])),
+        after=task.distance(np.ascontiguousarray(states[1])),
+        solved=np.array([step.solved for step in steps], np.bool_),
+        actions=packed(_actions(decisions)),
     )
 
 

@@ -20,8 +20,8 @@ import torch
 
 from recommit import rng
 from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph
-from recommit.policy.transfer import to_device, to_host
-from recommit.policy.views import plan_agreement
+from recommit.policy.augmentations import plan_agreement
+from recommit.policy.tensors import to_device, to_host
 from recommit.runs.ranks import Team, divided, turns
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class PolicyGraph(CommitmentGraph):
         self._inputs: list[tuple[Nodes, NDArray[np.float32]]] = []
         self._distance: NDArray[np.int32] = np.zeros(0, np.int32)
         plans = (PLAN,) if policy.plans_first else (len(depths), PLAN)
-        views = features and policy.vision.views(task, task.shape) > 1
+        views = features and policy.vision.augmentations(task, task.shape) > 1
         said: dict[str, tuple[tuple[int, ...], type] | None] = {
             "plans": (plans, np.uint8),
             "logits": ((len(self.head_depths),), np.float32),

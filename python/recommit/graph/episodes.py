@@ -30,16 +30,17 @@ if TYPE_CHECKING:
 
 
 def episodes(
-    graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choose: Chooser
+    graph: CommitmentGraph, starts: NDArray[np.integer], budget: int | Nodes, choose: Chooser
 ) -> Iterator[tuple[int, Nodes, Nodes, Nodes]]:
-    """One episode from every start node, at most ``budget`` decisions each.
+    """One episode from every start node, at most ``budget`` decisions each; [starts] where they differ.
 
     Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
     An episode ends at a goal, or where the graph has no plan.
     """
     who, here = np.arange(len(starts)), np.array(starts, np.int64)
-    for turn in range(budget):
-        on = ~graph.goal[here]
+    budgets = np.broadcast_to(budget, len(starts))
+    for turn in range(int(budgets.max(initial=0))):
+        on = ~graph.goal[here] & (budgets[who] > turn)
         who, here = who[on], here[on]
         if len(who):
             graph.expand(here)

@@ -1,6 +1,6 @@
 """The action decoder: which actions a plan has.
 
-A small causal transformer turns what a look gave, z, into a plan of eight actions; a commitment of depth h is the first
+A small causal transformer turns z into a plan of eight actions; a commitment of depth h is the first
 h of them. The plan does not know its depth, unless ``decoder.depth_conditioning`` says so. Therefore all depths share
 one plan and one pass of the backbone. How many actions to commit to is for ``depth_head.py``.
 """
@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from recommit.policy.augmentations import Copies
 from recommit.policy.config import MAX_ACTIONS, DecoderConfig
-from recommit.policy.views import Views
 
 ACTIONS = 4
 
@@ -84,20 +84,20 @@ class ActionDecoder(nn.Module):
         apart: bool = False,
     ) -> Any:
         """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; of z of
-        several views [batch, views, width] those of their mean, or of each ``apart`` [batch, views, n + 1, 4].
+        several augmentations [batch, copies, width] those of their mean, or each ``apart`` [batch, copies, n + 1, 4].
 
         Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at
         it.
         """
         if actions is None:
             return self._plans(z, task, depths, noise)
-        views = Views(z)
-        started = self.tokens(self._started(views.inward(actions)))
-        x, beside = self._begun(views.rows(z), views.repeated(depths), started)
+        copies = Copies(z)
+        started = self.tokens(self._started(copies.inward(actions)))
+        x, beside = self._begun(copies.rows(z), copies.repeated(depths), started)
         for block in self.blocks:
             x, _ = block(x, None, beside)
         logits = self.outputs[task](self.norm(x[:, self.first :]))
-        return views.apart(logits) if apart else views.mean(logits)
+        return copies.apart(logits) if apart else copies.mean(logits)
 
     def plans(
         self, z: Tensor, task: int, *, depths: Tensor | None = None, noise: Tensor | None = None
@@ -105,26 +105,26 @@ class ActionDecoder(nn.Module):
         """Eight actions per row of z and the logits they were chosen by: argmax, or Gumbel-max with ``noise``.
 
         ``noise`` [batch, 8, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
-        batch. Of z of several views the mean of what they say is asked, action by action.
+        batch. Of z of several augmentations the mean of what they say is asked, action by action.
         """
         result: tuple[Tensor, Tensor] = self(z, None, task, depths, noise)
         return result
 
     def _plans(self, z: Tensor, task: int, depths: Tensor | None, noise: Tensor | None) -> tuple[Tensor, Tensor]:
-        views = Views(z)
-        z, depths = views.rows(z), views.repeated(depths)
+        copies = Copies(z)
+        z, depths = copies.rows(z), copies.repeated(depths)
         x, beside = self._begun(z, depths, self.tokens(torch.full((len(z), 1), ACTIONS, device=z.device)))
         caches: list[tuple[Tensor, Tensor] | None] = [None] * len(self.blocks)
         actions, logits = [], []
         for i in range(MAX_ACTIONS):
             for k, block in enumerate(self.blocks):
                 x, caches[k] = block(x, caches[k], beside)
-            now = views.mean(self.outputs[task](self.norm(x[:, -1])))
+            now = copies.mean(self.outputs[task](self.norm(x[:, -1])))
             logits.append(now)
             drawn = None if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
-            actions.append(views.best(now) if drawn is None else drawn.argmax(dim=-1))
+            actions.append(copies.best(now) if drawn is None else drawn.argmax(dim=-1))
             if i + 1 < MAX_ACTIONS:
-                x = (self.tokens(views.inward(actions[-1])) + self.positions[self.first + i + 1])[:, None]
+                x = (self.tokens(copies.inward(actions[-1])) + self.positions[self.first + i + 1])[:, None]
         return torch.stack(actions, dim=1), torch.stack(logits, dim=1)
 
     def _begun(self, z: Tensor, depths: Tensor | None, tokens: Tensor) -> tuple[Tensor, Tensor | None]:

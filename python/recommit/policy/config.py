@@ -10,14 +10,14 @@ from typing import Literal
 MAX_ACTIONS = 8
 #: The name of the trained adapter; PEFT writes only this one to the top of a folder.
 ADAPTER = "default"
-#: A policy that is told how many decisions are left reads two digits.
-MOST_LEFT = 99
+#: A policy whose prompt says how many decisions remain reads two digits.
+MAX_REMAINING = 99
 #: Far more than any decoder has: a stranger's policy that asks for more would only take this machine's memory.
 MOST = {"width": 1 << 16, "layers": 1 << 8, "heads": 1 << 12, "ffn": 1 << 18}
 #: Of low-rank adapters likewise.
 MOST_RANK = 1 << 12
-#: How many views of a picture there can be: see ``recommit.policy.pictures.symmetry``.
-VIEWS = (1, 2, 4, 8)
+#: How many symmetry augmentations of a picture there can be: see ``recommit.policy.augmentations``.
+AUGMENTATIONS = (1, 2, 4, 8)
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).
 PASS = 256
 
@@ -49,23 +49,46 @@ class DecoderConfig:
             raise ValueError(f"decoder.z: expected prefix or cross, got {self.z}")
 
 
-#: What a depth head may read.
-READS = ("z", "plan", "views", "sure", "agreement", "foresight", "stakes", "stakes-z")
-#: Of these: what is read of where the plan should lead, and of what is at stake.
-OF_FORESIGHT, OF_STAKES = ("foresight", "stakes", "stakes-z"), ("stakes", "stakes-z")
+#: Numbers per action of a plan: its confidence, and how far augmentations agree on it.
+CONFIDENCE, AGREEMENT = 3, 2
+#: Numbers of what a conditioned head is told: the decisions that remain, one over them, and two prices.
+CONDITIONS = 4
+#: What a depth head may read -> the parts of which it is the concatenation, in this order:
+#: ``z``            what the backbone says of the picture;
+#: ``confidence``   of each action of the greedy plan its probability, that of all up to it, and its entropy;
+#: ``agreement``    of each action by how much augmentations disagree on it (see ``augmentations`` of the policy);
+#: ``world-model``  the distance that a world model expects now and after each depth (see ``world_model``);
+#: ``conditions``   how many decisions remain, and what an action and an observation cost (see ``prices``).
+FEATURES: dict[str, tuple[str, ...]] = {
+    "z": ("z",),
+    "confidence": ("confidence",),
+    "z+confidence": ("z", "confidence"),
+    "agreement": ("confidence", "agreement"),
+    "z+agreement": ("z", "confidence", "agreement"),
+    "world-model": ("world-model",),
+    "conditioned": ("confidence", "world-model", "conditions"),
+    "z+conditioned": ("z", "confidence", "world-model", "conditions"),
+}
+
+
+def feature_count(features: str, z: int, depths: int) -> int:
+    """How many numbers ``features`` are, where z has ``z`` of them and the head chooses from so many ``depths``."""
+    parts = {
+        "z": z,
+        "confidence": CONFIDENCE * MAX_ACTIONS,
+        "agreement": AGREEMENT * MAX_ACTIONS,
+        "world-model": 2 * (1 + depths),
+        "conditions": CONDITIONS,
+    }
+    return sum(parts[part] for part in FEATURES[features])
 
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """The map from a look to the depths. The defaults are the paper's: one linear map from z."""
+    """The map from an observation to the depths. The defaults are the paper's: one linear map from z."""
 
-    #: ``z``: what the backbone says. ``plan``: also how sure the action decoder is of each action of its greedy plan.
-    #: ``views``: also how far the views of a look agree on it (see ``views`` of the policy). ``sure`` and ``agreement``
-    #: are the last two without z: fewer numbers, which need fewer states to learn from. ``foresight``: what the policy
-    #: expects the plan to lead to, and nothing else (see ``foresight`` of the policy). ``stakes``: that, how sure the
-    #: plan is, how many looks are left, and what an action and a look cost (see ``prices`` of the policy).
-    #: ``stakes-z``: z as well.
-    reads: Literal["z", "plan", "views", "sure", "agreement", "foresight", "stakes", "stakes-z"] = "z"
+    #: One of ``FEATURES``. Those without z are fewer numbers, which need fewer states to learn from.
+    features: str = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
     #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as
@@ -75,14 +98,18 @@ class HeadConfig:
     gelu: Literal["none", "tanh"] = "none"
 
     def __post_init__(self) -> None:
-        if self.reads not in READS:
-            raise ValueError(f"head.reads: expected {', '.join(READS[:-1])} or {READS[-1]}, got {self.reads}")
+        if self.features not in FEATURES:
+            raise ValueError(f"head.features: expected one of {', '.join(FEATURES)}, got {self.features}")
         if self.gelu not in ("none", "tanh"):
             raise ValueError(f"head.gelu: expected none or tanh, got {self.gelu}")
         if self.hidden < 0:
             raise ValueError(f"head.hidden: expected at least 0, got {self.hidden}")
         if self.init not in ("zero", "default") and self.deviation is None:
             raise ValueError(f"head.init: expected zero, default or normal:STD with STD above 0, got {self.init}")
+
+    def reads(self, part: str) -> bool:
+        """Is a part of ``FEATURES`` among what it reads?"""
+        return part in FEATURES[self.features]
 
     @property
     def deviation(self) -> float | None:
@@ -96,8 +123,8 @@ class HeadConfig:
 
 
 @dataclass(frozen=True)
-class ForesightConfig:
-    """Nets that say where a plan would lead (``recommit.policy.foresight``): of pictures of one puzzle and size."""
+class WorldModelConfig:
+    """Nets that say where a plan would lead (``recommit.policy.world_model``): of pictures of one puzzle and size."""
 
     task: str
     rows: int
@@ -105,7 +132,7 @@ class ForesightConfig:
     #: How many kinds of cells pictures have.
     kinds: int
     #: Symmetries of a picture over which distances are averaged: 8, or 1 of a puzzle whose goal does not turn.
-    views: int = 8
+    augmentations: int = 8
     width: int = 32
     blocks: int = 5
     #: The longest distance that is told from longer ones; a lost level counts as so far.
@@ -114,9 +141,8 @@ class ForesightConfig:
     def __post_init__(self) -> None:
         for name, most in (("rows", 64), ("cols", 64), ("kinds", 256), ("width", 1024), ("blocks", 64), ("far", 1024)):
             if not 1 <= getattr(self, name) <= most:
-                raise ValueError(f"foresight.{name}: expected 1..{most}, got {getattr(self, name)}")
-        if self.views not in VIEWS:
-            raise ValueError(f"foresight.views: expected one of {', '.join(map(str, VIEWS))}, got {self.views}")
+                raise ValueError(f"world_model.{name}: expected 1..{most}, got {getattr(self, name)}")
+        _check_augmentations("world_model.augmentations", self.augmentations)
 
 
 @dataclass(frozen=True)
@@ -153,37 +179,37 @@ class PolicyConfig:
     theme: str = "light"
     cell: int = 0
     crop: bool = True
-    #: Tell the policy in its prompt how many decisions are left, this one included: it sees more than the paper's.
+    #: Tell the policy in its prompt how many decisions remain, this one included: it sees more than the paper's.
     show_budget: bool = False
-    #: Pictures per look: the cells of the picture turned and mirrored (1, 2, 4 or 8 ways; never the state), and the
-    #: mean of what the decoder says of them, action by action. Works for any trained policy; a look takes as many times
-    #: as long.
-    views: int = 1
+    #: Pictures per observation: its cells mirrored and turned (1, 2, 4 or 8 ways; never the state), and the mean of
+    #: what the decoder says of them, action by action. Works for any trained policy, at as many times the FLOPs.
+    augmentations: int = 1
     #: What says where a plan would lead, if anything does.
-    foresight: ForesightConfig | None = None
-    #: What an action and a look cost, as shares of a solved episode, for a head that reads the stakes.
+    world_model: WorldModelConfig | None = None
+    #: What an action and an observation cost, as shares of a solved episode, for a conditioned head.
     prices: tuple[float, float] = (0.0, 0.0)
-    #: The puzzles that it was trained on, with their sizes (sliding-3x3); none is said of an older policy, and of one
-    #: that may look at anything.
+    #: The puzzles that it was trained on, with their sizes (sliding-3x3); empty: it may be asked about any.
     trained: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.head.reads in OF_FORESIGHT and self.foresight is None:
+        if self.head.reads("world-model") and self.world_model is None:
             raise ValueError(
-                f"head.reads: expected {self.head.reads} of a policy that has foresight (recommit train world-model)"
+                f"head.features: expected {self.head.features} of a policy that has a world model "
+                "(recommit train world-model), got one without"
             )
         if len(self.prices) != 2 or not all(0 <= price < math.inf for price in self.prices):
-            raise ValueError(f"prices: expected two numbers from 0 on, of an action and of a look, got {self.prices}")
-        if self.views not in VIEWS:
-            raise ValueError(f"views: expected one of {', '.join(map(str, VIEWS))}, got {self.views}")
+            raise ValueError(
+                f"prices: expected two numbers from 0 on, of an action and of an observation, got {self.prices}"
+            )
+        _check_augmentations("augmentations", self.augmentations)
         if not self.depths or list(self.depths) != sorted(set(self.depths)):
             raise ValueError(f"depths: expected ascending numbers without doubles, got {self.depths}")
         if self.depths[0] < 1 or self.depths[-1] > MAX_ACTIONS:
             raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
-        if self.head.reads != "z" and self.decoder.depth_conditioning != "none":
+        if self.head.features != "z" and self.decoder.depth_conditioning != "none":
             raise ValueError(
-                "head.reads: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot tell "
-                f"it), got {self.head.reads}"
+                "head.features: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot "
+                f"tell it), got {self.head.features}"
             )
         if len(self.prompts) != len(self.tasks):
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
@@ -192,8 +218,8 @@ class PolicyConfig:
 
     @property
     def budget_conditioned(self) -> bool:
-        """Is it told how many decisions are left, by its prompt or as a number for its depth head?"""
-        return self.show_budget or self.head.reads in OF_STAKES
+        """Is it told how many decisions remain, by its prompt or as a number for its depth head?"""
+        return self.show_budget or self.head.reads("conditions")
 
     def refuse_untrained(self, task: str, shape: tuple[int, int]) -> None:
         """Refuse a puzzle or a size that the policy has never seen: its answer would be a guess."""
@@ -209,3 +235,8 @@ class PolicyConfig:
         if name not in self.tasks:
             raise ValueError(f"task: expected one of {', '.join(self.tasks)}, got {name}")
         return self.tasks.index(name)
+
+
+def _check_augmentations(name: str, number: int) -> None:
+    if number not in AUGMENTATIONS:
+        raise ValueError(f"{name}: expected one of {', '.join(map(str, AUGMENTATIONS))}, got {number}")

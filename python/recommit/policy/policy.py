@@ -1,7 +1,7 @@
-"""The policy: one look, one commitment.
+"""The policy: one observation, one commitment.
 
-A state is drawn and encoded (``pictures/vision.py``). The backbone reads the picture and a fixed prompt once; its last
-hidden state is z. From z the depth head (``depth_head.py``) says how many actions to commit to, and the action decoder
+A state is drawn and encoded (``vision.py``). The backbone reads the picture and a fixed prompt once; its last hidden
+state is z. From z the depth head (``depth_head.py``) says how many actions to commit to, and the action decoder
 (``action_decoder.py``) says which. ``look`` makes z; ``act`` plays, ``plan`` plans for several depths at once, and
 calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` saves all of it but the frozen backbone.
 """
@@ -9,24 +9,22 @@ calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` s
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from recommit.policy.action_decoder import ActionDecoder
-from recommit.policy.backbones.adapter import adapt
-from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.augmentations import likeliest, plan_agreement
+from recommit.policy.backbones.backbone import add_lora, load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
-from recommit.policy.config import MAX_ACTIONS, OF_FORESIGHT, OF_STAKES, PASS, PolicyConfig
-from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, at_stake, confidence
-from recommit.policy.pictures.geometry import Geometries
-from recommit.policy.pictures.vision import Vision
-from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, single, slice_batch, to_device, to_host
-from recommit.policy.views import likeliest, plan_agreement
-from recommit.policy.world_model import Foresight, foreseen
+from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
+from recommit.policy.depth_head import DepthHead, conditions, confidence
+from recommit.policy.tensors import to_device, to_host
+from recommit.policy.vision import Geometries, Vision
+from recommit.policy.world_model import WorldModel
 from recommit.puzzles import checks
 
 if TYPE_CHECKING:
@@ -40,6 +38,30 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
+class ActedDepths(NamedTuple):
+    """What ``act`` answers; unpack it, or name what you want."""
+
+    depths: NDArray[np.int32]  #: [N]: how many actions of the plan are committed
+    plans: NDArray[np.uint8]  #: [N, 8]
+
+
+class PlannedDepths(NamedTuple):
+    """What ``plan`` answers."""
+
+    inputs: NDArray[np.float32]  #: [N, inputs]: what the depth head reads
+    logits: NDArray[np.float32]  #: [N, |H|]: of the policy's own depths
+    plans: NDArray[np.uint8]  #: [N, D, 8]: greedy actions for each depth that was asked about
+
+
+class PlannedProbabilities(NamedTuple):
+    """What ``plan_with_probabilities`` answers: ``PlannedDepths``, and how sure each action is."""
+
+    inputs: NDArray[np.float32]
+    logits: NDArray[np.float32]
+    plans: NDArray[np.uint8]
+    probabilities: NDArray[np.float32]  #: [N, 1 or D, 8, 4]
+
+
 class CommitPolicy(nn.Module):
     """A backbone with a depth head and an action decoder beside it (never inside a PEFT wrapper)."""
 
@@ -51,13 +73,13 @@ class CommitPolicy(nn.Module):
         self.backbone = backbone
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
-        self.foresight = None if config.foresight is None else Foresight(config.foresight).requires_grad_(False)
+        self.world_model = None if config.world_model is None else WorldModel(config.world_model).requires_grad_(False)
         self.vision = Vision(backbone, config)
         self.geometries = Geometries(backbone, self.vision, config)
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
-            adapt(backbone, config.lora)
+            add_lora(backbone, config.lora)
 
     @classmethod
     def from_backbone(
@@ -83,13 +105,13 @@ class CommitPolicy(nn.Module):
             torch.manual_seed(seed)
             self.depth_head = DepthHead(self.backbone.width, len(self.config.depths), config).to(old)
 
-    def replace_views(self, views: int) -> None:
-        """Look at so many views of every picture; the weights stay what they are."""
-        self.config = self.vision.config = replace(self.config, views=views)
+    def replace_augmentations(self, augmentations: int) -> None:
+        """Average over so many symmetry augmentations of every picture; the weights stay what they are."""
+        self.config = self.vision.config = replace(self.config, augmentations=augmentations)
 
-    def replace_prices(self, action: float, look: float) -> None:
+    def replace_prices(self, action: float, observation: float) -> None:
         """Play for these prices, if the depth head reads them."""
-        self.config = self.vision.config = replace(self.config, prices=(action, look))
+        self.config = self.vision.config = replace(self.config, prices=(action, observation))
 
     def learn(self, *puzzles: str) -> None:
         """Note puzzles, with their sizes, that it is trained on from now on."""
@@ -98,7 +120,7 @@ class CommitPolicy(nn.Module):
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, *, anyway: bool = False, **options: Any) -> CommitPolicy:
         """Read a saved policy; ``recommit.policy.checkpoint`` says the format, and what ``options`` may be. It refuses
-        puzzles and sizes that it was not trained on, unless it is to look at them ``anyway``."""
+        puzzles and sizes that it was not trained on, unless it is to play them ``anyway``."""
 
         def make(backbone: Backbone, config: PolicyConfig, source: str) -> CommitPolicy:
             return cls(backbone, replace(config, trained=()) if anyway else config, source=source)
@@ -132,16 +154,6 @@ class CommitPolicy(nn.Module):
         for index, output in enumerate(self.decoder.outputs):
             output.requires_grad_(index in trained)
 
-    def idle(self, task: Puzzle) -> Tensor:
-        """Zero, which gives the outputs of other tasks that learn a gradient of zero. DeepSpeed's stage 3 would add
-        what a step's later passes say of a weight to the gradient of the step before, if its first pass says
-        nothing."""
-        others = [
-            o for i, o in enumerate(self.decoder.outputs) if i != self.task_index(task) and o.weight.requires_grad
-        ]
-        nothing = self.depth_head.weight.new_zeros(1, self.config.decoder.width)
-        return sum((output(nothing).sum() for output in others), start=nothing.sum()) * 0.0
-
     def task_index(self, task: Puzzle) -> int:
         """Which of the decoder's outputs serves a task."""
         return self.config.task_index(task.task)
@@ -151,17 +163,17 @@ class CommitPolicy(nn.Module):
         return len(self.geometries.of(task, shape, 1).tokens)
 
     def look(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards; with several ``views`` one for
-        each, [N, views, width]. ``left`` are the decisions left, this one included, where the policy is told
-        (``show_budget``)."""
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards; with ``augmentations`` one for
+        each copy of the picture, [N, copies, width]. ``remaining`` are the decisions that remain, this one included,
+        where the prompt says it (``show_budget``)."""
         shape = states.shape[1], states.shape[2]
         self.config.refuse_untrained(task.task, shape)
-        geometry, views = self.geometries.of_each(task, shape, remaining), self.vision.views(task, shape)
-        every = [self._seen(task, states, geometry, view) for view in range(views)]
-        return every[0] if views == 1 else torch.stack(every, dim=1)
+        geometry, copies = self.geometries.of_each(task, shape, remaining), self.vision.augmentations(task, shape)
+        every = [self._z(task, states, geometry, copy) for copy in range(copies)]
+        return every[0] if copies == 1 else torch.stack(every, dim=1)
 
-    def _seen(self, task: Puzzle, states: NDArray[np.uint8], geometry: Geometry, view: int) -> Tensor:
-        features = self.vision.features(task, states, frozen=self.vision_frozen, view=view)
+    def _z(self, task: Puzzle, states: NDArray[np.uint8], geometry: Geometry, copy: int) -> Tensor:
+        features = self.vision.features(task, states, frozen=self.vision_frozen, copy=copy)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
     def read(
@@ -173,23 +185,31 @@ class CommitPolicy(nn.Module):
         cells: Tensor | None = None,
         remaining: NDArray[np.integer] | None = None,
     ) -> Tensor:
-        """What the depth head is given: z (the mean of the views), how sure the greedy plan is, how far views agree;
-        or what it should lead to from the pictures' ``cells``, and what is at stake with so many looks ``left``. No
-        gradient goes through ``scores`` of greedy plans."""
-        reads, mean, decoder = self.config.head.reads, z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder
-        if reads == "z":
+        """What the depth head is given, the parts of its ``features`` in their order. ``cells`` are those of the
+        pictures, for a world model; no gradient goes through ``scores`` of greedy plans."""
+        mean, decoder, reads = z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder, self.config.head.reads
+        if self.config.head.features == "z":
             return mean
+        parts = [mean] if reads("z") else []
         with torch.no_grad():
             scores = decoder(z, None, index)[1] if scores is None else scores
-            about = [] if reads == "foresight" else [confidence(scores.detach())]
-            if reads in OF_FORESIGHT:
+            if reads("confidence"):
+                parts.append(confidence(scores.detach()))
+            if reads("agreement"):
+                parts.append(plan_agreement(decoder, z, index, scores))
+            if reads("world-model"):
                 plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
-                about.append(foreseen(self.foresight, cells, plans, self.config.depths))
-            if reads in OF_STAKES:
-                about.append(at_stake(remaining, self.config.prices, len(z)).to(z.device))
-            if reads in OF_VIEWS:
-                about.append(plan_agreement(decoder, z, index, scores))
-        return torch.cat([*([] if reads in WITHOUT_Z else [mean]), *(each.to(z.dtype) for each in about)], dim=-1)
+                parts.append(self._expected(cells, plans))
+            if reads("conditions"):
+                parts.append(conditions(remaining, self.config.prices, len(z)).to(z.device))
+        return torch.cat([part.to(z.dtype) for part in parts], dim=-1)
+
+    def _expected(self, cells: Tensor | None, plans: Tensor) -> Tensor:
+        """What the world model says of greedy plans."""
+        if self.world_model is None or cells is None:
+            raise ValueError("cells: expected what the pictures show, for a head that reads a world model, got none")
+        result: Tensor = self.world_model(cells, plans, self.config.depths)
+        return result
 
     def forward(
         self,
@@ -202,7 +222,7 @@ class CommitPolicy(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
         [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where
-        the decoder is conditioned on them. ``heads`` stand in for the policy's own; ``left``: see ``look``."""
+        the decoder is conditioned on them. ``heads`` stand in for the policy's own; ``remaining``: see ``look``."""
         z, index = self.look(task, states, remaining), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
@@ -228,7 +248,7 @@ class CommitPolicy(nn.Module):
 
         Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
         [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, 1..8, in or out of the head's set.
-        ``left``: see ``look``. A single state gets a single depth and plan.
+        ``remaining``: see ``look``. A single state gets a single depth and plan.
         """
         if depth is not None and not 1 <= depth <= MAX_ACTIONS:
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
@@ -269,7 +289,7 @@ class CommitPolicy(nn.Module):
         self, task: Puzzle, states: Grids, depths: tuple[int, ...], remaining: NDArray[np.integer] | None = None
     ) -> PlannedDepths:
         """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
-        [N, D, 8] for each of ``depths``; ``left``: see ``look``."""
+        [N, D, 8] for each of ``depths``; ``remaining``: see ``look``."""
         return PlannedDepths(*self.plan_with_probabilities(task, states, depths, remaining)[:3])
 
     @torch.no_grad()
@@ -279,7 +299,7 @@ class CommitPolicy(nn.Module):
         states: Grids,
         depths: tuple[int, ...],
         remaining: NDArray[np.integer] | None = None,
-    ) -> PlannedChances:
+    ) -> PlannedProbabilities:
         """``plan``, and the probability of every action at every place of it: [N, 1, 8, 4] where a plan is the same
         whatever its depth (``plans_first``), else [N, D, 8, 4]."""
         batch, one = checks.grids(states)
@@ -294,7 +314,7 @@ class CommitPolicy(nn.Module):
             head_inputs, (actions, scores) = z, (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
         logits = self.depth_head(head_inputs).float()
         arrays = to_host(head_inputs.float(), logits, actions.byte(), scores.float().softmax(-1))
-        return single(PlannedChances(*arrays), one)
+        return single(PlannedProbabilities(*arrays), one)
 
     @property
     def plans_first(self) -> bool:
@@ -307,3 +327,19 @@ class CommitPolicy(nn.Module):
             return None
         grid = to_device(np.array(self.config.depths), depths.device)
         return grid[torch.searchsorted(grid, depths).clamp(max=len(grid) - 1)]
+
+
+Answer = TypeVar("Answer", ActedDepths, PlannedDepths, PlannedProbabilities)
+
+
+def single(answer: Answer, one: bool) -> Answer:
+    """The first row of each array, where a single state was asked about."""
+    rows: Any = (array[0, ...] for array in answer)
+    return type(answer)(*rows) if one else answer
+
+
+def slice_batch(
+    noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None, remaining: NDArray[np.integer] | None, part: slice
+) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]] | None, NDArray[np.integer] | None]:
+    """The rows of ``act``'s noise and of its remaining decisions that belong to a part of its states."""
+    return noise and (noise[0][part], noise[1][part]), None if remaining is None else remaining[part]

@@ -37,8 +37,8 @@ class Prompt:
 class PicturePrompt(Prompt):
     """A prompt with one picture in it, at ``IMAGE``."""
 
-    def with_left(self, remaining: int) -> PicturePrompt:
-        """The same with the number of decisions left behind the picture, always of two digits."""
+    def with_remaining(self, remaining: int) -> PicturePrompt:
+        """The same with the number of remaining decisions behind the picture, always of two digits."""
         return PicturePrompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {remaining:02}. "))
 
     def expand(self, visual_tokens: int, markers: Markers) -> str:

@@ -1,8 +1,9 @@
-"""Two small nets that read a picture cell by cell: what an action does to it, and how far it is from the goal.
+"""A world model: two small nets that read a picture cell by cell, what an action does to it and how far it is from the
+goal.
 
-Along a plan the first net draws the next picture, the second says of each how many actions remain, or that the level is
-lost. Both learned on training states with exact labels (``recommit.train.world_model``). Nothing here asks a
-simulator or a solver. A cell is the kind of what is drawn in it, which is all that a cell of a picture shows.
+Along a plan the first net predicts the next picture, the second says of each how many actions remain, or that the level
+is lost. Both learn on training states with exact labels (``recommit.train.world_model``); here nothing asks a simulator
+or a solver. A cell is the kind of what is drawn in it, which is all that a cell of a picture shows.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from recommit.policy.pictures import symmetry
+from recommit.policy import augmentations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.policy.config import ForesightConfig
+    from recommit.policy.config import WorldModelConfig
 
 ACTIONS = 4
 #: By how much a cell is likelier to stay, before anything is learned.
@@ -39,18 +40,10 @@ class ResidualCells(nn.Module):
         return result
 
 
-def foreseen(net: Foresight | None, cells: Tensor | None, plans: Tensor, depths: Sequence[int]) -> Tensor:
-    """What the net says, where somebody has read the picture for it."""
-    if net is None or cells is None:
-        raise ValueError("cells: expected what the pictures show, for a head that goes by foresight, got none")
-    result: Tensor = net(cells, plans, depths)
-    return result
-
-
-class Foresight(nn.Module):
+class WorldModel(nn.Module):
     """Pictures of one puzzle and size, [N, rows, cols] of kinds of cells."""
 
-    def __init__(self, config: ForesightConfig) -> None:
+    def __init__(self, config: WorldModelConfig) -> None:
         super().__init__()
         self.config = config
         width, kinds = config.width, config.kinds
@@ -81,28 +74,28 @@ class Foresight(nn.Module):
         return result
 
     def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int]) -> Tensor:
-        """[N, 2 (1 + depths)] actions that remain here and after each depth, a lost level counted as ``far``; then how
+        """[N, 2 (1 + depths)] actions that remain now and after each depth, a lost level counted as ``far``; then how
         likely each is lost."""
         pictures, here = [cells], cells
         for place in range(max(depths)):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)
             if place + 1 in depths:
                 pictures.append(here)
-        probs = self.chances(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
+        probs = self.probs(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
         lost = probs[..., -1]
         remaining = probs[..., :-1] @ torch.arange(self.config.far + 1.0, device=probs.device)
         return torch.cat([remaining + self.config.far * lost, lost], dim=1)
 
-    def chances(self, cells: Tensor) -> Tensor:
-        """The mean over as many symmetries of the picture as the puzzle has."""
+    def probs(self, cells: Tensor) -> Tensor:
+        """Probabilities of the distances: the mean over as many symmetries of the picture as the puzzle has."""
         rows, cols = cells.shape[1:]
-        views = symmetry.possible(self.config.views, rows, cols)
+        copies = augmentations.count(self.config.augmentations, rows, cols)
         flat, total = cells.flatten(1), 0.0
-        for view in range(views):
-            turned = flat[:, symmetry.order(rows, cols, view).to(flat.device)].view(-1, rows, cols)
+        for copy in range(copies):
+            turned = flat[:, augmentations.cell_order(rows, cols, copy).to(flat.device)].view(-1, rows, cols)
             total = total + self.scores(turned).softmax(dim=-1)
         assert isinstance(total, Tensor)
-        return total / views
+        return total / copies
 
     def _planes(self, cells: Tensor) -> Tensor:
         return F.one_hot(cells.long(), self.config.kinds).permute(0, 3, 1, 2).float()

@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.agent_words import brief, readable
-from recommit.evaluate.seeds import seed_of
+from recommit.evaluate.agent_names import ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
 
 #: Depths drawn without reading the state: what an adaptive policy has to beat.
 CONTROLS = ("random", "shuffled", "mixture")
-#: The best depth in every state, for the policy's own plans.
-ORACLE = "oracle-dp"
-#: Agents that read the exact distance: no policy can be asked to do as well.
-PRIVILEGED = (ORACLE, "oracle-delta", "oracle-rate", "solver")
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Agent:
     @property
     def samples_actions(self) -> bool:
         """Are its actions sampled from the policy?"""
-        return AgentName.parse(self.name).draws_actions
+        return AgentName.parse(self.name).samples_actions
 
     @property
     def depth(self) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
-from recommit.report.agents import PRIVILEGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,8 +170,8 @@ def possible_depths(every: Sequence[AgentDecisions]) -> list[int]:
     """Depths to which some depth head gave any probability."""
     seen = np.uint64(0)
     for rows in every:
-        if rows.chances is not None and len(rows.chances):
-            seen |= np.bitwise_or.reduce(rows.chances)
+        if rows.depth_probs is not None and len(rows.depth_probs):
+            seen |= np.bitwise_or.reduce(rows.depth_probs)
     return [d for d in range(1, 9) if int(seen) >> (8 * (d - 1)) & 255]
 
 
@@ -203,8 +203,8 @@ def episodes(
             one["a"] = "".join(
                 unpack(int(w), int(n)) for w, n in zip(rows.actions[mine], rows.executed[mine], strict=True)
             )
-        if head and rows.chances is not None and rows.chances[mine].any():
-            one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.chances[mine] for d in depths)
+        if head and rows.depth_probs is not None and rows.depth_probs[mine].any():
+            one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.depth_probs[mine] for d in depths)
         if regrets is not None:
             one["r"] = [round(1000 * float(value)) for value in regrets.regret[mine]]
             one["b"] = "".join(map(str, regrets.best[mine]))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.evaluate import metrics, reported
+from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
 from recommit.report import by_distance, compared, plotting
-from recommit.report.agents import PRIVILEGED
 from recommit.report.by_distance import FEW
 from recommit.report.html import csv_text
 from recommit.report.plotting import COLOURS, DEPTHS, INK, SOFT
@@ -128,7 +128,7 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
 def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
     """A step through the agents that none dominates, of all that are no oracles."""
     could = [metrics.ParetoPoint(p.agent.name, p.solved, p.actions) for p in points if p.agent.base not in PRIVILEGED]
-    front = metrics.front(could)
+    front = metrics.pareto_front(could)
     if front:
         xs, ys = [p.actions for p in front], [p.solve_rate for p in front]
         right = 1.05 * max([p.actions_high or p.actions for p in points])
@@ -138,10 +138,9 @@ def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
 def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
     """Fixed depths of one policy, joined; a mark holds its depth."""
     agent, own = family[-1].agent, number == 0
-    words = "fixed depth h, same plans" if not agent.run else f"{agent.brief.partition(',')[0]}, fixed depth h"
+    words = agent.brief.replace(f"fixed {agent.depth}", "fixed depth h")
     if len(family) > 1 and "fixed-h" in agent.family[0]:
-        words = "trained for one fixed depth h"
-    words += ", sampled actions" if agent.samples_actions else ""
+        words = "fixed depth h" + ", sampled actions" * agent.samples_actions + " (RL)"
     xs, ys = [p.actions for p in family], [p.solved for p in family]
     _bars(axes, family, "fixed")
     inside = COLOURS["fixed"] if own else "white"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
+    """Which evaluations a page is about, and what is written.
 
     Args:
         eval: The folder of an evaluation (see recommit evaluate).
         out: The page to write, an HTML file; it is replaced whole or not at all.
-        seeds: Evaluations of the same family with other seeds; one table takes all of them together.
+        seeds: Evaluations of the same family with other seeds; one table takes all of them together (default: none).
         instances: Episodes of so many instances can be watched at most.
-        figures: Write every figure to this folder as well, as SVG, PDF, PNG and CSV.
+        figures: Write every figure to this folder as well, as SVG, PDF, PNG and CSV (default: none is written).
     """
 
     eval: Path

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import parsed
-from recommit.evaluate.agent_names import AgentName, file_name, file_names
-from recommit.evaluate.seeds import seed_of
+from recommit.evaluate.agent_names import AgentName, file_name, seed_of
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MAX_ACTIONS
 from recommit.report.agents import Agent, agents_of
@@ -37,7 +36,7 @@ COMPARISON: verified.Fields = {
     "actions_difference": _DIFFERENCE,
     "mcnemar_p": verified.PERHAPS,
     "dominates": bool,
-    "dominates_surely": bool,
+    "dominates_significantly": bool,
 }
 THRESHOLD: verified.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), verified.NUMBER)
 POINT: verified.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), verified.NUMBER)
@@ -50,7 +49,7 @@ OPTIONS: verified.Fields = {
     "task": str,
     **dict.fromkeys(("price_action", "price_observation"), verified.NUMBER),
 }
-#: How the names of files of regrets end; see ``recommit.evaluate.ceiling.regrets``, which needs torch.
+#: How the names of files of regrets end; see ``recommit.evaluate.regret``, which needs torch.
 REGRET = "-regret"
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
@@ -68,7 +67,7 @@ class AgentDecisions:
     after: NDArray[np.int32]
     solved: NDArray[np.bool_]
     actions: NDArray[np.uint16] | None  #: two bits each, the first action lowest
-    chances: NDArray[np.uint64] | None  #: of depth h in byte h - 1, in 255ths; 0 where the head was not asked
+    depth_probs: NDArray[np.uint64] | None  #: of depth h in byte h - 1, in 255ths; 0 where the head was not asked
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ class Folder:
 
     def constant(self, budget: str) -> Agent | None:
         """The fixed depth of the first agent's own plans that its gain share is measured from."""
-        name = self.row(self.first, budget).get("gain_constant")
+        name = self.row(self.first, budget).get("gain_fixed")
         return next((a for a in self.agents if a.name == name), None)
 
     def of_another_seed(self, agent: Agent) -> bool:
@@ -225,13 +224,13 @@ class Folder:
     def decisions(self, agent: Agent, budget: int | None = None) -> list[AgentDecisions]:
         """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
         stem = f"{AgentName.parse(agent.name).stem}@{budget or self.budgets[self.widest]}"
-        names = [file for name in (stem, *(f"{stem}-s{seed}" for seed in range(64))) for file in file_names(name)]
+        names = [stem, *(f"{stem}-s{seed}" for seed in range(64))]
         return [self._decided(f"decisions/{n}.parquet") for n in names if self.has(f"decisions/{n}.parquet")]
 
     def _decided(self, name: str) -> AgentDecisions:
         table = self.table(name)
         plain = ("instance", "turn", "depth", "executed", "before", "after", "solved")
-        optional = (table[key].to_numpy() if key in table.column_names else None for key in ("actions", "chances"))
+        optional = (table[key].to_numpy() if key in table.column_names else None for key in ("actions", "depth_probs"))
         try:
             return AgentDecisions(*(table[key].to_numpy() for key in plain), *optional)
         except KeyError as error:
@@ -281,7 +280,7 @@ class Folder:
         name = AgentName.parse(agent.name)
         if not name.swept or not self.has("thresholds.json"):
             return []
-        entry = verified.values(self.path, "thresholds.json").get(f"{name.of_rule.stem}@{self.budgets[budget]}")
+        entry = verified.values(self.path, "thresholds.json").get(f"{name.stem}@{self.budgets[budget]}")
         if entry is None:
             return []
         verified.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})

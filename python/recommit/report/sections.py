@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.evaluate.spec import split_words
+from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
+from recommit.evaluate.options import split_words
 from recommit.report import compared as comparison
-from recommit.report.agents import ORACLE, PRIVILEGED
 from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def _differences(folder: Folder, point: AgentPoint, budget: str) -> list[object]
         mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
         text = _with(number(mean, sign=True), interval(low, high, sign=True))
         cells.append(tag("span", text, class_="significant" if significant(low, high) else None))
-    return [*cells, "yes, significantly" if one["dominates_surely"] else "yes" if one["dominates"] else "no"]
+    return [*cells, "yes, significantly" if one["dominates_significantly"] else "yes" if one["dominates"] else "no"]
 
 
 def _extra(row: dict[str, Any], name: str) -> Html | str:

@@ -18,9 +18,10 @@ def job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
 
     out = entry.evaluation(seed)
     log, written, before = entry.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
-    words = ["evaluate", *_whom(entry, seed, tables), "--seed", str(seed), "--out", str(out)]
+    whom = _whom(entry, seed, tables)
+    words = ["evaluate", str(whom.pop("run")), "--seed", str(seed), "--out", str(out)]
     words += ["--device", entry.device or "auto"]
-    for name, value in entry.values.get("evaluate", {}).items():
+    for name, value in {**whom, **entry.values.get("evaluate", {})}.items():
         words += _option(name, value)
     return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
 
@@ -29,18 +30,19 @@ def _option(name: str, value: Any) -> list[str]:
     """As the command line has it: a switch stands alone, or not at all."""
     if isinstance(value, bool):
         return [f"--{name}"] if value else []
-    return [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    return [f"--{name}", *map(str, values)] if values else []
 
 
-def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> list[str]:
+def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> dict[str, Any]:
     """The family, or of a puzzle that the paper does not have everybody in it by name."""
     from recommit.evaluate.family import Members
     from recommit.evaluate.tables import experiments
 
     members = Members(entry.family, seed)
     if experiments.in_paper(members):
-        return [str(entry.family), "--paper", *(["--tables", *tables] if tables else [])]
-    return [str(members.adaptive), "--agents", *experiments.agents_of(members, tables)]
+        return {"run": entry.family, "paper": True, "tables": tables}
+    return {"run": members.adaptive, "agents": experiments.agents_of(members, tables)}
 
 
 def _changed(file: Path) -> int:
@@ -50,26 +52,11 @@ def _changed(file: Path) -> int:
 
 def play(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
     """Play everybody of one seed in this process, and fill its tables; 0."""
+    from recommit.evaluate.evaluation import evaluated
+    from recommit.evaluate.options import EvaluateOptions
 
-    from recommit.evaluate import text as printed
-    from recommit.evaluate.evaluation import Evaluation
-    from recommit.evaluate.family import FamilyResults, Members
-    from recommit.evaluate.spec import EvaluationSpec
-    from recommit.evaluate.store import EvaluationStore
-    from recommit.evaluate.tables import experiments
-    from recommit.runs.process import settle_to_look
-    from recommit.runs.ranks import Team, find_device
-
-    settle_to_look(threads)
-    settings = entry.values.get("evaluate", {})
-    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
-    members = Members(entry.family, seed)
-    wanted = EvaluationSpec(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
-    team = Team(device=find_device(entry.device or "auto"))
-    with EvaluationStore(entry.evaluation(seed)) as store:
-        summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
-        if experiments.in_paper(members):
-            experiments.write(store, FamilyResults(summary, members), tables)
-        else:
-            experiments.write_plain(store, printed.text(summary, store.folder))
+    values = entry.values.get("evaluate", {})
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    settings |= {"seed": seed, "threads": threads, "device": entry.device or "auto", **_whom(entry, seed, tables)}
+    evaluated(EvaluateOptions(out=entry.evaluation(seed), **settings), quiet=quiet)
     return 0

@@ -1,6 +1,7 @@
-"""Heads that are trained on the plans of a preset's runs: foresight of every seed, and stakes on a graph of its plans.
+"""Heads that are trained on the plans of a preset's runs: a world model of every seed, and a conditioned head on a
+graph of its plans.
 
-Every step is a command: ``recommit train world-model``, ``graph build`` or ``train stakes``. What it was made
+Every step is a command: ``recommit train world-model``, ``graph build`` or ``train head``. What it was made
 of stands beside the recipes of the runs; a step that is there is skipped, and one made of something else is refused.
 """
 
@@ -18,7 +19,7 @@ from recommit.storage import files, ownership, verified
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-#: What a graph of plans takes of what a preset says of stakes; the rest is the head's own.
+#: What a graph of plans takes of what a preset says of a conditioned head; the rest is the head's own.
 _OF_GRAPHS = ("starts", "length")
 #: What is written down of a step.
 _RECORD = {"command": str, "options": dict, "sources": list}
@@ -29,6 +30,7 @@ class HeadStep:
     """One command: which, on what, and what it writes."""
 
     verb: str
+    #: What it begins with: a run or a graph, and the policy whose plans the graph has.
     sources: tuple[Path, ...]
     out: Path
     options: dict[str, Any]
@@ -38,11 +40,15 @@ class HeadStep:
     @property
     def command(self) -> list[str]:
         """As a person would call it."""
-        words = [*self.verb.split(), *map(str, self.sources), "--out", str(self.out)]
-        for name, value in self.options.items():
+        words = [*self.verb.split(), str(self.sources[0])]
+        for name, value in {**self._paths, **self.options}.items():
             values = value if isinstance(value, list) else [] if value is True else [value]
             words += [f"--{name.replace('_', '-')}", *map(str, values)]
         return ["recommit", *words]
+
+    @property
+    def _paths(self) -> dict[str, Path]:
+        return {**dict(zip(("policy",), self.sources[1:], strict=False)), "out": self.out}
 
     @property
     def there(self) -> bool:
@@ -59,7 +65,7 @@ class HeadStep:
             return 0
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
         with unsettled(), contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
-            status = verbs[self.verb](*self.sources, out=self.out, **options, quiet=quiet)
+            status = verbs[self.verb](self.sources[0], **self._paths, **options, quiet=quiet)
         if status == 0:
             files.replace(files.Files(), self.record, (json.dumps(now, indent=2) + "\n").encode())
         return status
@@ -80,24 +86,24 @@ def steps(wishes: dict[str, Any], run: Path, folder: Path, seed: int, task: str 
     if not wishes:
         return []
     shared = {name: value for name, value in (("views", wishes.get("views")), ("task", task)) if value}
-    foresight, graph, stakes = (folder / part for part in _parts(seed))
+    world_model, graph, conditioned = (folder / part for part in _parts(seed))
 
     def step(verb: str, sources: tuple[Path, ...], out: Path, options: dict[str, Any]) -> HeadStep:
         return HeadStep(verb, sources, out, options, folder / "launch" / f"{out.name}.json")
 
-    result = [step("train world-model", (run,), foresight, {**wishes["foresight"], **shared, "seed": seed})]
-    if "stakes" in wishes:
-        plans = {name: wishes["stakes"][name] for name in _OF_GRAPHS if name in wishes["stakes"]}
-        learning = {name: value for name, value in wishes["stakes"].items() if name not in plans}
-        plans |= {"features": True} if learning.get("z") else {}
+    result = [step("train world-model", (run,), world_model, {**wishes["world_model"], **shared, "seed": seed})]
+    if "conditioned" in wishes:
+        plans = {name: wishes["conditioned"][name] for name in _OF_GRAPHS if name in wishes["conditioned"]}
+        learning = {name: value for name, value in wishes["conditioned"].items() if name not in plans}
+        plans |= {"features": True} if learning.get("features", "").startswith("z") else {}
         result.append(step("graph build", (run,), graph, {"split": "train", **plans, **shared}))
-        result.append(step("train stakes", (foresight, graph), stakes, {**learning, "seed": seed}))
+        result.append(step("train head", (graph, world_model), conditioned, {**learning, "seed": seed}))
     return result
 
 
 def _parts(seed: int) -> tuple[str, str, str]:
-    """Where foresight, the graph of its plans and stakes lie."""
-    return f"family/foresight-s{seed}", f"graph-s{seed}", f"family/stakes-s{seed}"
+    """Where the world model, the graph of its plans and the conditioned head lie."""
+    return f"family/world-model-s{seed}", f"graph-s{seed}", f"family/conditioned-s{seed}"
 
 
 def train(every: Sequence[HeadStep], verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:

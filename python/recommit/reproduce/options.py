@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReproduceOptions:
-    """Data, warm start, reinforcement, evaluation and report in one go; what is there is not made again.
+    """Which preset is reproduced, where, and on which machines.
 
     Args:
         out: The folder for everything; needed unless show.
@@ -22,11 +22,13 @@ class ReproduceOptions:
         set: Any value of the preset, for all puzzles or, after the name of one, for it, for example --set
             sft.optim.steps=300 grpo.rollout.instances=32 seeds=[0] sliding.evaluate.instances=256
         jobs: Processes of this machine; runs of a family train side by side.
-        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine).
-        gpus_per_run: So many for each run, several of which then go on side by side; all of them if not said.
-        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them.
+        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine) (default:
+            runs in this machine's processes).
+        gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
+        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them (default: this one
+            alone).
         launcher: deepspeed, torchrun, or srun in a SLURM job.
-        device: cpu, cuda, or auto.
+        device: cpu, cuda, or auto (default: that of the preset).
     """
 
     out: Path | None = None

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _FOLDER = "recipes/reproduce"
 #: Whose plans the heads of a preset are trained on.
 HEAD_PLANS = ("warm-start", "adaptive")
-#: What an entry may say: a type, a list of one, some words, or fields again. ``stakes`` and ``foresight`` have the
-#: flags of the commands that train these heads, ``evaluate`` those of ``recommit evaluate``.
+#: What an entry may say: a type, a list of one, some words, or fields again. ``world_model`` and ``conditioned``
+#: have the flags of the commands that train these heads, ``evaluate`` those of ``recommit evaluate``.
 _FIELDS: dict[str, Any] = {
     "data": dict,
     "recipe": str,
@@ -43,12 +43,12 @@ _FIELDS: dict[str, Any] = {
     "heads": {
         "plans": HEAD_PLANS,
         "views": int,
-        "foresight": {"steps": int, "starts": int},
-        "stakes": {
+        "world_model": {"steps": int, "starts": int},
+        "conditioned": {
             **dict.fromkeys(("starts", "hidden", "updates"), int),
             **dict.fromkeys(("price_action", "price_observation"), float),
             **{key: [int] for key in ("length", "budget")},
-            "z": bool,
+            "features": str,
         },
     },
     "evaluate": {
@@ -110,7 +110,7 @@ def check(whole: dict[str, Any]) -> None:
             raise ValueError(
                 f"tasks.{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked"
             )
-        for part, needed in (("training_budgets", ("budgets", "variants")), ("heads", ("foresight",))):
+        for part, needed in (("training_budgets", ("budgets", "variants")), ("heads", ("world_model",))):
             if values.get(part):
                 _expect(f"tasks.{name}.{part}", values[part], _FIELDS[part], needed)
         if own := [key for key in ("sft", "warm_starts") if "joint" in whole and key in values]:

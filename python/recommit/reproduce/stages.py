@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
 
-#: What `recommit gallery` leaves: scripts/demo lets it write into the same folder, before.
-GALLERY = "gallery.png"
-
 
 class StageFailed(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
@@ -47,7 +44,7 @@ def reproduce(options: ReproduceOptions, verbs: Mapping[str, Callable[..., int]]
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
     entries = presets.entries(presets.load(options.preset, options.set), folder, options.device)
-    marks = (*(entry.name for entry in entries), GALLERY)
+    marks = tuple(entry.name for entry in entries)
     ownership.refuse_foreign(folder, marks, "a reproduction of this preset")
     fleet = options.fleet()
     files.make_folders(files.Files(), folder)
@@ -69,7 +66,7 @@ class Task:
     jobs: int
     fleet: Fleet | None
     quiet: bool
-    #: ``zero-shot``, ``train world-model``, ``graph build`` and ``train stakes``, whose flags a preset has by name.
+    #: ``zero-shot``, ``train world-model``, ``graph build`` and ``train head``, whose flags a preset has by name.
     verbs: Mapping[str, Callable[..., int]]
 
     def stages(self) -> list[tuple[int, str]]:
@@ -238,14 +235,14 @@ def pieces(entry: PresetEntry, verbs: Mapping[str, Callable[..., int]], quiet: b
 def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
     """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later, nor
     where models behind an endpoint play before."""
-    from recommit.evaluate import seeds
+    from recommit.evaluate.agent_names import seed_of
     from recommit.evaluate.tables import experiments
 
     first, *others = entry.seeds
     if not others or entry.zero_shot():
         return []
     names = [piece.name for piece in pieces(entry, {}, quiet)]
-    needs = {seed: [name for name in names if seeds.seed_of(name) in ("", str(seed))] for seed in others}
+    needs = {seed: [name for name in names if seed_of(name) in ("", str(seed))] for seed in others}
     needs[first] = names
     tables = {first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)}
     plays = {seed: (evaluations.play, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}

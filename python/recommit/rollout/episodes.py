@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
 Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
 
-#: In ``entropy`` and ``chance``: the depth head was not asked.
+#: In ``entropy`` and ``probs``: the depth head was not asked.
 NOT_ASKED = np.nan
 
 
@@ -35,7 +35,7 @@ class DecisionRows:
     """Decisions, in the order (turn, instance)."""
 
     instance: NDArray[np.int32]
-    turn: NDArray[np.int16]  #: 0 is the first look
+    turn: NDArray[np.int16]  #: 0 is the first observation
     depth: NDArray[np.int8]  #: committed
     executed: NDArray[np.int8]  #: actions until the goal or the end of the commitment
     before: NDArray[np.int32]  #: distance, UNSOLVABLE for a state that nobody can solve any more
@@ -44,9 +44,16 @@ class DecisionRows:
     entropy: NDArray[np.float32]  #: of the depth head, in nats
     probs: NDArray[np.float32]  #: that the depth head gave to the depth
     actions: NDArray[np.uint16]  #: of the plan, two bits each, the first lowest
-    chances: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
+    depth_probs: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
     #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: nobody said.
-    plan_chances: NDArray[np.uint64]
+    plan_probs: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, **columns: NDArray[Any]) -> DecisionRows:
+        """Columns of any width; of a depth head that was not asked, ``NOT_ASKED`` and 0."""
+        count = len(columns["instance"])
+        columns = {name: np.full(count, default, _KINDS[name]) for name, default in _UNASKED.items()} | columns
+        return cls(**{name: columns[name].astype(kind, copy=False) for name, kind in _KINDS.items()})
 
     def __len__(self) -> int:
         return len(self.instance)
@@ -56,10 +63,19 @@ class DecisionRows:
         return DecisionRows(*(getattr(self, f.name)[keep] for f in fields(self)))
 
 
+_KINDS = dict(
+    zip(
+        (f.name for f in fields(DecisionRows)),
+        ["i4", "i2", "i1", "i1", "i4", "i4", "?", "f4", "f4", "u2", "u8", "u8"],
+        strict=True,
+    )
+)
+_UNASKED = {"entropy": NOT_ASKED, "probs": NOT_ASKED, "depth_probs": 0, "plan_probs": 0}
+
+
 def join(parts: list[DecisionRows]) -> DecisionRows:
     """All of them, in order."""
-    kinds = ["i4", "i2", "i1", "i1", "i4", "i4", "?", "f4", "f4", "u2", "u8", "u8"]
-    return joined([DecisionRows(*(np.zeros(0, kind) for kind in kinds)), *parts])
+    return joined([DecisionRows(*(np.zeros(0, kind) for kind in _KINDS.values())), *parts])
 
 
 def each_by_rank(team: Team, count: int, play: Callable[[int], DecisionRows]) -> list[DecisionRows]:
@@ -83,38 +99,26 @@ def on_graph(graph: PolicyGraph, starts: NDArray[np.uint8], budget: int, choose:
     ]
     if not steps:
         return join([])
-    who, turn_, nodes, columns = (np.concatenate(column) for column in zip(*steps, strict=True))
-    return _rows(graph, who, turn_, nodes, columns, graph.landing[nodes, columns])
-
-
-def _rows(
-    graph: PolicyGraph,
-    who: NDArray[np.int64],
-    turn: NDArray[np.int64],
-    nodes: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    after: NDArray[np.int64],
-) -> DecisionRows:
-    distance = graph.distance
-    depth = np.array(graph.depths)[columns]
-    entropy, probs = depth_head_of(graph.logits[nodes], depth, graph.head_depths)
-    return DecisionRows(
-        who.astype(np.int32),
-        turn.astype(np.int16),
-        depth.astype(np.int8),
-        graph.executed[nodes, columns].astype(np.int8),
-        distance[nodes],
-        distance[after],
-        graph.goal[after],
-        entropy,
-        probs,
-        packed(graph.plans_of(nodes, columns)),
-        in_bytes(softmax(graph.logits[nodes]), graph.head_depths),
-        in_bytes(plan_chances(graph, nodes, columns)),
+    who, turn, nodes, columns = (np.concatenate(column) for column in zip(*steps, strict=True))
+    after, logits, depth = graph.landing[nodes, columns], graph.logits[nodes], np.array(graph.depths)[columns]
+    entropy, probs = depth_head_of(logits, depth, graph.head_depths)
+    return DecisionRows.of(
+        instance=who,
+        turn=turn,
+        depth=depth,
+        executed=graph.executed[nodes, columns],
+        before=graph.distance[nodes],
+        after=graph.distance[after],
+        solved=graph.goal[after],
+        entropy=entropy,
+        probs=probs,
+        actions=packed(graph.plans_of(nodes, columns)),
+        depth_probs=in_bytes(softmax(logits), graph.head_depths),
+        plan_probs=in_bytes(plan_probs(graph, nodes, columns)),
     )
 
 
-def plan_chances(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
+def plan_probs(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
     """[N, 8] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
     if graph.probs.ndim < 3:  # they were not kept
         return np.zeros((len(nodes), MAX_ACTIONS), np.float32)
@@ -163,7 +167,7 @@ def depth_head_of(
 
 
 def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
-    """Episodes whose actions (and, for an adaptive variant, depths) are drawn from the policy."""
+    """Episodes whose actions (and, for an adaptive variant, depths) are sampled from the policy."""
     from recommit.rollout.sampling import play
 
     trace = play(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
@@ -172,30 +176,26 @@ def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> 
 
 def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows:
     """Rows of the first candidates."""
-    depth = trace.proposals.depth[:, 0]
-    entropy, probs = depth_head_of(trace.proposals.logits, depth, depths)
-    return DecisionRows(
-        trace.episode.astype(np.int32),
-        (budget - trace.remaining).astype(np.int16),
-        depth.astype(np.int8),
-        trace.executed[:, 0].astype(np.int8),
-        trace.distance,
-        trace.after_distance[:, 0],
-        trace.solved[:, 0],
-        entropy,
-        probs,
-        packed(trace.proposals.actions[:, 0]),
-        in_bytes(softmax(trace.proposals.logits), depths),
-        in_bytes(np.exp(trace.proposals.action_log[:, 0])),
+    made = trace.proposals
+    depth = made.depth[:, 0]
+    entropy, probs = depth_head_of(made.logits, depth, depths)
+    return DecisionRows.of(
+        instance=trace.episode,
+        turn=budget - trace.remaining,
+        depth=depth,
+        executed=trace.executed[:, 0],
+        before=trace.distance,
+        after=trace.after_distance[:, 0],
+        solved=trace.solved[:, 0],
+        entropy=entropy,
+        probs=probs,
+        actions=packed(made.actions[:, 0]),
+        depth_probs=in_bytes(softmax(made.logits), depths),
+        plan_probs=in_bytes(np.exp(made.action_log[:, 0])),
     )
 
 
-def of_callable(
-    agent: Agent,
-    task: Puzzle,
-    starts: NDArray[np.uint8],
-    budget: int,
-) -> DecisionRows:
+def of_callable(agent: Agent, task: Puzzle, starts: NDArray[np.uint8], budget: int) -> DecisionRows:
     """Episodes of any function from states and turn to depths and actions. It sees states, never distances."""
     states = starts.copy()
     alive = ~task.is_solved(states)
@@ -209,21 +209,16 @@ def of_callable(
         if depth.shape != (len(who),) or (len(depth) and not (depth.min() >= 1 and depth.max() <= 8)):
             raise ValueError(f"agent: expected {len(who)} depths of 1..8, got {depth.tolist()[:8]}")
         outcome = task.execute(states[who], np.asarray(actions, np.uint8), depth.astype(np.int32))
-        nothing = np.full(len(who), NOT_ASKED, np.float32)
         parts.append(
-            DecisionRows(
-                who.astype(np.int32),
-                np.full(len(who), turn, np.int16),
-                depth.astype(np.int8),
-                outcome.executed.astype(np.int8),
-                task.distance(states[who]),
-                task.distance(outcome.states),
-                outcome.solved,
-                nothing,
-                nothing,
-                packed(np.asarray(actions, np.uint8)),
-                np.zeros(len(who), np.uint64),
-                np.zeros(len(who), np.uint64),
+            DecisionRows.of(
+                instance=who,
+                turn=np.full(len(who), turn),
+                depth=depth,
+                executed=outcome.executed,
+                before=task.distance(states[who]),
+                after=task.distance(outcome.states),
+                solved=outcome.solved,
+                actions=packed(np.asarray(actions, np.uint8)),
             )
         )
         states[who], alive[who] = outcome.states, ~outcome.solved

@@ -1,7 +1,7 @@
 """The rollout: commitments sampled from the policy, executed, and measured by the exact distance.
 
-``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the
-turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
+``Actor`` observes each state once and samples ``candidates`` depths and plans; every sample is named by the episode,
+the turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
 ``play`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
 a ``Trace`` (``trace.py``): one row per decision, in order. ``train/grpo/reward.py`` judges it, and
 ``rollout/episodes.py`` turns it into rows of an evaluation.
@@ -17,8 +17,7 @@ import torch
 from recommit import rng
 from recommit.graph.build import run_directly
 from recommit.policy.config import MAX_ACTIONS, PASS
-from recommit.policy.distributions import log_prob
-from recommit.policy.transfer import to_device, to_host
+from recommit.policy.tensors import log_prob, to_device, to_host
 from recommit.rollout.trace import Proposals, Trace, joined
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Actor:
-    """Draws commitments: which depends on the state and the counter alone, never on what else is in the batch."""
+    """Samples commitments: which depends on the state and the counter alone, never on what else is in the batch."""
 
     def __init__(
         self,
@@ -48,9 +47,7 @@ class Actor:
     ) -> None:
         self.policy, self.task, self.variant, self.seed = policy, task, variant, seed
         self.run_pass, self.max_over_ranks = run_pass, max_over_ranks
-        #: Passes through the policy, in states.
-        self.looked = 0
-        #: What a rank that has nothing to look at looks at, so that it goes through the policy like the others.
+        #: What a rank without states observes, so that it goes through the policy like the others.
         self.idle: NDArray[np.uint8] | None = None
 
     def propose(
@@ -62,9 +59,8 @@ class Actor:
         remaining: NDArray[np.int64] | None = None,
     ) -> Proposals:
         """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if
-        given, are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
+        given, are theirs, whoever chooses otherwise; ``remaining``: see ``CommitPolicy.look``."""
         parts = []
-        self.looked += len(states)
         for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
             part = slice(begin, begin + PASS)
             piece, numbers = states[part], number[part]

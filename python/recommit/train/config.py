@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, MAX_REMAINING, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
 from recommit.train.recipe import check_choices, check_least, parse, plain, recipes, section, tasks
@@ -84,8 +84,8 @@ class TargetConfig:
 
     def __post_init__(self) -> None:
         check_least("targets", self, budget=1)
-        if self.budget > MOST_LEFT:
-            raise ValueError(f"targets.budget: expected at most {MOST_LEFT}, got {self.budget}")
+        if self.budget > MAX_REMAINING:
+            raise ValueError(f"targets.budget: expected at most {MAX_REMAINING}, got {self.budget}")
         check_choices("targets", self)
         if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
             raise ValueError(f"targets.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")

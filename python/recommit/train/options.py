@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:
+    from recommit.graph.prices import Prices
     from recommit.train.config import SftConfig
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
@@ -27,17 +28,16 @@ class TrainOptions:
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192, or of GRPO
             advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
-        steps: Steps of the optimizer; of GRPO, rounds of rollout and update.
-        seed: Other seeds, other runs.
-        threads: Threads of torch; 0 for as many as it likes.
-        device: cpu, cuda, or auto.
-        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        steps: Steps of the optimizer; of GRPO, rounds of rollout and update (default: those of the recipe).
+        seed: Other seeds, other runs (default: that of the recipe).
+        threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
+        device: cpu, cuda, or auto (default: that of the recipe).
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
+            DeepSpeed).
         deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
             DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen vision encoder for other runs.
         anyway: Train on data of puzzles that the recipe was not made for.
-        show: Print the configuration and stop.
-        quiet: Say nothing while training.
     """
 
     recipe: str
@@ -51,8 +51,6 @@ class TrainOptions:
     deepspeed: str | None = None
     vision_cache: Path | None = None
     anyway: bool = False
-    show: bool = False
-    quiet: bool = False
 
     def __post_init__(self) -> None:
         if self.zero is not None and self.deepspeed is not None:
@@ -92,16 +90,16 @@ class TrainOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SftOptions(TrainOptions):
-    """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
+    """What imitation takes besides.
 
     Args:
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
-        batch: States per step.
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small, 7b,
-            ...).
-        single_commitment: Imitate samples of this depth alone.
+        batch: States per step (default: those of the recipe).
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
+            7b) (default: that of the recipe).
+        single_commitment: Imitate samples of this depth alone (default: all depths of the recipe).
     """
 
     data: tuple[Path, ...]
@@ -125,15 +123,15 @@ class SftOptions(TrainOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class GrpoOptions(TrainOptions):
-    """Improve a warm start by GRPO on both heads, or go on with such a run: the same command does both.
+    """What GRPO takes besides.
 
     Args:
         init: A run to start from (its best policy), or a saved policy (then with --data).
-        variant: adaptive, fixed-1 to fixed-8, random or depth-only.
+        variant: adaptive, fixed-1 to fixed-8, random or depth-only (default: adaptive).
         task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
             trained jointly.
-        data: Data sets whose recipes make the instances, if not those of the warm start.
-        budget: Decisions per training episode.
+        data: Data sets whose recipes make the instances (default: those of the warm start).
+        budget: Decisions per training episode (default: that of the recipe).
     """
 
     init: Path
@@ -157,7 +155,7 @@ class GrpoOptions(TrainOptions):
 
 @dataclass(frozen=True)
 class FamilyOptions:
-    """Train variants by GRPO from one warm start, each with every seed; finished ones are skipped.
+    """Which variants are trained by GRPO from one warm start, with which seeds, and where.
 
     Args:
         recipe: A recipe with a stage grpo; its stage family says what kinds of variants change, and names other runs.
@@ -165,18 +163,19 @@ class FamilyOptions:
         out: The folder of the family; runs are called VARIANT-sSEED, with budgets VARIANT-kBUDGET-sSEED.
         variants: adaptive, fixed-1 to fixed-8, random, depth-only, and runs that the recipe names (paper).
         seeds: Seeds of the runs.
-        budgets: Decisions per training episode, each a run of its own; that of the recipe if not said.
+        budgets: Decisions per training episode, each a run of its own (default: that of the recipe).
         task: Which puzzle of a warm start that has several; several are trained jointly.
         set: Any value of the stage grpo, for all variants.
-        steps: Rounds of rollout and update.
-        threads: Threads of torch; 0 for as many as it likes.
+        steps: Rounds of rollout and update (default: those of the recipe).
+        threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
         jobs: Runs at a time, in processes of this machine.
-        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine).
-        gpus_per_run: So many for each run, several of which then go on side by side; all of them if not said.
-        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them.
+        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine) (default:
+            runs in this machine's processes).
+        gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
+        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them (default: this one
+            alone).
         launcher: deepspeed, torchrun, or srun in a SLURM job.
-        device: cpu, cuda, or auto.
-        quiet: Say nothing while training.
+        device: cpu, cuda, or auto (default: that of the recipe).
     """
 
     recipe: str
@@ -195,7 +194,6 @@ class FamilyOptions:
     hostfile: Path | None = None
     launcher: Launcher = "deepspeed"
     device: str | None = None
-    quiet: bool = False
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -223,3 +221,98 @@ class FamilyOptions:
             suffix = "" if budget is None else f"{runs.BUDGET}{budget}"
             configs |= {f"{name}{suffix}": config for name, config in own.items()}
         return runs.members(configs, self.init, self.out, self.seeds)
+
+
+@dataclass(frozen=True)
+class WorldModelOptions:
+    """Train a world model of a run's policy, and a depth head that goes by it: by exact labels of training states.
+
+    Args:
+        run: A training run: its best policy, and the data whose training starts are used.
+        out: The folder of the policy with the world model, which recommit evaluate RUN --agents adaptive@OUT plays. The
+            same command goes on where it was interrupted.
+        task: Which puzzle of a run that has several: a world model is of one puzzle and size.
+        views: Symmetry augmentations of every picture, over which the policy averages; 0 for as many as it has. Not for
+            sliding.
+        steps: Steps of 256 states.
+        starts: Training starts on whose optimal ways, and beside them, states are drawn.
+        seed: Of weights and states.
+        threads: Threads of torch; 0 for as many as it likes.
+    """
+
+    run: Path
+    out: Path
+    task: str = ""
+    views: Literal[0, 1, 2, 4, 8] = 0
+    steps: int = 8000
+    starts: int = 20_000
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class HeadOptions:
+    """Train a depth head on the plans of a commitment graph, without a simulator: our head for all prices and budgets,
+    or one by a method of the literature.
+
+    Args:
+        graph: A folder that recommit graph build wrote, from training starts.
+        out: The folder of the head. That of conditioned is a policy, which recommit evaluate RUN --agents adaptive@OUT
+            --price-action 0.01 --price-observation 0.02 plays for these prices; other methods write a rule for recommit
+            graph score --fitted OUT.
+        policy: The policy whose plans the graph has. conditioned needs the one that recommit train world-model wrote.
+            Other methods write it with the new head as OUT/policy.
+        method: conditioned: one head for all prices and budgets, by exact advantages. exact: the same for one price.
+            paper: one-step rewards in groups of one state. episode: whole episodes. branch: continuations. ppo: sampled
+            episodes with a value head. q: values of depths by temporal differences. hazard: a probability to stop after
+            each depth, with a price per observation. verifier: the distance after each prefix, without episodes.
+        features: What the head reads: z of an observation, how sure the plan is of each action (confidence), or both;
+            agreement: confidence and how far augmentations agree. With z or agreement the graph needs --features. Of
+            method conditioned: conditioned, or z+conditioned.
+        updates: Updates, of each try of a method that has three; 80 if neither they nor cpu-seconds are said.
+        cpu_seconds: Processor time of the updates instead, or at most.
+        hidden: Width of the hidden layer.
+        depths: Depths to choose from; those of the policy's own head if not said.
+        budget: Numbers of observations, of equal parts of the episodes; those of the puzzle if not said.
+        price_action: What an action costs; reaching the goal is worth 1. conditioned learns under many prices, and
+            plays for these.
+        price_observation: What an observation costs.
+        one_price: Of conditioned: learn under these two prices alone, to compare.
+        held: Share of the starts' groups that no update sees: the best check and the best try are chosen there.
+        seed: Of weights, prices and draws, and of which starts are held out.
+        threads: Threads of torch; 0 for as many as it likes.
+    """
+
+    graph: Path
+    out: Path
+    policy: Path | None = None
+    method: Literal["conditioned", "exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier"] = (
+        "conditioned"
+    )
+    features: (
+        Literal["z", "confidence", "z+confidence", "agreement", "z+agreement", "conditioned", "z+conditioned"] | None
+    ) = None
+    updates: int = 0
+    cpu_seconds: float = 0.0
+    hidden: int = 64
+    depths: tuple[int, ...] = ()
+    budget: tuple[int, ...] = ()
+    price_action: float = 0.01
+    price_observation: float = 0.01
+    one_price: bool = False
+    held: float = 0.25
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.method == "conditioned" and self.policy is None:
+            raise ValueError("policy: expected a folder that recommit train world-model wrote, got none")
+        if self.one_price and self.method != "conditioned":
+            raise ValueError(f"one_price: expected it with the method conditioned alone, got it with {self.method}")
+
+    @property
+    def prices(self) -> Prices:
+        """Of an action and of an observation."""
+        from recommit.graph.prices import Prices
+
+        return Prices(self.price_action, self.price_observation)

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from recommit import rng
 from recommit.data.samples import covered
 from recommit.policy.config import MAX_ACTIONS
-from recommit.policy.transfer import to_device
+from recommit.policy.tensors import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ _OURS = {"model", "messages", "system", "stream", "n", "temperature", "top_p", "
 
 @dataclass(frozen=True)
 class ZeroShotOptions:
-    """Let a vision-language model play through an API, or go on with such a run: the same options do both.
+    """Which model plays what, through which endpoint, and what it may cost.
 
     Args:
         model: The model's name, as its server knows it.

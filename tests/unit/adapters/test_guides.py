@@ -44,8 +44,8 @@ def printed(name: str, code: str, folder: Path) -> str:
 
 @contextmanager
 def server(port: int, folder: Path):
-    """``recommit serve openenv`` as the page starts it."""
-    words = ["serve", "openenv", "--task", "sliding", "--oracle", "--port", str(port)]
+    """``recommit serve`` as the page starts it."""
+    words = ["serve", "--task", "sliding", "--oracle", "--port", str(port)]
     environment = peers.environment("openenv")
     started = subprocess.Popen(
         [peers.interpreter("openenv"), "-m", "recommit.cli", *words], cwd=folder, env=environment

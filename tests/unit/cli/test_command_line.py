@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,27 +24,6 @@ pytest.importorskip("tyro")
 def test_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main([flag]) == 0
     assert capsys.readouterr().out == f"recommit {recommit.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "words", [["--help"], *([*verb.split(), "--help"] for verb in command_line.VERBS)], ids=" ".join
-)
-def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(words) == 0
-    assert "usage: recommit" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("old", command_line.FORMERLY)
-def test_an_old_word_is_understood_says_the_new_one_and_is_not_shown(
-    old: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    new = command_line.FORMERLY[old]
-    assert command_line.main([old, "--help"]) == 0
-    help_, hint = capsys.readouterr()
-    assert f"usage: recommit {new}" in help_
-    assert hint == f"recommit {old} is called recommit {new} now; the old word is still understood\n"
-    assert command_line.main(["--help"]) == 0
-    assert f"  {old} " not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("group", ["data", "levels", "train"])
@@ -173,3 +153,24 @@ def test_interrupted_is_130(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert said == f"recommit: interrupted; nothing was written to {tmp_path / 'x'}"
     assert list(tmp_path.iterdir()) == []
+
+
+#: Line -> words that bash offers; the last word is what has been typed of it.
+LINES = {
+    "recommit eva": ["evaluate"],
+    "recommit train sft --rec": ["--recipe"],
+    "recommit levels check levels.txt --so": ["--solution"],
+    "recommit solve --task s": ["sliding", "sokoban"],
+}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_shell_completes_verbs_flags_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["--tyro-print-completion", "bash"]) == 0
+    calls = [
+        f"COMP_WORDS=({line}); COMP_CWORD={line.count(' ')}; COMPREPLY=(); _tyro_recommit; echo ${{COMPREPLY[*]}}"
+        for line in LINES
+    ]
+    script = "\n".join([capsys.readouterr().out, *calls])
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert [sorted(line.split()) for line in ran.stdout.splitlines()] == list(LINES.values())

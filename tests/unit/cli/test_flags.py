@@ -1,136 +1,138 @@
-"""What ``--help`` shows of a flag, and that every verb shows one call that its parser takes."""
+"""A dataclass of options and the switches of a function become flags."""
 
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
-from recommit.cli import command_line, examples
-from recommit.cli.flags import overriding, presented, usual
-from recommit.cli.requests import BOXES, SIZE, gathered
-from recommit.cli.verbs.data import LENGTHS, USUAL
-from recommit.puzzles.registry import TASKS
+from recommit.cli import command_line
+from recommit.cli.flags import Verb, WrongCall, gathered
 
-tyro = pytest.importorskip("tyro")
+pytest.importorskip("tyro")
 
 
-@usual(seed="7")
-def command(
-    word: Literal["b", "a"] | None = None,
-    seed: int | None = None,
-    exact: bool | None = None,
-    length: tuple[int, ...] = (),
-) -> tuple[object, ...]:
-    """Do nothing.
+@dataclass(frozen=True)
+class Base:
+    """What every such command takes.
+
+    Args:
+        file: A file.
+        seed: A seed (default: 7).
+    """
+
+    file: str | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Base):
+    """What this one takes besides.
 
     Args:
         word: A word.
-        seed: A seed.
-        exact: Whether.
         length: Numbers.
+        count: How many.
+        web: Whether there is a page.
     """
-    return word, seed, exact, length
+
+    word: Literal["b", "a"] | None = None
+    length: tuple[int, ...] = ()
+    count: int = 4
+    web: bool = True
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"count: expected at least 1, got {self.count}")
 
 
-def parsed(*words: str) -> object:
-    return tyro.cli(presented(command), args=list(words))
+seen: list[tuple[Options, bool]] = []
 
 
-def test_values_come_through() -> None:
-    assert parsed() == (None, None, None, ())
-    assert parsed("--word", "a", "--seed", "3", "--exact", "False", "--length", "8", "9") == ("a", 3, False, (8, 9))
+def command(options: Options, json: bool = False) -> None:
+    """Do something.
+
+    Args:
+        json: Print JSON.
+    """
+    seen.append((options, json))
 
 
-def test_choices_stand_in_their_order_without_none(capsys: pytest.CaptureFixture[str]) -> None:
-    for _ in range(3):
-        with pytest.raises(SystemExit):
-            parsed("--word", "c")
-        assert "('b', 'a')" in capsys.readouterr().err
+VERB = Verb(command, "--count 3", ("file",))
 
 
-def test_a_word_that_is_no_number_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parsed("--seed", "x")
-    assert "--seed" in capsys.readouterr().err
+def parsed(*words: str) -> tuple[Options, bool]:
+    VERB.run(words, "recommit do")
+    return seen.pop()
 
 
-def test_the_help_says_what_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_come_through_as_the_genuine_dataclass() -> None:
+    assert parsed() == (Options(), False)
+    words = ["x", "--word", "a", "--seed", "3", "--no-web", "--length", "8", "9", "--json", "--length=7"]
+    assert parsed(*words) == (Options("x", 3, word="a", web=False, length=(8, 9, 7)), True)
+    assert VERB.call("x", count=3, json=True) is None
+    assert seen.pop() == (Options("x", count=3), True)
+
+
+@pytest.mark.parametrize("words", [["--word", "c"], ["--seed", "x"], ["--nonsense"]])
+def test_what_a_type_does_not_allow_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        parsed(*words)
+    assert stopped.value.code == 2
+    assert words[0] in capsys.readouterr().err
+
+
+def test_what_the_dataclass_refuses_is_a_wrong_call() -> None:
+    with pytest.raises(WrongCall, match="count: expected at least 1, got 0"):
+        parsed("--count", "0")
+
+
+def test_the_help_shows_every_docstring_and_every_real_default(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parsed("--help")
-    shown = capsys.readouterr().out
-    assert "(default: 7)" in shown
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("usage: recommit do [-h] [OPTIONS] [STR] Do something. Example: recommit do --count 3")
+    for said in ("A seed (default: 7).", "A word.", "How many. (default: 4)", "Print JSON.", "--word {b,a}"):
+        assert said in shown
     assert "None" not in shown
 
 
-@pytest.mark.parametrize("verb", command_line.VERBS)
-def test_no_help_shows_none_and_each_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main([*verb.split(), "--help"]) == 0
-    shown = capsys.readouterr().out
+@pytest.mark.parametrize("name", command_line.VERBS)
+def test_every_verb_has_help_and_an_example_that_it_understands(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command_line.main([*name.split(), "--help"]) == 0
+    shown, verb, calls = capsys.readouterr().out, command_line.VERBS[name], list[Any]()
     assert "(default: None)" not in shown
     assert "(default: )" not in shown
-    assert f"Example: {examples.EXAMPLES[verb]}" in shown
-
-
-@pytest.mark.parametrize("verb", command_line.VERBS)
-def test_the_example_is_a_call_of_the_verb(verb: str) -> None:
-    words = shlex.split(examples.EXAMPLES[verb])
-    assert words[: 1 + len(verb.split())] == ["recommit", *verb.split()]
-    command, calls = command_line.VERBS[verb], []
-    stand_in = presented(command)
-
-    def record(*arguments: object, **options: object) -> int:
-        calls.append((arguments, options))
-        return 0
-
-    record.__annotations__, record.__doc__ = stand_in.__annotations__, command.__doc__
-    vars(record)["__signature__"] = vars(stand_in)["__signature__"]
-    rest = gathered(words[1 + len(verb.split()) :], command)
-    assert tyro.cli(record, args=rest, config=(tyro.conf.FlagCreatePairsOff,)) == 0
+    assert f"Example: recommit {name}" in shown
+    monkeypatch.setattr(Verb, "call", lambda _self, **values: calls.append(values))
+    verb.run(shlex.split(verb.example), f"recommit {name}")
     assert len(calls) == 1
 
 
-def test_there_are_no_examples_of_other_verbs() -> None:
-    assert examples.EXAMPLES.keys() == command_line.VERBS.keys()
+def test_options_are_read_without_what_a_verb_works_with() -> None:
+    """``--help`` is quick, and needs no extra but that of the command line."""
+
+    code = (
+        "import sys; import recommit.cli; print([m for m in ('torch', 'tyro', 'pyarrow', 'yaml') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
 
 
-@dataclass
-class Options:
-    """Something to change."""
-
-    name: str
-    """A name."""
-    count: int = 4
-    """How many."""
-
-
-def test_a_command_takes_over_the_fields_of_a_dataclass(capsys: pytest.CaptureFixture[str]) -> None:
-    @overriding(Options, "name", "count")
-    def change(exact: bool = False, **changes: object) -> tuple[object, ...]:
-        """Change something.
-
-        Args:
-            exact: whether.
-        """
-        return exact, changes
-
-    assert tyro.cli(presented(change), args=["--name", "a", "--exact"]) == (True, {"name": "a"})
-    with pytest.raises(SystemExit):
-        tyro.cli(presented(change), args=["--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "How many. (default: 4)" in shown
-    assert "A name. (default: that of the recipe)" in shown
-
-
-def test_the_usual_sizes_and_lengths_that_help_shows_are_real() -> None:
-    assert {name: kind.usual.size for name, kind in TASKS.items()} == {
-        "sliding": (3, 3),
-        "sokoban": (8, 8),
-        "ice": (8, 8),
-    }
-    assert SIZE == "8 of sokoban and ice, 3 of sliding"
-    assert USUAL["boxes"] == f"{BOXES} of sokoban"
-    every = {name: LENGTHS.get(name, kind.usual.length) for name, kind in TASKS.items()}
-    assert USUAL["length"] == ", ".join(f"{low} to {high} of {name}" for name, (low, high) in every.items())
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--length 1 --count 2 --length 3 4", "--count 2 --length 1 3 4"),
+        ("x --length=1 --json --length=2", "x --json --length 1 2"),
+        ("--length -1 --length 2 --json", "--length -1 2 --json"),
+        ("x y", "x y"),
+    ],
+)
+def test_a_flag_of_several_values_keeps_all_of_them(words: str, expected: str) -> None:
+    assert gathered(words.split(), VERB.shown()) == expected.split()

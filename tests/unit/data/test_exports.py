@@ -119,7 +119,7 @@ def test_a_data_set_is_a_sequence(data):
 def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
     from recommit.cli import main
 
-    call = ["data", "push", str(data.folder), "--repo", "me/set"]
+    call = ["data", "export", str(data.folder), "--push", "me/set"]
     assert main([*call, "--hub", str(tmp_path)]) == 0
     place = tmp_path / "datasets" / "me" / "set"
     text = (place / "README.md").read_text()
@@ -195,7 +195,7 @@ def test_commands(tmp_path):
     done = run("show", out, "--json")
     assert json.loads(done.stdout)["instances"] == 24
     assert "depth 8" in run("show", out).stdout
-    assert "all as they should be" in run("verify", out, "--labels").stdout
+    assert "all as they should be" in run("show", out, "--verify", "--labels").stdout
     assert run("show", tmp_path).returncode == 2
     none = run("export", out, "--out", tmp_path / "e", "--states-per-file", 0)
     assert none.returncode == 2

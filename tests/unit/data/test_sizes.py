@@ -48,7 +48,7 @@ def test_each_size_is_an_ordinary_data_set(built, tmp_path):
 
 
 def test_commands_take_all_of_them(built, capsys, tmp_path):
-    assert main(["data", "verify", str(built), "--labels"]) == 0
+    assert main(["data", "show", str(built), "--verify", "--labels"]) == 0
     total = sum(len(dataset) for dataset in recommit.data.open_all(built, None))
     assert f"{total:,} rows" in capsys.readouterr().out
     assert main(["data", "show", str(built)]) == 0

@@ -1,17 +1,15 @@
-"""Names of agents are read in one place, and those that older versions had still are."""
+"""Names of agents: read, written, and said in words."""
 
 from __future__ import annotations
 
 import pytest
 
 from recommit.evaluate import agent_names
-from recommit.evaluate.agent_names import AGENTS, MEMORY, RULES, USES, AgentName
-
-pytest.importorskip("torch")
+from recommit.evaluate.agent_names import AGENTS, MEMORY, PRIVILEGED, RULES, USES, AgentName, brief, readable
 
 
 @pytest.mark.parametrize(
-    ("text", "base", "run", "depth", "drawn", "seeds"),
+    ("text", "base", "run", "depth", "sampled", "seeds"),
     [
         ("adaptive", "adaptive", "", 0, False, 1),
         ("fixed-4@/a/init", "fixed-4", "/a/init", 4, False, 1),
@@ -20,38 +18,13 @@ pytest.importorskip("torch")
         ("shuffled", "shuffled", "", 0, False, 5),
     ],
 )
-def test_a_name_is_read_and_written(text, base, run, depth, drawn, seeds):
+def test_a_name_is_read_and_written(text, base, run, depth, sampled, seeds):
     name = AgentName.parse(text)
-    assert (name.base, name.run, name.depth, name.draws_actions, name.seeds) == (base, run, depth, drawn, seeds)
+    assert (name.base, name.run, name.depth, name.samples_actions, name.seeds) == (base, run, depth, sampled, seeds)
     assert str(name) == text
 
 
-def test_older_names_are_taken_with_a_notice():
-    with pytest.warns(FutureWarning, match="agents: wary@a is called adaptive-memory@a now"):
-        assert agent_names.renamed(["adaptive", "wary@a"]) == ("adaptive", "adaptive-memory@a")
-    with pytest.warns(FutureWarning, match="walker is called random-actions now"):
-        assert agent_names.renamed(["walker"]) == ("random-actions",)
-    assert agent_names.renamed(["adaptive", "fixed-4@wary"]) == ("adaptive", "fixed-4@wary"), "a folder is a folder"
-
-
-def test_decisions_of_older_names_are_looked_for():
-    assert agent_names.file_names("adaptive-memory@15") == ["adaptive-memory@15", "wary@15"]
-    assert agent_names.file_names("random-actions-of-run-1234@6-s1")[1] == "walker-of-run-1234@6-s1"
-    assert agent_names.file_names("adaptive@15") == ["adaptive@15"]
-    assert agent_names.file_names("random@15-s0") == ["random@15-s0"]
-
-
-def test_what_an_older_version_played_is_not_played_again(tmp_path):
-    from recommit.evaluate.store import EvaluationStore
-    from recommit.rollout.episodes import join
-
-    with EvaluationStore(tmp_path) as store:
-        store.keep("wary@15", join([]))
-        assert store.rows("adaptive-memory@15") is not None
-        assert store.rows("random-actions@15") is None
-
-
-@pytest.mark.parametrize("text", ["fixed-4+views8", "adaptive+views1@/a/b", "confidence-least-shared+memory+views2"])
+@pytest.mark.parametrize("text", ["fixed-4+views8", "adaptive+views1@/a/b", "confidence-least+memory+views2"])
 def test_views_are_part_of_a_name(text):
     name = AgentName.parse(text)
     assert str(name) == text
@@ -62,8 +35,8 @@ def test_views_are_part_of_a_name(text):
 
 
 def test_views_are_given_to_all_who_look_and_do_not_say():
-    names = ["adaptive", "fixed-4+views2@run", "solver", "random-actions", "wary"]
-    told = ["adaptive+views8", "fixed-4+views2@run", "solver", "random-actions", "adaptive-memory+views8"]
+    names = ["adaptive", "fixed-4+views2@run", "solver", "random-actions"]
+    told = ["adaptive+views8", "fixed-4+views2@run", "solver", "random-actions"]
     assert agent_names.with_views(names, 8) == tuple(told)
     assert agent_names.with_views(names, 0)[:2] == ("adaptive", "fixed-4+views2@run")
 
@@ -72,6 +45,35 @@ def test_every_agent_says_what_it_uses():
     every = {name: AgentName(name).uses for name in (*AGENTS, *RULES, *(f"{rule}{MEMORY}" for rule in RULES))}
     assert set(every.values()) == set(USES)
     simulator = [name for name, uses in every.items() if uses == "simulator"]
-    assert simulator == ["oracle-dp", "oracle-delta", "oracle-rate", "solver"]
+    assert simulator == list(PRIVILEGED)
     memory = [name for name, uses in every.items() if uses == "memory"]
     assert memory == ["adaptive-memory", "consecutive", *(f"{rule}{MEMORY}" for rule in RULES)]
+
+
+@pytest.mark.parametrize(
+    ("name", "long", "short"),
+    [
+        ("adaptive", "adaptive", "adaptive"),
+        ("fixed-4", "fixed depth 4", "fixed 4"),
+        ("fixed-4-sampled", "fixed depth 4, sampled actions", "fixed 4, sampled actions"),
+        ("fixed-8@fixed-8-s0", "fixed depth 8 (RL)", "fixed 8 (RL)"),
+        ("fixed-2@other/fixed-8-s12", "fixed depth 2 (RL at depth 8)", "fixed 2 (RL at depth 8)"),
+        ("adaptive@adaptive-s3", "adaptive (another seed)", "adaptive (seed 3)"),
+        ("fixed-1@sft", "fixed depth 1 (plans of sft)", "fixed 1 (sft)"),
+        (
+            "fixed-1+views8@adaptive-s0/init",
+            "fixed depth 1, 8 symmetries (warm start)",
+            "fixed 1, 8 symmetries (warm start)",
+        ),
+        ("adaptive@family/world-model-s0", "world model", "world model"),
+        ("adaptive@conditioned-s1", "price- and budget-conditioned head", "conditioned head"),
+        (
+            "confidence-entropy+memory",
+            "cumulative-entropy threshold with memory",
+            "cumulative-entropy threshold with memory",
+        ),
+        ("somebody@<b>", "somebody (plans of <b>)", "somebody (<b>)"),
+    ],
+)
+def test_agents_are_said_in_words(name, long, short):
+    assert (readable(AgentName.parse(name)), brief(AgentName.parse(name))) == (long, short)

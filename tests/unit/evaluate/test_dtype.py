@@ -11,10 +11,8 @@ from safetensors import safe_open
 from tests.unit.train.runs import plan_of
 
 import recommit
-from recommit.evaluate import evaluation
+from recommit.evaluate import EvaluateOptions, evaluate
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.spec import EvaluationSpec
-from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.config import DecoderConfig, LoraConfig
 from recommit.runs.directory import best_policy
@@ -67,9 +65,7 @@ def loaded(monkeypatch):
 def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
     out = tmp_path / "grpo"
     assert run.train(plan_of(optim={"steps": 2}), warm, out, quiet=True) == 0
-    plan = EvaluationSpec(str(out), AGENTS, budgets=("3",), instances=2, validation=2)
-    with EvaluationStore(tmp_path / "eval") as store:
-        rows = evaluation.Evaluation(plan, store, quiet=True).run()
+    rows = evaluate(EvaluateOptions(out, tmp_path / "eval", AGENTS, "3", instances=2, validation=2))
     assert [row["agent"] for row in rows] == list(AGENTS)
     assert len(loaded) == 2
     assert all(got == wanted and torch.bfloat16 in wanted.values() for got, wanted in loaded)

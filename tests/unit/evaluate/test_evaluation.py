@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 import recommit
 from recommit.cli import main
 from recommit.data import symmetry
-from recommit.evaluate import agent_names
+from recommit.evaluate import EvaluateOptions, agent_names, evaluate
 from recommit.evaluate import text as tables
 from recommit.evaluate.agent_names import MEMORY, RULES, AgentName
 from recommit.evaluate.agents import PolicyPlayer
@@ -72,7 +73,7 @@ def test_a_finished_one_is_left_as_it_is_and_a_torn_one_completed(done, run, tmp
         (again / name).unlink()
     played = []
     whole = PolicyPlayer._play
-    monkeypatch.setattr(PolicyPlayer, "_play", lambda *a: (played.append(a[1]), whole(*a))[1])
+    monkeypatch.setattr(PolicyPlayer, "_play", lambda *a: (played.append(a[1].base), whole(*a))[1])
     assert call(run, again) == 0
     assert played == ["solver"]
     assert files_of(again) == before
@@ -86,14 +87,6 @@ def test_other_bytes_in_a_file_are_noticed(done, run, tmp_path, capsys, name):
     (again / name).write_bytes(data)
     assert call(run, again) == 2
     assert f"{name}: expected what was written there, got other bytes" in capsys.readouterr().err
-
-
-def test_digests_of_older_evaluations_are_made(done, run, tmp_path):
-    """They are read unchecked; once the same command has run they have the list of a new one."""
-    again = shutil.copytree(done, tmp_path / "again")
-    (again / "DIGESTS").unlink()
-    assert call(run, again) == 0
-    assert files_of(again) == files_of(done)
 
 
 def test_another_plan_in_the_same_folder_is_refused(done, run, capsys):
@@ -125,20 +118,10 @@ OPTIONS = {
 }
 
 
-def test_other_readings_are_in_the_plan_and_usual_ones_are_not(done, run, tmp_path, capsys):
-    usual = json.loads((done / "plan.json").read_text())
-    names = {flag.strip("-").replace("-", "_") for flag in OPTIONS}
-    assert not names & usual.keys(), "folders of before there were options are still the same"
+def test_another_reading_is_another_plan(done, run, capsys):
     for flag, value in OPTIONS.items():
         assert call(run, done, flag, *value) == 2
-        assert f"another run: {flag.strip('-').replace('-', '_')} was unset, is " in capsys.readouterr().err
-    every = [word for flag, value in OPTIONS.items() for word in (flag, *value)]
-    assert call(run, tmp_path / "other", *every) == 0
-    other = json.loads((tmp_path / "other" / "plan.json").read_text())
-    assert other == usual | {"edges": "thirds", "stop_on_deadlock": True, "whole_commitments": True} | {
-        "price_action": 0.01,
-        "price_observation": 0.05,
-    }
+        assert f"another run: {flag.strip('-').replace('-', '_')} was " in capsys.readouterr().err
 
 
 def test_with_prices_everybody_has_a_value(done, run, tmp_path, capsys):
@@ -238,7 +221,7 @@ LOOKERS = [
 ]
 
 
-@pytest.mark.parametrize("agent", [name for name in LOOKERS if not AgentName(name).draws_actions])
+@pytest.mark.parametrize("agent", [name for name in LOOKERS if not AgentName(name).samples_actions])
 def test_who_uses_the_picture_or_a_memory_asks_no_simulator(run, monkeypatch, agent):
     """Every agent's ``uses`` is what it does: distances and solutions are taken while a depth is chosen, or not."""
     policy, task = recommit.CommitPolicy.from_pretrained(run).eval(), recommit.Sliding(2, 3)
@@ -274,3 +257,37 @@ def test_tables_read_as_text(done):
     assert "sliding, loose budget: K = 15, 12 instances" in text
     assert "| solver " in text
     assert agent_names.file_name(AgentName.parse("fixed-4@/a/b"), 15, 0).startswith("fixed-4-of-b-")
+
+
+def test_from_python_an_evaluation_gives_what_its_folder_holds(run, tmp_path):
+    options = EvaluateOptions(run, tmp_path / "eval", ("adaptive", "fixed-4"), (4,), instances=8, validation=4)
+    summary = evaluate(options)
+    assert summary == json.loads((tmp_path / "eval" / "summary.json").read_text())
+    assert {(row["agent"], row["decisions"]) for row in summary} == {("adaptive", 4), ("fixed-4", 4)}
+    (row,) = evaluate(EvaluateOptions(run, tmp_path / "one", "fixed-4", 4, instances=8, validation=4))
+    assert (row["agent"], row["decisions"]) == ("fixed-4", 4), "one agent and one budget need no list"
+
+
+def test_a_wrong_value_is_refused(run, tmp_path):
+    with pytest.raises(ValueError, match="agents: expected names of"):
+        EvaluateOptions(run, tmp_path / "eval", ("nobody",))
+    with pytest.raises(ValueError, match="run: expected the folder of a training run, found no folder nowhere"):
+        evaluate(EvaluateOptions("nowhere", tmp_path / "eval"))
+    assert not (tmp_path / "eval").exists()
+
+
+def test_a_first_start_before_anybody_played_binds_nothing(run, tmp_path):
+    few = EvaluateOptions(run, tmp_path / "eval", "fixed-4", 4, instances=6, validation=4)
+    with pytest.raises(ValueError, match="expected the folder of a run"):
+        evaluate(replace(few, agents="fixed-4@nowhere"))
+    evaluate(replace(few, instances=8))
+    with pytest.raises(ValueError, match=r"belongs to another run: instances was 8, is 6"):
+        evaluate(few)
+
+
+def test_an_episode_is_played_by_the_best_policy_of_a_run(run):
+    start = recommit.Sliding(2, 3).generate(1, seed=5, length=8).states[0]
+    played = recommit.episode(run, start, budget=3)
+    policy = recommit.CommitPolicy.from_pretrained(run / json.loads((run / "best.json").read_text())["policy"])
+    assert played.actions == recommit.episode(policy, start, budget=3).actions
+    assert np.array_equal(played.states[0], start)

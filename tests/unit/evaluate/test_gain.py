@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.reference import gain as slow
 
-from recommit.evaluate import gain, text
+from recommit.evaluate import regret, text
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.metrics import EpisodeRows
 from recommit.graph.prices import Prices
@@ -38,12 +38,12 @@ def evaluated(rates):
 
 def test_shares_equal_plain_python():
     summary, played = evaluated(RATES | OTHERS)
-    gain.add(summary, played)
+    regret.add_gain_shares(summary, played)
     rows = {row["agent"]: row for row in summary}
     solved = {name: np.mean([one.solved for one in each], axis=0).tolist() for (name, _), each in played.items()}
     chosen = slow.constant({1: VALIDATED["fixed-1"], 8: VALIDATED["fixed-8"]})
     for name in RATES:
-        assert rows[name]["gain_constant"] == f"fixed-{chosen}"
+        assert rows[name]["gain_fixed"] == f"fixed-{chosen}"
         wanted = slow.share(solved[name], solved[f"fixed-{chosen}"], solved["oracle-dp"])
         assert rows[name]["gain"] == pytest.approx(wanted)
         assert rows[name]["gain_low"] <= rows[name]["gain"] <= rows[name]["gain_high"]
@@ -57,9 +57,9 @@ def test_heads_on_the_same_plans_share_their_ends():
     rates = RATES | {"adaptive@head": 0.7, "adaptive@there": 0.8, "fixed-8@head": 0.45}
     summary, played = evaluated(rates)
     summary[-1]["validation_solve_rate"] = 0.5
-    gain.add(summary, played, plans={"": "one", "head": "one", "there": "other"})
+    regret.add_gain_shares(summary, played, plans={"": "one", "head": "one", "there": "other"})
     rows = {row["agent"]: row for row in summary}
-    assert (rows["adaptive@head"]["gain_constant"], rows["adaptive@head"]["gain_ceiling"]) == ("fixed-1", "oracle-dp")
+    assert (rows["adaptive@head"]["gain_fixed"], rows["adaptive@head"]["gain_oracle"]) == ("fixed-1", "oracle-dp")
     solved = {name: played[name, "5"][0].solved.mean() for name in ("adaptive@head", "fixed-1", "oracle-dp")}
     head, constant, ceiling = solved.values()
     assert rows["adaptive@head"]["gain"] == pytest.approx((head - constant) / (ceiling - constant))
@@ -76,19 +76,19 @@ def test_at_prices_shares_are_of_values():
     for row in summary:
         if row["agent"] in VALIDATED:
             row["validation_value"] = VALIDATED[row["agent"]] - prices.observation * looks[row["agent"]]
-    gain.add(summary, played, prices=prices)
+    regret.add_gain_shares(summary, played, prices=prices)
     worth = {name: np.mean([one.solved for one in each]) - 0.1 * looks[name] for (name, _), each in played.items()}
     for row in summary:
-        assert row["gain_constant"] == "fixed-8", "by solved instances alone it is the shallower"
+        assert row["gain_fixed"] == "fixed-8", "by solved instances alone it is the shallower"
         wanted = (worth[row["agent"]] - worth["fixed-8"]) / (worth["oracle-dp"] - worth["fixed-8"])
         assert row["gain"] == pytest.approx(wanted)
 
 
 def test_instances_of_one_room_are_drawn_together():
     summary, played = evaluated(RATES)
-    gain.add(summary, played, np.arange(COUNT) // 20)
+    regret.add_gain_shares(summary, played, np.arange(COUNT) // 20)
     by_room = {row["agent"]: row for row in summary}
-    gain.add(summary := evaluated(RATES)[0], played)
+    regret.add_gain_shares(summary := evaluated(RATES)[0], played)
     alone = {row["agent"]: row for row in summary}
     assert by_room["adaptive"]["gain"] == alone["adaptive"]["gain"]
     assert by_room["adaptive"]["gain_low"] != alone["adaptive"]["gain_low"]
@@ -96,7 +96,7 @@ def test_instances_of_one_room_are_drawn_together():
 
 def test_nothing_to_take_is_no_share():
     summary, played = evaluated({"fixed-1": 0.0, "oracle-dp": 0.0, "adaptive": 0.0})
-    gain.add(summary, played)
+    regret.add_gain_shares(summary, played)
     assert all(row["gain"] is None for row in summary)
 
 

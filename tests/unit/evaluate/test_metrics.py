@@ -151,7 +151,7 @@ def test_fronts_and_volumes_by_hand():
         ParetoPoint("d", 0.5, 25),
         ParetoPoint("e", 0.9, 80),
     ]
-    assert [p.name for p in metrics.front(points)] == ["a", "b", "e"]
+    assert [p.name for p in metrics.pareto_front(points)] == ["a", "b", "e"]
     assert metrics.hypervolume(points, 100) == pytest.approx((10 * 0.2 + 60 * 0.5 + 20 * 0.9) / 100)
     assert metrics.hypervolume(points, 15) == pytest.approx(5 * 0.2 / 15)
     assert not ParetoPoint("x", 0.5, 20).dominates(ParetoPoint("y", 0.5, 20))

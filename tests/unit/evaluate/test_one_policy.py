@@ -12,9 +12,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
 from recommit.evaluate import compute, evaluation
-from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.evaluation import Evaluation
-from recommit.evaluate.spec import EvaluationSpec
+from recommit.evaluate.options import EvaluateOptions
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.policy import CommitPolicy
@@ -39,7 +38,8 @@ def play(runs, out):
     """Every agent of every run in turn, so that the order of the plan would need all of them at once."""
     agents = tuple(base if run == runs[0] else f"{base}@{run}" for base in BASES for run in runs)
     with EvaluationStore(out) as store:
-        Evaluation(EvaluationSpec(runs[0], agents, instances=6, validation=4, budgets=("3",)), store, quiet=True).run()
+        options = EvaluateOptions(runs[0], out, agents, instances=6, validation=4, budgets="3")
+        Evaluation(options, store, quiet=True).run()
     return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != "timing.jsonl"}
 
 
@@ -78,8 +78,9 @@ def test_memory_is_searched_only_for_what_stays(runs, backbones, tmp_path, monke
         monkeypatch.setattr(compute, "loaded", loaded)
         monkeypatch.setattr("recommit.evaluate.compute.gc.collect", searched)
         with EvaluationStore(tmp_path / "eval") as store:
-            spec = EvaluationSpec(runs[0], ("fixed-2", f"fixed-2@{runs[1]}"), instances=2, validation=2, budgets=("3",))
-            Evaluation(spec, store, quiet=True).run()
+            agents = ("fixed-2", f"fixed-2@{runs[1]}")
+            options = EvaluateOptions(runs[0], store.folder, agents, "3", instances=2, validation=2)
+            Evaluation(options, store, quiet=True).run()
     finally:
         gc.enable()
     assert counts == searches
@@ -92,7 +93,7 @@ def test_one_policy_at_a_time_and_the_rows_of_the_plans_own_order(runs, backbone
     assert others == [0] * 3
     assert not any(one() for one in seen)
     monkeypatch.setattr(Evaluation, "_let_go", lambda *_: None)
-    monkeypatch.setattr(evaluation, "by_policy", lambda agents, _own: {n: [n] for n in map(AgentName.parse, agents)})
+    monkeypatch.setattr(evaluation, "by_policy", lambda agents, _own: {n: [n] for n in agents})
     others.clear()
     assert play(runs, tmp_path / "planned") == grouped
     assert others == list(range(3)), "without letting go all of them would be there"

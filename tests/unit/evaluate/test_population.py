@@ -131,7 +131,7 @@ def test_some_lengths_look_only_where_they_lead():
         assert int(alone.player.graph.planned.sum()) < 359
 
 
-def test_the_command_says_that_it_is_exact(run, tmp_path, capsys):
+def test_the_command_plays_a_population(run, tmp_path, capsys):
     call = ["evaluate", str(run), "--population", "all", "--out", str(tmp_path / "out"), "--quiet"]
     assert main(call) == 0
     shown = capsys.readouterr().out
@@ -152,7 +152,7 @@ def test_the_command_says_that_it_is_exact(run, tmp_path, capsys):
             ["--agents", "adaptive-memory"],
             "agents: expected fixed-1 to fixed-8 or adaptive, .* for a population, got adaptive-memory",
         ),
-        (["--agents", "fixed-4-sampled"], "got fixed-4-sampled: it has a memory, draws actions"),
+        (["--agents", "fixed-4-sampled"], "got fixed-4-sampled: it has a memory, samples actions"),
         (["--length", "40", "50"], r"length: expected some that sliding 2x3:[0-9.]+ has, got \[40, 50\]"),
         (["--budgets", "0"], "budgets: expected loose, tight or 1..64, got 0"),
     ],

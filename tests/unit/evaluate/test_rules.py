@@ -35,7 +35,7 @@ def player_of(task, seed=3, count=25, **more):
 @pytest.fixture(scope="module", params=list(TASKS))
 def player(request):
     task = TASKS[request.param]
-    return player_of(task, count=12, validation=player_of(task, seed=4, count=12), budgets=(4, BUDGET))
+    return player_of(task, count=12, validation=player_of(task, seed=4, count=12))
 
 
 def plan_of(task):
@@ -111,12 +111,10 @@ def outcome(looks):
 def test_the_threshold_is_the_best_on_validation_instances(player, name):
     entry, judge = rules.named(name, DEPTHS), player.validation
     values = thresholds.candidates(judge, entry)
-    tried = {budget: [outcome(by_hand(judge, at(entry, v), budget)) for v in values] for budget in player.budgets}
-    both = [tuple(map(sum, zip(*pair, strict=True))) for pair in zip(*tried.values(), strict=True)]
-    for budget in player.budgets:
+    for budget in (4, BUDGET):
+        tried = [outcome(by_hand(judge, at(entry, v), budget)) for v in values]
         sweep = player.sweep(AgentName(name), budget)
-        assert sweep["own"] == values[tried[budget].index(max(tried[budget]))]
-        assert sweep["shared"] == values[both.index(max(both))]
+        assert sweep["threshold"] == values[tried.index(max(tried))]
         on_test = [outcome(by_hand(player, at(entry, v), budget)) for v in values]
         assert [(p["solve_rate"], p["actions"]) for p in sweep["curve"]] == [
             (solved / len(player.starts), -actions / len(player.starts)) for solved, actions in on_test
@@ -132,7 +130,7 @@ def test_a_rule_needs_plans_that_do_not_depend_on_the_depth():
         two.rows("repetition", 2)
 
 
-AGENTS = ("adaptive", "confidence-least", "confidence-least-shared", "confidence-least+memory", "consecutive+memory")
+AGENTS = ("adaptive", "confidence-least", "confidence-least+memory", "consecutive+memory")
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +155,11 @@ def test_evaluations_have_rules_as_agents(done):
     assert set(noted) == {f"confidence-least{m}@{k}" for m in ("", "+memory") for k in (3, 5)}
     for k in (3, 5):
         entry = noted[f"confidence-least@{k}"]
-        assert summary["confidence-least", k]["threshold"] == entry["own"]
-        assert summary["confidence-least-shared", k]["threshold"] == entry["shared"]
-        point = next(p for p in entry["curve"] if p["threshold"] == entry["own"])
+        assert summary["confidence-least", k]["threshold"] == entry["threshold"]
+        point = next(p for p in entry["curve"] if p["threshold"] == entry["threshold"])
         assert point["solve_rate"] == pytest.approx(summary["confidence-least", k]["solve_rate"])
         assert point["actions"] == pytest.approx(summary["confidence-least", k]["actions_per_episode"])
         assert "threshold" not in summary["adaptive", k]
-    assert noted["confidence-least@3"]["shared"] == noted["confidence-least@5"]["shared"]
 
 
 def test_a_torn_one_is_completed_whatever_the_order(done, run, tmp_path):
@@ -175,6 +171,6 @@ def test_a_torn_one_is_completed_whatever_the_order(done, run, tmp_path):
 
 
 def test_unknown_rules_are_refused(run, tmp_path, capsys):
-    for name in ("repetition-shared", "confidence", "adaptive+memory", "confidence-least+memory-shared"):
+    for name in ("confidence", "adaptive+memory", "confidence-least-shared"):
         assert evaluated(run, tmp_path / "e", (name,)) == 2
         assert f"got {name}" in capsys.readouterr().err

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Server, answer, expert
 
 import recommit
 from recommit.cli import main
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.evaluate import transcripts
 from recommit.storage import jsonl
 

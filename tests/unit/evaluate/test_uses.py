@@ -8,21 +8,22 @@ import recommit
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.config import HeadConfig
-from recommit.policy.world_model import Foresight
-from recommit.train.world_model import teaching
+from recommit.policy.world_model import WorldModel
+from recommit.train.heads import world_model
 
 #: Whatever a puzzle answers that no policy can ask.
 ASKED = ("solve", "optimal_actions", "distance", "step", "execute", "is_solved", "action_masks")
 
 
-@pytest.mark.parametrize("reads", ["foresight", "stakes", "stakes-z", "planted"])
-def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, reads):
-    """Foresight draws where plans lead, and stakes read the looks left: neither asks the puzzle while it looks."""
+@pytest.mark.parametrize("features", ["world-model", "conditioned", "z+conditioned", "planted"])
+def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
+    """A world model predicts where plans lead, and heads read the remaining decisions: none asks the puzzle."""
     policy, task = recommit.CommitPolicy.from_pretrained(run).eval(), recommit.Sliding(2, 3)
-    teaching.replace_head(policy, Foresight(teaching.config_of(policy, task)))
-    if reads != "foresight":
+    world_model.replace_head(policy, WorldModel(world_model.config_of(policy, task)))
+    if features != "world-model":
         policy.replace_head(
-            HeadConfig("stakes-z" if reads == "stakes-z" else "stakes", 8, gelu="tanh"), depths=policy.config.depths
+            HeadConfig("z+conditioned" if features == "z+conditioned" else "conditioned", 8, gelu="tanh"),
+            depths=policy.config.depths,
         )
     player = PolicyPlayer(policy, task, task.generate(8, seed=1, length=(4, 10)).states, 4)
     questions, during, look = [], [], policy.plan_with_probabilities
@@ -34,7 +35,7 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, reads):
 
     def watched(*asked):
         before = len(questions)
-        if reads == "planted":
+        if features == "planted":
             task.distance(asked[1])
         seen = look(*asked)
         during.append(questions[before:])
@@ -43,5 +44,5 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, reads):
     monkeypatch.setattr(policy, "plan_with_probabilities", lambda *asked, **more: watched(*asked, *more.values()))
     player.rows("adaptive", 4)
     assert during
-    assert AgentName("adaptive", "family/stakes-s0").uses == "picture"
-    assert any(during) == (reads == "planted"), during
+    assert AgentName("adaptive", "family/conditioned-s0").uses == "picture"
+    assert any(during) == (features == "planted"), during

@@ -13,9 +13,8 @@ from tests.unit.train import runs
 
 import recommit
 from recommit.cli import main
-from recommit.estimate.counting import shadow
-from recommit.estimate.counting.passes import EvaluationStage, Passes
-from recommit.estimate.counting.stages import shadow_of
+from recommit.estimate.schedule import EvaluationStage, Passes
+from recommit.estimate.shadow import Shadow
 from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.episodes import always, play
@@ -42,7 +41,7 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     out = tmp_path / "eval"
     assert call(levels_run, out, ["fixed-4", "fixed-4+views8", "solver"]) == 0
     text = capsys.readouterr().out
-    assert "MFLOP / look" in text
+    assert "MFLOP / observation" in text
     rows = {(row["agent"], row["budget"]): row for row in json.loads((out / "summary.json").read_text())}
     assert rows["fixed-4+views8", "loose"]["uses"] == "picture"
     assert rows["solver", "loose"]["uses"] == "simulator"
@@ -57,7 +56,7 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     assert {line["policy"] for line in lines} == set(costs)
     assert all(line["milliseconds"] > 0 for line in lines)
     policy = recommit.CommitPolicy.from_pretrained(levels_run).eval()
-    policy.replace_views(8)
+    policy.replace_augmentations(8)
     task = recommit.Sokoban(6, 1)
     from recommit.data import held_out
     from recommit.runs.directory import recipe_of
@@ -86,14 +85,12 @@ def test_three_views_are_refused(levels_run, tmp_path, capsys):
 @pytest.mark.parametrize("views", [1, 8])
 def test_operations_are_those_of_an_estimate(tmp_path, views):
     """Counted of a policy at work, and of its shadow before anybody has one."""
-    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), views=views)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), augmentations=views)
     model, task = ModelConfig(backbone="random:tiny", policy=config), recommit.Sokoban(6, 1)
     policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
     states = task.generate(4, seed=0).states
-    with shadow.kernels():
-        stage = EvaluationStage(8, 8, 6, 0)
-        shade = shadow_of(stage, model, task)
-        estimate = shade.cost(Passes("plans", 4, 1)).flops + shade.cost(Passes("pictures", 4, 1)).flops
+    shadow = Shadow(EvaluationStage(8, 8, 6, 0), model, task)
+    estimate = shadow.cost(Passes("plan", 4, 1)).flops + shadow.cost(Passes("encode", 4, 1)).flops
     assert compute.operations(policy, task, states) == pytest.approx(estimate / 4, rel=0.01)
 
 

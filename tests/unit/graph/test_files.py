@@ -63,7 +63,7 @@ def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
 
 def test_what_is_pushed_is_read_back(graph, tmp_path):
     manifest = files.write(graph, tmp_path / "graph")
-    assert main(["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
+    assert main(["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
     place = tmp_path / "hub" / "datasets" / "me" / "graph"
     assert files.content(files.read(place)) == manifest["content"]
     assert manifest["content"] in (place / "README.md").read_text()
@@ -178,7 +178,7 @@ def test_a_link_is_not_pushed(graph, tmp_path):
     files.write(graph, tmp_path / "graph")
     (tmp_path / "secret").write_text("mine")
     (tmp_path / "graph" / "notes.txt").symlink_to(tmp_path / "secret")
-    words = ["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]
+    words = ["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]
     assert main(words) != 0
     assert not (tmp_path / "hub").exists()
 

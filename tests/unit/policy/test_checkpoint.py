@@ -142,7 +142,11 @@ def test_configurations_that_do_not_fit_are_refused(saved, key, value):
     [
         ("decoder.width", 65536, r"heads.safetensors: expected decoder\.\S+ of shape \(.*\), got"),
         ("head.hidden", 10**8, "depth_head"),
-        ("foresight", {"task": "sliding", "rows": 64, "cols": 64, "kinds": 256, "width": 1024, "blocks": 64}, "fores"),
+        (
+            "world_model",
+            {"task": "sliding", "rows": 64, "cols": 64, "kinds": 256, "width": 1024, "blocks": 64},
+            "world",
+        ),
         ("lora", {"rank": 10**9, "alpha": 32, "dropout": 0.0}, r"lora.rank: expected 1\.\.4096"),
         ("decoder.heads", 4.0, r"heads: expected int, got 4\.0"),
         ("decoder", None, "expected values by name, got NoneType"),

@@ -8,17 +8,19 @@ torch = pytest.importorskip("torch")
 
 from recommit.policy.config import HeadConfig
 from recommit.policy.depth_head import DepthHead, confidence
-from recommit.policy.distributions import entropy, log_prob
+from recommit.policy.tensors import entropy, log_prob
 
 
 def test_the_papers_size():
     assert sum(p.numel() for p in DepthHead(3584, 4, HeadConfig()).parameters()) == 14_340
 
 
-@pytest.mark.parametrize("config", [HeadConfig(), HeadConfig("plan"), HeadConfig("z", 5), HeadConfig("plan", 5)])
+@pytest.mark.parametrize(
+    "config", [HeadConfig(features, hidden) for features in ("z", "z+confidence") for hidden in (0, 5)]
+)
 def test_the_depth_head_starts_uniform_and_learns(config):
     head = DepthHead(16, 4, config)
-    logits = head(torch.randn(3, 40 if config.reads == "plan" else 16))
+    logits = head(torch.randn(3, 40 if config.features == "z+confidence" else 16))
     assert torch.equal(logits, torch.zeros(3, 4))
     assert entropy(logits)[0].item() == pytest.approx(math.log(4))
     log_prob(logits, torch.tensor([0, 1, 2])).sum().backward()

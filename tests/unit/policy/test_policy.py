@@ -84,7 +84,7 @@ def test_every_trained_tensor_gets_a_gradient_and_no_other_moves(policy):
 
 def sure_of_itself(policy):
     """A depth head whose logits are some of what it is told about plans."""
-    policy.replace_head(HeadConfig("plan"))
+    policy.replace_head(HeadConfig("z+confidence"))
     with torch.no_grad():
         policy.depth_head.weight[:, -24:].normal_(generator=torch.Generator().manual_seed(2))
         policy.depth_head.bias -= torch.from_numpy(policy.plan(TASK, STATES, (8,))[1]).mean(
@@ -119,8 +119,8 @@ def test_confidence_gives_the_decoder_no_gradient(policy):
 
 
 def test_a_plan_that_waits_for_its_depth_cannot_be_read():
-    with pytest.raises(ValueError, match=r"head\.reads: expected z with decoder\.depth_conditioning .*, got plan"):
-        PolicyConfig(decoder=DecoderConfig(depth_conditioning="embedding"), head=HeadConfig("plan"))
+    with pytest.raises(ValueError, match=r"head\.features: expected z with decoder\.depth_conditioning"):
+        PolicyConfig(decoder=DecoderConfig(depth_conditioning="embedding"), head=HeadConfig("z+confidence"))
 
 
 def test_both_puzzles_share_a_policy(policy):

@@ -1,4 +1,4 @@
-"""The nets of foresight: what is drawn follows the plan, and distances are means over the picture's symmetries."""
+"""The nets of a world model: what is drawn follows the plan, and distances are means over the picture's symmetries."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.policy.config import ForesightConfig
-from recommit.policy.world_model import Foresight, foreseen
+from recommit.policy.config import WorldModelConfig
+from recommit.policy.world_model import WorldModel
 
-CONFIG = ForesightConfig("sokoban", 5, 5, 7, 8, 8, 1, 10)
+CONFIG = WorldModelConfig("sokoban", 5, 5, 7, 8, 8, 1, 10)
 DEPTHS = (1, 2, 4, 8)
 
 
 @pytest.fixture
 def net():
     torch.manual_seed(3)
-    return Foresight(CONFIG)
+    return WorldModel(CONFIG)
 
 
 @pytest.fixture
@@ -27,12 +27,12 @@ def cells():
 
 
 def test_turned_pictures_are_as_far(net, cells):
-    expected = net.chances(cells)
+    expected = net.probs(cells)
     for turned in (cells.flip(1), cells.flip(2), cells.transpose(1, 2)):
-        assert torch.allclose(net.chances(turned), expected, atol=1e-5)
-    alone = Foresight(replace(CONFIG, views=1))
+        assert torch.allclose(net.probs(turned), expected, atol=1e-5)
+    alone = WorldModel(replace(CONFIG, augmentations=1))
     alone.load_state_dict(net.state_dict())
-    assert not torch.allclose(alone.chances(cells.flip(1)), alone.chances(cells), atol=1e-5)  # planted: no symmetry
+    assert not torch.allclose(alone.probs(cells.flip(1)), alone.probs(cells), atol=1e-5)  # planted: no symmetry
 
 
 def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
@@ -45,7 +45,7 @@ def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
         here = net.next_scores(here, plan[:, place]).argmax(dim=1)
         if place + 1 in DEPTHS:
             column = 1 + DEPTHS.index(place + 1)
-            probs = net.chances(here)
+            probs = net.probs(here)
             remaining = (probs * torch.tensor([*range(11), 10.0])).sum(-1)  # a lost level counts as far
             assert torch.allclose(said[:, column], remaining, atol=1e-4)
             assert torch.allclose(said[:, 5 + column], probs[:, -1], atol=1e-6)
@@ -53,9 +53,3 @@ def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
     late = plan.clone()
     late[:, 4:] = (late[:, 4:] + 1) % 4
     assert torch.allclose(net(cells, late, DEPTHS)[:, :4], said[:, :4], atol=1e-5)  # what comes later changes nothing
-
-
-def test_nobody_reads_the_picture_unasked(net, cells):
-    with pytest.raises(ValueError, match="cells: expected what the pictures show"):
-        foreseen(net, None, torch.zeros(6, 8), DEPTHS)
-    assert foreseen(net, cells, torch.zeros(6, 8), DEPTHS).shape == (6, 10)

@@ -90,7 +90,7 @@ def with_gains(evaluation: Path, folder: Path) -> Path:
     rows = json.loads((copy / "summary.json").read_text())
     for row in rows:
         if "@" not in row["agent"]:
-            row |= {"gain": 0.75, "gain_low": 0.5, "gain_high": 0.875, "gain_constant": "fixed-2"}
+            row |= {"gain": 0.75, "gain_low": 0.5, "gain_high": 0.875, "gain_fixed": "fixed-2"}
     (copy / "summary.json").write_text(json.dumps(rows), encoding="utf-8")
     return copy
 
@@ -116,7 +116,10 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
         for seed in range(SEEDS.get(name, 1)):
             kept: list = []
             rows = rows_of(task, found.states, name, 6, seed, kept)
-            more = {"actions": np.concatenate([a for a, _ in kept]), "chances": np.concatenate([c for _, c in kept])}
+            more = {
+                "actions": np.concatenate([a for a, _ in kept]),
+                "depth_probs": np.concatenate([c for _, c in kept]),
+            }
             old = [f.name for f in fields(play.DecisionRows) if f.name not in more]  # what older evaluations kept
             table = {name: getattr(rows, name) for name in old} | (more if columns else {})
             ending = f"-s{seed}" if name in SEEDS else ""
@@ -154,7 +157,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
                     "actions_difference": vars(actions),
                     "mcnemar_p": stats.mcnemar(own.solved, other.solved),
                     "dominates": solved.mean > 0 > actions.mean,
-                    "dominates_surely": solved.low > 0 > actions.high,
+                    "dominates_significantly": solved.low > 0 > actions.high,
                 }
             )
     plan = {

@@ -17,14 +17,14 @@ FAMILY = [
 def test_no_two_agents_have_the_same_words():
     words = [agent.words for agent in agents_of(FAMILY, "0")]
     assert len(set(words)) == len(FAMILY)
-    assert words[2:4] == ["plans trained for depth 8, always 8", "plans trained for depth 8, always 8, seed 1"]
-    assert words[-3:-1] == ["plans of the warm start, always 4 (a/init)", "plans of the warm start, always 4 (b/init)"]
+    assert words[2:4] == ["fixed depth 8 (RL)", "fixed depth 8 (RL), seed 1"]
+    assert words[-3:-1] == ["fixed depth 4 (warm start) (a/init)", "fixed depth 4 (warm start) (b/init)"]
 
 
 def test_figures_have_a_few_letters():
     assert [agent.brief for agent in agents_of(FAMILY, "0")] == [
-        *("adaptive", "always 4", "trained for 8", "trained for 8", "trained for 8", "seed 1", "seed 2"),
-        *("warm start, always 4", "warm start, always 4", "seed 0, always 4"),
+        *("adaptive", "fixed 4", *["fixed 8 (RL)"] * 3, "adaptive (seed 1)", "adaptive (seed 2)"),
+        *("fixed 4 (warm start)", "fixed 4 (warm start)", "fixed 4 (seed 0)"),
     ]
 
 

@@ -30,9 +30,7 @@ def rows_of(folder, name="adaptive"):
 
 def test_sums_equal_plain_python(folder):
     lost = by_distance.agent_regrets(folder)
-    assert [one.label for one in lost] == [
-        *("adaptive depth", "the same plans, always 8", "adaptive's depths, shuffled")
-    ]
+    assert [one.label for one in lost] == [*("adaptive", "fixed depth 8", "shuffled depths")]
     sums = defaultdict(float)
     for distance, cause, value in rows_of(folder):
         if cause >= 0:

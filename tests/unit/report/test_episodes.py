@@ -55,7 +55,7 @@ def test_kinds_say_what_happened(evaluations):
     folder = Folder(evaluations["sokoban"])
     names, kinds = episodes.strata(folder)
     own = folder.outcomes["adaptive", "loose"]
-    assert names[0] == "lost by adaptive depth"
+    assert names[0] == "lost by adaptive"
     assert ((kinds == 0) == (own["lost"] > 0.5)).all()
     assert own["solved"][kinds >= 3].all()
     assert not own["solved"][kinds <= 2].any()

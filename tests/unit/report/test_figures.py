@@ -54,8 +54,8 @@ def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_jo
         if not point.agent.run
     }
     figure = figures.pareto(folder, "loose")
-    assert marks(figure, "adaptive depth") == [points["adaptive"]]
-    assert marks(figure, "fixed depth h, same plans") == [points["fixed-2"], points["fixed-8"]]
+    assert marks(figure, "adaptive") == [points["adaptive"]]
+    assert marks(figure, "fixed depth h") == [points["fixed-2"], points["fixed-8"]]
     cell = reported.MAIN[folder.task, "loose"]["adaptive"]
     assert marks(figure, "paper: adaptive") == [[cell.actions, cell.solved]]
     rows = list(csv.reader(io.StringIO(figure.csv())))

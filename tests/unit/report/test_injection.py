@@ -16,11 +16,11 @@ pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
 from html.parser import HTMLParser
 
 from tests.unit.report.conftest import write
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Server, answer, error
 
 import recommit
 from recommit.cli import main
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.data.table import pa, pq
 from recommit.evaluate import text as tables
 from recommit.report import html
@@ -92,7 +92,7 @@ def test_spreadsheets(formula):
 
 
 def test_tables_for_terminals_and_markdown(folder):
-    text = tables.text(json.loads((folder / "summary.json").read_text()), folder)
+    text = tables.summary_text(json.loads((folder / "summary.json").read_text()), folder)
     assert not OBEYED.search(text)
     assert "<img" not in text
     assert "](javascript" not in text
@@ -101,7 +101,7 @@ def test_tables_for_terminals_and_markdown(folder):
     assert bars == {9}, "a name does not make a column"
 
 
-@pytest.mark.parametrize("words", [["levels", "show"], ["solve"]])
+@pytest.mark.parametrize("words", [["levels", "check"], ["solve"]])
 def test_titles_of_levels(words, tmp_path, capsys):
     """The parser refuses most; what turns text round is a character like any other to it."""
     level = "####\n#@$.#\n####\n".replace("####\n", "#####\n")

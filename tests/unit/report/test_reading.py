@@ -66,7 +66,7 @@ def test_everything_is_read(evaluations):
     assert len(folder.decisions(shuffled)) == 2
     (rows,) = folder.decisions(adaptive)
     assert rows.actions.dtype == np.uint16
-    assert rows.chances.dtype == np.uint64
+    assert rows.depth_probs.dtype == np.uint64
     for budget in folder.budgets:
         for agent in folder.agents:
             outcome, row = folder.outcomes[agent.name, budget], folder.row(agent, budget)

@@ -13,10 +13,10 @@ pytest.importorskip("torch")
 pytest.importorskip("yaml")
 
 import yaml
-from recommit.train.family.configs import family
 
 from recommit.data import held_out
 from recommit.reproduce import preset
+from recommit.train.family.runs import family_configs
 
 PAPER = Path("OUT")
 
@@ -189,21 +189,22 @@ def test_a_graph_has_what_its_head_will_read():
     assert stakes.command[-5:] == ["--z", "--hidden", "256", "--seed", "0"]
 
 
-ROWS = ("paper", "ladder-inputs", "ladder-looks", "ladder-objective", "ladder-episode", "ladder-exact", "adaptive")
+ABLATIONS = ("inputs", "observations", "objective", "episode", "exact")
+ROWS = ("paper", *(f"ablation-{name}" for name in ABLATIONS), "adaptive")
 #: Fields that may differ from the row before, and the one that must.
 CHANGES = {
-    "ladder-inputs": ({"head"}, "head"),
-    "ladder-looks": ({"rollout", "optim"}, "rollout"),
-    "ladder-objective": ({"objective"}, "objective"),
-    "ladder-episode": ({"credit", "rollout"}, "credit"),
-    "ladder-exact": ({"credit", "optim", "validation"}, "credit"),
+    "ablation-inputs": ({"head"}, "head"),
+    "ablation-observations": ({"rollout", "optim"}, "rollout"),
+    "ablation-objective": ({"objective"}, "objective"),
+    "ablation-episode": ({"advantage", "prices", "rollout"}, "advantage"),
+    "ablation-exact": ({"advantage", "optim", "prices", "validation"}, "advantage"),
     "adaptive": ({"phases"}, "phases"),
 }
 
 
 @pytest.fixture(scope="module")
 def configs():
-    return {name: asdict(config) for name, config in family("laptop-sliding", ROWS, [], {}).items()}
+    return {name: asdict(config) for name, config in family_configs("laptop-sliding", ROWS, [], {}).items()}
 
 
 @pytest.mark.parametrize("row", ROWS[1:])

@@ -46,7 +46,7 @@ def test_a_second_one_is_refused_before_it_touches_anything(tmp_path, monkeypatc
 
 def test_a_switch_of_an_evaluation_stands_alone(tmp_path, monkeypatch):
     """On several ranks an evaluation is a command, and a command has no ``--regret True``."""
-    monkeypatch.setattr(evaluations, "_whom", lambda *_: [])
+    monkeypatch.setattr(evaluations, "_whom", lambda *_: {"run": "family"})
     (tmp_path / "preset.yaml").write_text(PRESET.replace("seeds: [0]", "seeds: [0], evaluate: {VALUES}"))
     words = {}
     for values in ("regret: true, instances: 8", "regret: false, length: [1, 3]"):

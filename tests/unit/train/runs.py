@@ -72,7 +72,7 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
 
 #: Changes to ``plan_of``: the last two of four steps are the depth head's alone.
 FINISHED = {
-    "head": {"reads": "plan", "hidden": 6},
+    "head": {"features": "z+confidence", "hidden": 6},
     "phases": [{"steps": 2}, {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01, "starts": 18}],
     "advantage": {"estimator": "exact"},
 }

@@ -94,7 +94,7 @@ def test_a_step_of_reinforcement_runs_and_moves_both_heads_and_no_frozen_bit(war
 
 
 def test_a_second_run_reads_what_the_first_one_saw(plan, data, tmp_path, monkeypatch):
-    from recommit.policy.pictures.store import FeatureStore
+    from recommit.policy.feature_store import FeatureStore
 
     folder, hits, get = tmp_path / "kept", [], FeatureStore.get
 

@@ -31,7 +31,8 @@ class LateJournal(ModelPlayer):
 
 
 def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
-    from recommit.cli.verbs import zero_shot as zero_shot_command
+    from called import zero_shot  # beside this script
+
     from recommit.zero_shot import player, summary
 
     if mode == "late":
@@ -41,7 +42,7 @@ def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
     StoppableClock.sleep = lambda self, seconds: self.stop.wait(min(seconds, 0.01))  # type: ignore[method-assign]
     if mode == "cli":
         return through_the_command_line(folder, url, instances, workers)
-    return zero_shot_command.zero_shot(
+    return zero_shot(
         "tiny",
         Path(folder),
         endpoint="custom",
@@ -58,9 +59,7 @@ def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
 
 def through_the_command_line(folder: str, url: str, instances: int, workers: int) -> int:
     from recommit.cli import command_line
-    from recommit.cli.verbs.zero_shot import zero_shot
 
-    command_line.VERBS["zero-shot"] = zero_shot
     words = (
         f"zero-shot --model tiny --out {folder} --endpoint custom --base-url {url} --size 2 3 --length 4 12 --budget 4"
     )

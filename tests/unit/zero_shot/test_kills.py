@@ -12,10 +12,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Held, answer, journal_of, silence
 from tests.waiting import HANG, until
-
-from recommit.cli.verbs.zero_shot import zero_shot
 
 PLAY_ONCE = Path(__file__).parent / "play_once.py"
 

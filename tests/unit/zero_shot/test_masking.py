@@ -15,10 +15,10 @@ from urllib.parse import quote, unquote
 
 import pytest
 from tests.effort import Meter
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.conftest import CANARY
 from tests.unit.zero_shot.servers import answer, reply
 
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.zero_shot.secret import HIDDEN, LAYERS, SHARED, Mask
 
 #: How keys of well-known services begin; what follows is random.

@@ -7,11 +7,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import ACTIONS, answer, chat, expert, journal_of, reply
 
 import recommit
-from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.stats import wilson
 from recommit.storage import jsonl
 from recommit.storage.errors import FolderBusy
@@ -182,7 +181,7 @@ def test_a_finished_run_asks_nothing_more(serve, tmp_path):
 def test_another_plan_in_the_same_folder_is_refused(changed, named, serve, tmp_path):
     server = serve()
     play(server.url, tmp_path)
-    with pytest.raises(WrongCall, match=f"{tmp_path}: the folder belongs to another run: .*{named}"):
+    with pytest.raises(ValueError, match=f"{tmp_path}: the folder belongs to another run: .*{named}"):
         play(server.url, tmp_path, **changed)
 
 
@@ -231,7 +230,7 @@ def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
         assert play(serve().url, tmp_path) == FolderBusy.exit_status
     assert "another zero-shot run is running here (pid " in capsys.readouterr().err
     (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(WrongCall, match=r"out: expected an empty folder or a zero-shot run, got .* with thesis.txt"):
+    with pytest.raises(ValueError, match=r"out: expected an empty folder or a zero-shot run, got .* with thesis.txt"):
         play(serve().url, tmp_path)
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import answer, chat, error, reply
 
-from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.storage import jsonl
 from recommit.zero_shot.endpoints import MODELS
 
@@ -119,7 +118,7 @@ def test_a_parameter_may_be_left_out_from_the_start(serve, tmp_path):
     assert noted["asked"] == {"temperature": 0.7, "answer_tokens": 4096}
     assert noted["refused"] == []
     assert len(server.seen) == 6
-    with pytest.raises(WrongCall, match=r"belongs to another run: parameters\.top_p was unset, is"):
+    with pytest.raises(ValueError, match=r"belongs to another run: parameters\.top_p was unset, is"):
         play(server.url, tmp_path, "claude-sonnet-4-6")
-    with pytest.raises(WrongCall, match="without: expected temperature or top_p, got answer_tokens"):
+    with pytest.raises(ValueError, match="without: expected temperature or top_p, got answer_tokens"):
         play(server.url, tmp_path / "other", "claude-sonnet-4-6", without=("answer_tokens",))

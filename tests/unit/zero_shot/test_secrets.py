@@ -13,12 +13,11 @@ import traceback
 from pathlib import Path
 
 import pytest
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, hang_up, reply, silence
 from tests.waiting import HANG, until
 
-from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.zero_shot import secret
 from recommit.zero_shot.client import DecisionPlace
 from recommit.zero_shot.ledger import ZeroShotError
@@ -122,7 +121,7 @@ def test_keys_in_the_wrong_place_are_refused_without_repeating_them(tmp_path, mo
         {"base_url": url, "out": tmp_path / CANARY},
     ]
     for flags in wrong:
-        with pytest.raises(WrongCall) as caught:
+        with pytest.raises(ValueError, match=": expected ") as caught:
             zero_shot(**{"model": "m", "out": tmp_path / "out", "endpoint": "custom"} | flags)
         assert CANARY not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
@@ -131,7 +130,7 @@ def test_keys_in_the_wrong_place_are_refused_without_repeating_them(tmp_path, mo
 @pytest.mark.parametrize("text", ["sk-x\r\nHost: evil", "sk x y z", "sk-\u00e4", "sk-\x00"])
 def test_a_key_that_would_break_the_header_is_refused_without_repeating_it(text, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "environ", {**os.environ, "RECOMMIT_API_KEY": text})
-    with pytest.raises(WrongCall, match="RECOMMIT_API_KEY: expected a key of printable characters") as caught:
+    with pytest.raises(ValueError, match="RECOMMIT_API_KEY: expected a key of printable characters") as caught:
         zero_shot("m", tmp_path, endpoint="custom", base_url="http://127.0.0.1:9/v1")
     assert text not in str(caught.value)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import GOOD, reply
 
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.storage import jsonl
 
 NAME = "Qwen/Qwen2.5-VL-7B-Instruct"

@@ -1,4 +1,4 @@
-"""How fast the core is here: a quick look at every task, on one thread, in CPU time.
+"""``recommit bench``: how fast the core is here, on one thread, in CPU time.
 
 The real benchmarks, which stand beside other people's code, are in the folder ``bench`` of the repository.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
+from json import dumps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from recommit.puzzles.registry import PUZZLES
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
+from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +47,23 @@ class Timing:
     def to_json(self) -> dict[str, Any]:
         """Plain values, by the names that the output has."""
         return {"variant" if name == "size_name" else name: value for name, value in asdict(self).items()}
+
+
+def bench(signature: bool = False, json: bool = False) -> None:
+    """Time the core on this machine (one thread, CPU time), or print what it computes as one number per part.
+
+    Args:
+        signature: Print the numbers that every build on every machine must agree on.
+        json: Print JSON.
+    """
+    if signature:
+        from recommit.puzzles.signature import signature as compute
+
+        numbers = {part: f"{number:016x}" for part, number in compute().items()}
+        tell(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
+        return
+    rows = [play(task) for task in TASKS]
+    tell(dumps([row.to_json() for row in rows], indent=2) if json else table(rows))
 
 
 def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> Timing:

@@ -1,4 +1,4 @@
-"""What is installed, what is missing and how to get it, and whether the core computes what it should."""
+"""``recommit doctor``: what is installed, what is missing and how to get it, and whether the core works."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import importlib.util
 import os
 import platform
 from dataclasses import asdict, dataclass
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import recommit
+from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +83,17 @@ class Installation:
         return "\n".join(lines)
 
 
+def doctor(json: bool = False) -> int:
+    """Say what is installed, what is missing and how to get it, and whether the core works.
+
+    Args:
+        json: Print JSON.
+    """
+    report = examine()
+    tell(dumps(report.to_json(), indent=2) if json else report)
+    return 0 if report.works else 1
+
+
 def examine() -> Installation:
     """Look at this installation."""
     packages = importlib.metadata.packages_distributions()  # which reads a file of every package
@@ -110,25 +123,10 @@ def training(extras: dict[str, Extra]) -> str:
     gpus = int(torch.cuda.device_count())
     memory = min((torch.cuda.get_device_properties(i).total_memory for i in range(gpus)), default=0)
     if not gpus:
-        return f"laptop recipes on the CPU; no GPU is seen, and the paper's recipes {_least()}"
+        return "laptop recipes on the CPU; no GPU is seen, which the paper's recipes need (recommit estimate)"
     spread = "" if gpus == 1 or extras["deepspeed"].complete else f"; for all of them {extras['deepspeed'].install}"
-    return f"laptop recipes and {_on_gpu(memory)}; {gpus} GPU of {memory >> 30} GiB{spread}"
-
-
-def _on_gpu(memory: int) -> str:
-    """Which of the paper's stages fit one GPU, by plan."""
-    from recommit.estimate.paper import fitting
-
-    whole, smaller, _ = fitting(memory)
-    parts = [f"on one GPU, by plan, {', '.join(whole)}"] if whole else []
-    parts += [f"in smaller passes {', '.join(smaller)} (recommit estimate)"] if smaller else []
-    return "; ".join(parts) or f"none of the paper's, which {_least()}"
-
-
-def _least() -> str:
-    from recommit.estimate.paper import fitting
-
-    return f"need one of {fitting(0)[2] / 2**30:.0f} GiB at least, by plan"
+    asked = f"recommit estimate paper-sliding --memory {memory >> 30} --gpus {gpus}"
+    return f"laptop recipes; {gpus} GPU of {memory >> 30} GiB, of which {asked} says what fits{spread}"
 
 
 def works() -> bool:

@@ -1,18 +1,16 @@
-"""``recommit report``: its flags are the fields of ``ReportOptions``."""
+"""``recommit report``. Light to import."""
 
 from __future__ import annotations
 
 from json import dumps
 
-from recommit.cli.flags import taking
-from recommit.cli.requests import WrongCall, check_place
+from recommit.cli.boards import check_place
 from recommit.report.options import ReportOptions
 from recommit.storage.terminal_text import tell
 
 
-@taking(ReportOptions, seeds="this evaluation alone", figures="none")
-def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> int:
-    """Write the page, and say what is in it.
+def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> None:
+    """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
 
     Args:
         json: Print JSON.
@@ -21,13 +19,9 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> i
     from recommit.report import page
 
     check_place(options.out, makes_folders=True)
-    try:
-        made = page.write(options)
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
+    made = page.write(options)
     counts = {"figures": len(made.figures), "watched": made.watched, "instances": made.of}
     if json:
         tell(dumps({"out": str(options.out), **counts}))
     elif not quiet:
         tell(f"{options.out}: {counts['figures']} figures, {made.watched} of {made.of} instances to watch")
-    return 0

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from recommit.cli.flags import taking
-from recommit.cli.requests import WrongCall
+from recommit.graph.options import GraphBuildOptions
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage.terminal_text import tell
+from recommit.train.options import HeadOptions, WorldModelOptions
+from recommit.zero_shot.options import ZeroShotOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@taking(
-    ReproduceOptions,
-    out="none: needed unless --show",
-    set="nothing more",
-    gpus="runs in this machine's processes",
-    gpus_per_run="all of them",
-    hostfile="this machine alone",
-    device="that of the preset",
-    card="none",
-)
 def reproduce(
     options: ReproduceOptions, show: bool = False, card: str | None = None, json: bool = False, quiet: bool = False
 ) -> int:
-    """Reproduce, or show what there is to do.
+    """Data, warm start, GRPO, evaluation and report in one go; what is there is not made again.
 
     Args:
         show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
@@ -39,25 +30,30 @@ def reproduce(
     """
     from recommit.reproduce import stages
 
+    if show:
+        return _show(options, card, json)
     try:
-        if show:
-            return _show(options, card, json)
         report = stages.reproduce(options, verbs(), quiet=quiet)
     except stages.StageFailed as stopped:
         return int(stopped.args[0])
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
     tell(report)
     return 0
 
 
 def verbs() -> dict[str, Callable[..., int]]:
     """Commands whose flags a preset has by name."""
-    from recommit.cli.verbs.graphs.building import build
-    from recommit.cli.verbs.graphs.heads import foresight, stakes
+    from recommit.cli.verbs import graph, train
     from recommit.cli.verbs.zero_shot import zero_shot
 
-    return {"zero-shot": zero_shot, "train world-model": foresight, "graph build": build, "train stakes": stakes}
+    def called(verb: Callable[..., int], options: type[Any]) -> Callable[..., int]:
+        return lambda *given, quiet, **flags: verb(options(*given, **flags), quiet=quiet)
+
+    return {
+        "zero-shot": called(zero_shot, ZeroShotOptions),
+        "graph build": called(graph.build, GraphBuildOptions),
+        "train world-model": called(train.world_model, WorldModelOptions),
+        "train head": called(train.head, HeadOptions),
+    }
 
 
 def _show(options: ReproduceOptions, card: str | None, json: bool) -> int:

@@ -1,14 +1,12 @@
-"""``recommit train sft|grpo|family``. Light to import."""
+"""``recommit train sft|grpo|family|world-model|head``. Light to import."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from recommit.cli.flags import takes, usual
-from recommit.cli.requests import WrongCall
-from recommit.storage.terminal_text import tell
-from recommit.train.options import FamilyOptions, GrpoOptions, SftOptions
+from recommit.storage.terminal_text import say, tell
+from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,78 +14,51 @@ if TYPE_CHECKING:
 
     from recommit.train.family.runs import Run
 
-_COMMON = ("steps", "seed", "threads", "device", "zero", "deepspeed", "vision_cache", "set")
-_USUAL = {
-    **dict.fromkeys(_COMMON, "that of the recipe"),
-    "zero": "no DeepSpeed",
-    "deepspeed": "no DeepSpeed",
-    "vision_cache": "none",
-    "set": "nothing more",
-}
-_OF_RECIPE = dict.fromkeys(("batch", "backbone"), "that of the recipe")
+
+def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
+    """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
+
+    Args:
+        show: Print the configuration and stop.
+        quiet: Say nothing while training.
+    """
+    config = options.config()
+    if show:
+        return _shown(config)
+    from recommit.train.sft import train
+
+    return train(config, options.data, options.out, init=options.init, tasks=options.tasks, quiet=quiet)
 
 
-@usual(**_USUAL, **_OF_RECIPE, single_commitment="all of the recipe")
-@takes(SftOptions)
-def sft(options: SftOptions) -> int:
-    """Imitate."""
-    try:
-        config = options.config()
-        if options.show:
-            return _shown(config)
-        from recommit.train.sft import train
+def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
+    """Improve a policy by GRPO on both heads, or go on with such a run: the same command does both.
 
-        return train(config, options.data, options.out, init=options.init, tasks=options.tasks, quiet=options.quiet)
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
+    Args:
+        show: Print the configuration and stop.
+        quiet: Say nothing while training.
+    """
+    config = options.config()
+    if show:
+        return _shown(config)
+    from recommit.train.grpo import train
 
-
-@usual(
-    **_USUAL,
-    variant="adaptive",
-    task="that of the warm start, which has one",
-    data="the recipes of the warm start",
-    budget="that of the recipe",
-)
-@takes(GrpoOptions)
-def grpo(options: GrpoOptions) -> int:
-    """Improve by GRPO."""
-    try:
-        config = options.config()
-        if options.show:
-            return _shown(config)
-        from recommit.train.grpo import train
-
-        data = options.data or None
-        return train(config, options.init, options.out, data=data, tasks=options.tasks, quiet=options.quiet)
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
+    data = options.data or None
+    return train(config, options.init, options.out, data=data, tasks=options.tasks, quiet=quiet)
 
 
-@usual(
-    budgets="that of the recipe",
-    task="that of the warm start, which has one",
-    set="nothing more",
-    steps="that of the recipe",
-    threads="that of the recipe",
-    gpus="runs in this machine's processes",
-    gpus_per_run="all of them",
-    hostfile="this machine alone",
-    device="that of the recipe",
-)
-@takes(FamilyOptions)
-def family(options: FamilyOptions) -> int:
-    """Train a family."""
+def family(options: FamilyOptions, quiet: bool = False) -> int:
+    """Train variants by GRPO from one warm start, each with every seed; finished ones are skipped.
+
+    Args:
+        quiet: Say nothing while training.
+    """
     from recommit.train.family import processes, runs
 
-    try:
-        fleet, wanted = options.fleet(), options.runs()
-        _refuse_foreign(options.out, wanted)
-        if fleet is None:
-            return runs.train(wanted, jobs=options.jobs, quiet=options.quiet)
-        return processes.train(fleet, wanted, options.out / "launch", quiet=options.quiet)
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
+    fleet, wanted = options.fleet(), options.runs()
+    _refuse_foreign(options.out, wanted)
+    if fleet is None:
+        return runs.train(wanted, jobs=options.jobs, quiet=quiet)
+    return processes.train(fleet, wanted, options.out / "launch", quiet=quiet)
 
 
 def _refuse_foreign(out: Path, runs: Sequence[Run]) -> None:
@@ -98,6 +69,42 @@ def _refuse_foreign(out: Path, runs: Sequence[Run]) -> None:
     entries = list(out.iterdir()) if out.is_dir() else []
     ours = [each.name for each in entries if any((each / mark).exists() for mark in ("config.json", "manifest.json"))]
     refuse_foreign(out, (*ours, *(run.name for run in runs), "launch"), "a family of runs")
+
+
+def world_model(options: WorldModelOptions, quiet: bool = False) -> int:
+    """Train a world model on a policy's plans: it predicts the board after each action, and the remaining distance.
+
+    Args:
+        quiet: Print nothing while training.
+    """
+    from recommit.runs.process import settle_to_look
+    from recommit.train.heads.world_model import train_world_model
+
+    settle_to_look(options.threads)
+    result = train_world_model(options, _silent if quiet else say)
+    exact, pictures = 100 * result["exact"], 100 * result["pictures"]
+    tell(f"{exact:.1f} % of distances exact, {pictures:.1f} % of pictures right after an action, in {options.out}")
+    return 0
+
+
+def head(options: HeadOptions, quiet: bool = False) -> int:
+    """Train a depth head on a graph's frozen plans: the price- and budget-conditioned head, or one by a baseline.
+
+    Args:
+        quiet: Print nothing while training.
+    """
+    from recommit.runs.process import settle_to_look
+    from recommit.train.head import train_head
+
+    settle_to_look(options.threads)
+    record = train_head(options, _silent if quiet else say)
+    what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
+    tell(f"{options.method}: {what}, in {options.out}")
+    return 0
+
+
+def _silent(line: str) -> None:
+    del line
 
 
 def _shown(config: Any) -> int:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import metrics
-from recommit.evaluate import reported as paper
+from recommit.evaluate import metrics, reported
 from recommit.evaluate.family import DEPTHS
-from recommit.evaluate.tables.solving import DRAWN, fixed
+from recommit.evaluate.tables.solving import SAMPLED, fixed
 from recommit.evaluate.tables.table import Content, Table
 from recommit.evaluate.text import Grid, beside, hundred, number, of, percent
 
@@ -20,31 +19,19 @@ FEW = 15
 
 class StateDependence(Table):
     """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control; and mean progress.
-    Adaptive as it is played, then drawn."""
+    Adaptive as it is played, then sampled."""
 
     name, title = "state", "Depth by distance"
 
     def agents(self) -> tuple[str, ...]:
         """Adaptive both ways, and the control."""
-        return ("adaptive", DRAWN, "shuffled")
+        return ("adaptive", SAMPLED, "shuffled")
 
     def render(self, results: FamilyResults) -> Content:
         """A row per bucket of distances."""
-        lines = _by_distance(results, "adaptive", "") + _by_distance(results, DRAWN, ", drawn")
-        head = (
-            "distance",
-            "decisions",
-            "paper depth",
-            "ours",
-            "diff",
-            "shuffled",
-            "paper failing %",
-            "ours",
-            "diff",
-            "shuffled",
-            "mean progress",
-            "shuffled",
-        )
+        lines = _by_distance(results, "adaptive", "") + _by_distance(results, SAMPLED, ", sampled")
+        head = "distance | decisions | paper depth | ours | diff | shuffled | paper failing % | ours | diff | shuffled"
+        head += " | mean progress | shuffled"
         own = results.row("adaptive", "loose")
         few = [b for b in metrics.BUCKETS if (of(own, "by_distance_solved", b, "count") or 0) < FEW]
         return Content((Grid.of(head, lines),), (f"Fewer than {FEW} decisions: {', '.join(few)}.",) if few else ())
@@ -61,18 +48,18 @@ def _by_distance(results: FamilyResults, agent: str, suffix: str) -> list[list[s
             [
                 bucket + suffix,
                 number(of(mine, "count")).removesuffix(".0"),
-                *beside(paper.DEPTH_BY_DISTANCE[results.task][i], of(mine, "mean_depth")),
+                *beside(reported.DEPTH_BY_DISTANCE[results.task][i], of(mine, "mean_depth")),
                 number(of(other, "mean_depth")),
-                *beside(paper.FAILING[results.task][i], failing),
+                *beside(reported.FAILING[results.task][i], failing),
                 percent(of(other, "failure_rate")),
-                _progress(mine),
-                _progress(other),
+                _progress_words(mine),
+                _progress_words(other),
             ]
         )
     return lines
 
 
-def _progress(bucket: dict[str, Any] | None) -> str:
+def _progress_words(bucket: dict[str, Any] | None) -> str:
     """By how much a decision lowers the distance, and its standard deviation."""
     mean, spread = of(bucket, "mean_progress"), of(bucket, "progress_sd")
     return "-" if mean is None else f"{mean:+.1f} ± {spread:.1f}"
@@ -90,7 +77,7 @@ class Efficiency(Table):
     def render(self, results: FamilyResults) -> Content:
         """A row per budget, figure and agent."""
         lines = [line for budget in ("tight", "loose") for line in _efficiency(results, budget)]
-        head = ("per episode", "paper, solved", "ours", "diff", "paper, unsolved", "ours", "diff")
+        head = "per episode | paper, solved | ours | diff | paper, unsolved | ours | diff"
         return Content((Grid.of(head, lines),))
 
 
@@ -106,30 +93,30 @@ def _efficiency(results: FamilyResults, budget: str) -> list[list[str]]:
         for i, (who, row) in enumerate(rows.items()):
             cells = [f"{budget}: {who}: {name}"]
             for ended in ("solved", "unsolved"):
-                printed = paper.EFFICIENCY.get((results.task, budget, ended), {}).get(name, (None, None, None))
-                cells += beside(printed[i], of(row, f"{field}_{ended}"), 2)
+                published = reported.EFFICIENCY.get((results.task, budget, ended), {}).get(name, (None, None, None))
+                cells += beside(published[i], of(row, f"{field}_{ended}"), 2)
             lines.append(cells)
     return lines
 
 
 class DepthShares(Table):
-    """How often adaptive takes each depth on solved episodes, as it is played and drawn."""
+    """How often adaptive takes each depth on solved episodes, as it is played and sampled."""
 
     name, title = "depths", "Shares of the depths"
 
     def agents(self) -> tuple[str, ...]:
         """Adaptive both ways."""
-        return ("adaptive", DRAWN)
+        return ("adaptive", SAMPLED)
 
     def render(self, results: FamilyResults) -> Content:
         """A row per budget and depth."""
         lines = []
         for budget in ("tight", "loose"):
             for depth in DEPTHS:
-                printed = paper.DEPTH_SHARES[results.task, budget].get(depth)
-                ours = [_share(results.row(agent, budget), depth) for agent in ("adaptive", DRAWN)]
-                lines.append([f"{budget}: h={depth}", *beside(printed, ours[0]), *beside(printed, ours[1])[1:]])
-        head = ("decisions on solved episodes", "paper %", "ours %", "diff", "drawn %", "diff")
+                published = reported.DEPTH_SHARES[results.task, budget].get(depth)
+                ours = [_share(results.row(agent, budget), depth) for agent in ("adaptive", SAMPLED)]
+                lines.append([f"{budget}: h={depth}", *beside(published, ours[0]), *beside(published, ours[1])[1:]])
+        head = "decisions on solved episodes | paper % | ours % | diff | sampled % | diff"
         return Content((Grid.of(head, lines),))
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recommit.evaluate import reported
+from recommit.evaluate.tables.ablations import Ablation, CumulativeAblation
 from recommit.evaluate.tables.behaviour import DepthShares, Efficiency, StateDependence
-from recommit.evaluate.tables.front import Front, Oracle, ZeroShotModels
-from recommit.evaluate.tables.heads import Heads
-from recommit.evaluate.tables.recipe_changes import RecipeChanges
-from recommit.evaluate.tables.solving import Ablation, FixedDepths, Main, OneDepth
+from recommit.evaluate.tables.pareto import Heads, Oracle, Pareto, ZeroShotModels
+from recommit.evaluate.tables.solving import FixedDepths, Main, OneDepth
 from recommit.evaluate.tables.table import FILE, PAGE, PaperTables
 from recommit.evaluate.tables.training import Emergence, Entropy, Seeds, TrainingBudgets
 
@@ -36,26 +35,14 @@ _ORDER: tuple[type[Table], ...] = (
     Seeds,
     TrainingBudgets,
     Oracle,
-    Front,
+    Pareto,
     Heads,
-    RecipeChanges,
+    CumulativeAblation,
     ZeroShotModels,
 )
 TABLES = {table.name: table for table in _ORDER}
 #: Those that need no other seed's runs, nor those that are made with one seed alone.
-OF_ONE_SEED = (
-    "main",
-    "sweep",
-    "ablation",
-    "state",
-    "efficiency",
-    "depths",
-    "entropy",
-    "oracle",
-    "pareto",
-    "heads",
-    "ladder",
-)
+OF_ONE_SEED = tuple(n for n in TABLES if n not in ("single", "emergence", "seeds", "budgets", "zero-shot"))
 
 
 def check(names: Sequence[str]) -> tuple[str, ...]:

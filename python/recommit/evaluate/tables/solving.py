@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import reported as paper
+from recommit.evaluate import reported
 from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
 from recommit.evaluate.tables.table import Content, Table
-from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short
+from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from recommit.evaluate.family import FamilyResults, Members
 
-#: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this
+#: Adaptive's depths and actions sampled: the paper does not say whether its figures are of this
 #: one.
-DRAWN = "sampled"
+SAMPLED = "sampled"
 #: The run by the paper's recipe, in families whose adaptive run has another.
 PAPER = "paper"
 
 
 def fixed(members: Members) -> tuple[str, ...]:
     """Agents: adaptive, and fixed depths of the warm start and of the runs that were trained with them."""
-    return ("adaptive", DRAWN, *clamped(EVERY, members.init), *members.trained())
+    return ("adaptive", SAMPLED, *clamped(EVERY, members.init), *members.trained())
 
 
 def absent(members: Members, *names: str) -> list[str]:
@@ -57,68 +54,58 @@ class Main(Table):
 
     def render(self, results: FamilyResults) -> Content:
         """A block of rows per budget."""
-        head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff")
+        head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff", *_further(results))
         lines = [row for budget in ("tight", "loose") for row in _under(results, budget)]
-        return Content((Grid.of((*head, *(name for name, _ in _further(results))), lines),), _without(results))
+        return Content((Grid.of(head, lines),), _without(results))
 
 
 def _under(results: FamilyResults, budget: str) -> list[list[str]]:
-    printed, further = paper.MAIN[results.task, budget], _further(results)
+    published, further = reported.MAIN[results.task, budget], _further(results)
 
-    def solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
-        return [*_solving(name, cell, row), *(fill(row) for _, fill in further)]
+    def solving(name: str, cell: reported.Reported, row: dict[str, Any] | None) -> list[str]:
+        solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
+        return [name, short(row), *solved, *actions, *(_figure(row, *how) for how in further.values())]
 
     lines = [
-        solving(f"{budget}: adaptive", printed["adaptive"], results.row("adaptive", budget)),
-        solving(f"{budget}: adaptive, drawn", printed["adaptive"], results.row(DRAWN, budget)),
+        solving(f"{budget}: adaptive", published["adaptive"], results.row("adaptive", budget)),
+        solving(f"{budget}: adaptive, sampled", published["adaptive"], results.row(SAMPLED, budget)),
     ]
     for kind in ("RL", "SFT"):
         name = f"{kind} best fixed"
-        lines.append(solving(f"{budget}: {name}", printed[name], results.best_fixed(kind, budget)))
+        lines.append(solving(f"{budget}: {name}", published[name], results.best_fixed(kind, budget)))
     for kind in ("RL", "SFT"):
         name = f"{budget}: {kind} best fixed, chosen on the test set"
-        lines.append(solving(name, paper.Printed(), results.best_fixed(kind, budget, "test")))
+        lines.append(solving(name, reported.Reported(), results.best_fixed(kind, budget, "test")))
     for kind in ("RL", "SFT"):
         name = f"{budget}: {kind} best fixed of h = {', '.join(map(str, DEPTHS))}"
         row = results.best_fixed(kind, budget, depths=DEPTHS)
-        lines.append(solving(name, _printed_within(results.task, budget, kind), row))
+        lines.append(solving(name, _published_within(results.task, budget, kind), row))
     return lines
 
 
-def _solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
-    """Who it is, what is solved, and with how many actions."""
-    solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
-    return [name, short(row), *solved, *actions]
-
-
-def _further(results: FamilyResults) -> list[tuple[str, Callable[[dict[str, Any] | None], str]]]:
-    """Columns of ours that the paper does not have, where some row has the figure: head, and what fills it."""
-    digits = {"value": ("value", 3), "gain": ("gain share", 2)}
-    return [
-        (name, partial(_figure, key=key, digits=many))
-        for key, (name, many) in digits.items()
-        if any(row.get(key) is not None for row in results.rows)
-    ]
+def _further(results: FamilyResults) -> dict[str, tuple[str, int]]:
+    """Columns of ours that the paper does not have, where some row has the figure: its key and its digits by head."""
+    every = {"value": ("value", 3), "gain share": ("gain", 2)}
+    return {name: how for name, how in every.items() if any(row.get(how[0]) is not None for row in results.rows)}
 
 
 def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
-    """A figure and its interval, a dash where the row has none."""
-    if row is None or row.get(key) is None:
-        return "-"
-    return f"{row[key]:.{digits}f} ({row[f'{key}_low']:.{digits}f} .. {row[f'{key}_high']:.{digits}f})"
+    """A figure and its interval in one cell, a dash where the row has none."""
+    figure, interval = with_interval(row, key, digits)
+    return figure if figure == "-" else f"{figure} ({interval})"
 
 
 def _without(results: FamilyResults) -> tuple[str, ...]:
     """Say where gain shares are missing."""
     if any(row.get("gain") is not None for row in results.rows):
-        return ("Gain shares are of the fixed depths and the ceiling of the same plans.",)
+        return ("Gain shares are of the fixed depths and the oracle of the same plans.",)
     return ("There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too.",)
 
 
-def _printed_within(task: str, budget: str, kind: str) -> paper.Printed:
+def _published_within(task: str, budget: str, kind: str) -> reported.Reported:
     """The paper's best fixed depth of those that the head has: where the best of all is one of them, that one."""
-    cell = paper.MAIN[task, budget][f"{kind} best fixed"]
-    return cell if cell.depth in DEPTHS else paper.WITHIN.get((task, budget, kind), paper.Printed())
+    cell = reported.MAIN[task, budget][f"{kind} best fixed"]
+    return cell if cell.depth in DEPTHS else reported.WITHIN.get((task, budget, kind), reported.Reported())
 
 
 class FixedDepths(Table):
@@ -129,7 +116,7 @@ class FixedDepths(Table):
     def agents(self) -> tuple[str, ...]:
         """Every depth of the three, their actions greedy."""
         members = self.members
-        kinds = (clamped(EVERY, members.init), members.trained(drawn=False), clamped(EVERY, None))
+        kinds = (clamped(EVERY, members.init), members.trained(sampled=False), clamped(EVERY, None))
         return ("adaptive", *(agent for kind in kinds for agent in kind))
 
     def missing(self) -> list[str]:
@@ -148,44 +135,6 @@ class FixedDepths(Table):
                 }
                 lines.append([f"{budget}: {kind}", *(cells.get(depth, "-") for depth in EVERY)])
         return Content((Grid.of(("solved % at actions", *(f"h={depth}" for depth in EVERY)), lines),))
-
-
-class Ablation(Table):
-    """What is left without a part, loose budget."""
-
-    name, title = "ablation", "Ablation"
-
-    def agents(self) -> tuple[str, ...]:
-        """All fixed depths, and one run for every part that is taken away."""
-        members = self.members
-        paper_like = [a for agent in ("adaptive", "shuffled") for a in members.other(agent, PAPER)]
-        without = [*members.other("random", "random"), *members.other("adaptive", "depth-only")]
-        return (*fixed(members), *without, *paper_like)
-
-    def missing(self) -> list[str]:
-        """Fixed depths and ablations that were not trained."""
-        return [*absent_depths(self.members), *absent(self.members, "random", "depth-only", *self._more)]
-
-    @property
-    def _more(self) -> tuple[str, ...]:
-        return () if self.members.like_paper else (PAPER,)
-
-    def render(self, results: FamilyResults) -> Content:
-        """A row per part."""
-        members = self.members
-        ours = {
-            "SFT best fixed": results.best_fixed("SFT", "loose"),
-            "RL best fixed": results.best_fixed("RL", "loose"),
-            "random": results.first(members.other("random", "random"), "loose"),
-            "depth-only": results.first(members.other("adaptive", "depth-only"), "loose"),
-            "adaptive": results.row("adaptive", "loose"),
-            "adaptive, drawn": results.row(DRAWN, "loose"),
-        }
-        if self._more:
-            ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
-        printed = paper.ABLATION[results.task]
-        lines = [[name, *beside(printed[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
-        return Content((Grid.of(("row", "paper %", "ours %", "diff"), lines),))
 
 
 class OneDepth(Table):
@@ -224,11 +173,11 @@ class OneDepth(Table):
 
     def _as_trained(self, results: FamilyResults, same: list[dict[str, Any]]) -> Grid:
         top, own = best(same, "test"), results.row("adaptive", "loose")
-        printed = paper.SINGLE[results.task]
-        leads = paper.MAIN[results.task, "loose"]["adaptive"].solved
+        published = reported.SINGLE[results.task]
+        leads = reported.MAIN[results.task, "loose"]["adaptive"].solved
         assert leads is not None
         lines = [
-            ["best of those played as trained", *beside(printed, hundred(top))],
-            ["adaptive ahead of it", *beside(leads - printed, less(hundred(own), hundred(top)))],
+            ["best of those played as trained", *beside(published, hundred(top))],
+            ["adaptive ahead of it", *beside(leads - published, less(hundred(own), hundred(top)))],
         ]
-        return Grid.of(("row", "paper %", "ours %", "diff"), lines)
+        return Grid.of("row | paper % | ours % | diff", lines)

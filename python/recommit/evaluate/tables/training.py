@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import metrics
-from recommit.evaluate import reported as paper
+from recommit.evaluate import metrics, reported
 from recommit.evaluate.family import DEPTHS, EVERY, STAGES, best, depth_of, stage_of
 from recommit.evaluate.tables.table import Content, Table
 from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent
@@ -46,16 +45,16 @@ class Emergence(Table):
     def render(self, results: FamilyResults) -> Content:
         """A row per third: what each depth solves, and what was taken while training."""
         head = ("solved %", "step", *(f"h={d}" for d in EVERY), "paper h*", "ours", "diff")
-        pairs = zip(STAGES, paper.EMERGENCE[results.task], strict=True)
-        solved = Grid.of(head, [self._solved(results, stage, printed) for stage, printed in pairs])
+        pairs = zip(STAGES, reported.EMERGENCE[results.task], strict=True)
+        solved = Grid.of(head, [self._solved(results, stage, published) for stage, published in pairs])
         return Content((solved, self._course()))
 
-    def _solved(self, results: FamilyResults, stage: str, printed: int) -> list[str]:
+    def _solved(self, results: FamilyResults, stage: str, published: int) -> list[str]:
         at = self.members.stages[stage]
         rows = results.of(self.members.at_stage(stage), "loose")
         top = best(rows, "test")
         cells = {depth_of(row): percent(row["solve_rate"]) for row in rows}
-        deepest = beside(printed, None if top is None else depth_of(top), 0)
+        deepest = beside(published, None if top is None else depth_of(top), 0)
         return [stage, "-" if at is None else str(at.step), *(cells.get(depth, "-") for depth in EVERY), *deepest]
 
     def _course(self) -> Grid:
@@ -83,27 +82,17 @@ class Entropy(Table):
 
     def render(self, results: FamilyResults) -> Content:
         """A row per head, while training and as it is played."""
-        printed = {
-            "entropy_depth": (None, paper.DEPTH_ENTROPY * log(4)),
-            "entropy_actions": (paper.ACTION_ENTROPY[results.task], None),
+        published = {
+            "entropy_depth": (None, reported.DEPTH_ENTROPY * log(4)),
+            "entropy_actions": (reported.ACTION_ENTROPY[results.task], None),
         }
         steps = steps_of(self.members.adaptive)
         fields = ("entropy_depth", "entropy_actions", "mutual_information")
-        lines = [_course_of(field, steps, *printed.get(field, (None, None))) for field in fields]
+        lines = [_course_of(field, steps, *published.get(field, (None, None))) for field in fields]
         own = results.row("adaptive", "loose")
         for name, field in (("depth head, played", "depth_entropy"), ("depths of an episode", "trajectory_entropy")):
             lines.append([name, "-", "-", "-", "-", "-", *beside(None, of(own, field), 3)])
-        head = (
-            "in nats (log 4 = 1.386)",
-            "first",
-            "last",
-            "paper lowest",
-            "ours",
-            "diff",
-            "paper mean",
-            "ours",
-            "diff",
-        )
+        head = "in nats (log 4 = 1.386) | first | last | paper lowest | ours | diff | paper mean | ours | diff"
         return Content((Grid.of(head, lines),))
 
 
@@ -142,29 +131,18 @@ class Seeds(Table):
 
     def render(self, results: FamilyResults) -> Content:
         """A row per seed, and the means."""
-        printed = paper.SEEDS[results.task]
+        published = reported.SEEDS[results.task]
         ours = {seed: self._solved(results, seed) for seed in self.members.seeds}
         nobody = (None, None)
-        every = dict.fromkeys((*printed, *ours))
-        lines = [_pair(f"seed {seed}", printed.get(seed, nobody), ours.get(seed, nobody)) for seed in every]
+        every = dict.fromkeys((*published, *ours))
+        lines = [_pair(f"seed {seed}", published.get(seed, nobody), ours.get(seed, nobody)) for seed in every]
         means = [
-            (_mean([p[0] for p in rows]), _mean([p[1] for p in rows])) for rows in (printed.values(), ours.values())
+            (_mean([p[0] for p in rows]), _mean([p[1] for p in rows])) for rows in (published.values(), ours.values())
         ]
         lines.append(_pair("mean", *means))
-        head = (
-            "row",
-            "paper adaptive %",
-            "ours",
-            "diff",
-            "paper best fixed %",
-            "ours",
-            "diff",
-            "paper ahead",
-            "ours",
-            "diff",
-        )
-        remark = "Seeds of one number share nothing but the number: the paper's draws are its own."
-        return Content((Grid.of(head, lines),), (remark,) if printed.keys() & ours.keys() else ())
+        head = "row | paper adaptive % | ours | diff | paper best fixed % | ours | diff | paper ahead | ours | diff"
+        remark = "Seeds of one number share nothing but the number: the paper's samples are its own."
+        return Content((Grid.of(head, lines),), (remark,) if published.keys() & ours.keys() else ())
 
     def _solved(self, results: FamilyResults, seed: int) -> tuple[float | None, float | None]:
         """Adaptive and the best fixed depth of one of our seeds, per cent."""
@@ -172,8 +150,15 @@ class Seeds(Table):
         return hundred(own), hundred(best(results.of(self.members.trained(seed=seed), "loose")))
 
 
-def _pair(name: str, printed: tuple[float | None, float | None], ours: tuple[float | None, float | None]) -> list[str]:
-    return [name, *beside(printed[0], ours[0]), *beside(printed[1], ours[1]), *beside(less(*printed), less(*ours))]
+def _pair(
+    name: str, published: tuple[float | None, float | None], ours: tuple[float | None, float | None]
+) -> list[str]:
+    return [
+        name,
+        *beside(published[0], ours[0]),
+        *beside(published[1], ours[1]),
+        *beside(less(*published), less(*ours)),
+    ]
 
 
 def _mean(values: list[Any]) -> float | None:
@@ -196,7 +181,7 @@ class TrainingBudgets(Table):
 
     def missing(self) -> list[str]:
         """The paper's training budgets that no run has."""
-        budgets = paper.TRAINING_BUDGETS[self.members.task]
+        budgets = reported.TRAINING_BUDGETS[self.members.task]
         without = [k for k in budgets if k not in self.members.budgets]
         if not without:
             return []
@@ -206,22 +191,13 @@ class TrainingBudgets(Table):
 
     def render(self, results: FamilyResults) -> Content:
         """A row per training budget."""
-        head = (
-            "K while training",
-            "paper %",
-            "ours %",
-            "diff",
-            "best fixed %",
-            "paper h*",
-            "ours",
-            "diff",
-            *(f"h={d} %" for d in DEPTHS),
-        )
-        every = sorted({*paper.TRAINING_BUDGETS[results.task], *self.members.budgets})
-        return Content((Grid.of(head, [self._trained(results, k) for k in every]),))
+        head = ("K while training", "paper %", "ours %", "diff", "best fixed %", "paper h*", "ours", "diff")
+        every = sorted({*reported.TRAINING_BUDGETS[results.task], *self.members.budgets})
+        shares = (f"h={d} %" for d in DEPTHS)
+        return Content((Grid.of((*head, *shares), [self._trained(results, k) for k in every]),))
 
     def _trained(self, results: FamilyResults, budget: int) -> list[str]:
-        solved, depth = paper.TRAINING_BUDGETS[results.task].get(budget, (None, None))
+        solved, depth = reported.TRAINING_BUDGETS[results.task].get(budget, (None, None))
         suffix = self.members.budgets.get(budget)
         own, top = None, None
         if suffix is not None:

@@ -1,4 +1,4 @@
-"""What a backbone must offer, and how one is loaded.
+"""What a backbone must offer, and how one is loaded and gets LoRA adapters.
 
 A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
 ``Geometry``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``
@@ -7,12 +7,14 @@ A backbone sees pictures of one size at a time, so everything but the pixels is 
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recommit.policy.config import ADAPTER
 from recommit.storage import files, hub, verified
 
 if TYPE_CHECKING:
@@ -22,13 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from recommit.policy.config import LoraConfig
     from recommit.policy.prompt import PicturePrompt
     from recommit.puzzles.puzzle import Puzzle
 
 #: model_type of config.json -> the class that adapts it.
 FAMILIES = {
     "qwen2_5_vl": "recommit.policy.backbones.qwen:QwenBackbone",
-    "qwen3_vl": "recommit.policy.backbones.qwen3:Qwen3Backbone",
+    "qwen3_vl": "recommit.policy.backbones.qwen:Qwen3Backbone",
     "internvl": "recommit.policy.backbones.internvl:InternBackbone",
 }
 
@@ -125,7 +128,7 @@ def load_backbone(path: str | Path, **options: Any) -> Backbone:
         model_type = _type_on_hub(path)
     if model_type not in FAMILIES:
         raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {path}")
-    backbone: Backbone = adapter(model_type).from_pretrained(path, **options)
+    backbone: Backbone = family(model_type).from_pretrained(path, **options)
     return backbone
 
 
@@ -141,7 +144,21 @@ def _type_on_hub(name: str | Path) -> str:
         raise hub.unreachable("backbone", name, error) from error
 
 
-def adapter(model_type: str) -> Any:
+def family(model_type: str) -> Any:
     """The class of a family."""
     module, _, name = FAMILIES[model_type].partition(":")
     return getattr(import_module(module), name)
+
+
+def add_lora(backbone: Backbone, lora: LoraConfig) -> None:
+    """Freeze the backbone and put a new LoRA adapter into its language model; its own weights stay as they are."""
+    import peft
+
+    backbone.model.requires_grad_(False)
+    adapter = peft.LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=backbone.lora_targets
+    )
+    with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
+        warnings.simplefilter("ignore", FutureWarning)
+        model: Any = backbone.model
+        backbone.model = peft.get_peft_model(model, adapter, adapter_name=ADAPTER)

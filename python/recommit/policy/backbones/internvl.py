@@ -13,17 +13,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from recommit.policy.backbones.transformer import TransformersBackbone
-from recommit.policy.pictures import normalise
+from recommit.policy.backbones.transformer import Normalization, TransformersBackbone, normalize
 from recommit.policy.prompt import Markers
-from recommit.policy.transfer import to_device
+from recommit.policy.tensors import to_device
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import Puzzle
 
-NORMAL = normalise.Normal((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+NORMALIZATION = Normalization((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 #: The largest cell that the core draws, in pixels.
 LARGEST = 112
 
@@ -67,7 +66,7 @@ class InternBackbone(TransformersBackbone):
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
         """See ``Backbone``: tiles [N, 3, side, side], the board at the top left."""
         frames = to_device(self.tiles(task, states, cell=cell, theme=theme, crop=crop), self.device)
-        return normalise.normalised(frames, NORMAL)
+        return normalize(frames, NORMALIZATION)
 
     def tiles(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> NDArray[np.uint8]:
         """The pictures themselves, ``uint8[N, side, side, 3]``."""
@@ -101,6 +100,6 @@ class InternBackbone(TransformersBackbone):
             "crop_to_patches": False,
             "min_patches": 1,
             "max_patches": 12,
-            "image_mean": list(NORMAL.mean),
-            "image_std": list(NORMAL.std),
+            "image_mean": list(NORMALIZATION.mean),
+            "image_std": list(NORMALIZATION.std),
         }

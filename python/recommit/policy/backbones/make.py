@@ -6,6 +6,7 @@ loading code.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 
 import torch
 
-from recommit.policy.backbones import served, shards
+from recommit.policy.backbones import shards
+from recommit.storage.files import Files, replace
 
 SPECIALS = [
     "<|endoftext|>",
@@ -78,6 +80,23 @@ BACKBONES = {
 }  # fmt: skip
 #: Wider ones are not drawn whole in memory, but by ``shards``.
 WIDEST = 512
+#: A conversation as one text, in the manner of Qwen: roles between marks, and a place for every picture.
+CHAT = """\
+{%- for message in messages -%}
+{{ '<|im_start|>' + message.role + '\\n' }}
+{%- if message.content is string -%}
+{{ message.content }}
+{%- else -%}
+{%- for part in message.content -%}
+{{ '<|vision_start|><|image_pad|><|vision_end|>' if part.type == 'image' else part.text }}
+{%- endfor -%}
+{%- endif -%}
+{{ '<|im_end|>\\n' }}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+{{ '<|im_start|>assistant\\n' }}
+{%- endif -%}
+"""
 
 
 def config(shape: Shape, tokenizer: Any) -> Any:
@@ -198,7 +217,7 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
     nearly the same vector, and a small model spends its first thousand steps on telling them apart."""
     from recommit.policy.backbones.qwen import QwenBackbone
     from recommit.policy.config import PolicyConfig
-    from recommit.policy.pictures.vision import Vision
+    from recommit.policy.vision import Vision
     from recommit.puzzles.sliding import Sliding
     from recommit.puzzles.sokoban import Sokoban
 
@@ -221,22 +240,31 @@ def make_backbone(
     With ``shard`` in the layout of a hub, in files of up to so many bytes, and with a language-model head; large shapes
     always are.
     """
-    from recommit.policy.backbones.backbone import adapter
+    from recommit.policy.backbones.backbone import family
 
     if isinstance(backbone, str) and backbone not in BACKBONES:
         raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {backbone}")
     shape = BACKBONES[backbone] if isinstance(backbone, str) else backbone
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    family, tokenizer = adapter(shape.family), make_tokenizer(shape.family)
+    adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
     if shape.family in ("qwen2_5_vl", "qwen3_vl"):
-        served.write(folder, tokenizer)
+        _write_for_servers(folder, tokenizer)
     if shard or shape.width > WIDEST:
         _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or shards.SHARD)
         return folder
     model = _drawn(shape, tokenizer, seed)
-    family(model.to(getattr(torch, dtype)), tokenizer).save(folder)
+    adapted(model.to(getattr(torch, dtype)), tokenizer).save(folder)
     return folder
+
+
+def _write_for_servers(folder: Path, tokenizer: Any) -> None:
+    """What a server of models reads beside a backbone: the chat template, and the generation settings without which it
+    ignores temperature and top-p."""
+    replace(Files(), folder / "chat_template.jinja", CHAT.encode())
+    end, pad = (int(tokenizer.convert_tokens_to_ids(token)) for token in ("<|im_end|>", "<|endoftext|>"))
+    settings = {"do_sample": True, "eos_token_id": end, "pad_token_id": pad}
+    replace(Files(), folder / "generation_config.json", (json.dumps(settings, indent=2) + "\n").encode())
 
 
 def _drawn(shape: Shape, tokenizer: Any, seed: int) -> Any:
@@ -255,10 +283,9 @@ def _make_shards(folder: Path, shape: Shape, tokenizer: Any, *, seed: int, dtype
     """The model itself is never made: its shapes are enough."""
     from transformers import AutoModel
 
-    from recommit.policy.backbones.backbone import adapter
+    from recommit.policy.backbones.backbone import family
 
     about = config(shape, tokenizer)
-    family = adapter(shape.family)
     with torch.device("meta"):
         model = AutoModel.from_config(about)
     shapes = {_published(shape, name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
@@ -268,7 +295,7 @@ def _make_shards(folder: Path, shape: Shape, tokenizer: Any, *, seed: int, dtype
     shards.write(folder, shapes, spread=spread, seed=seed, dtype=dtype, shard=shard)
     about.dtype = dtype
     about.save_pretrained(folder)
-    family(model, tokenizer).save_processor(folder)
+    family(shape.family)(model, tokenizer).save_processor(folder)
 
 
 def _published(shape: Shape, name: str) -> str:

@@ -1,4 +1,5 @@
-"""What every transformers backbone shares: loading, the prompt, the language model, saving.
+"""What every transformers backbone shares: loading, the prompt, the language model, saving; and what image processors
+do to pictures, for families whose patches the core does not draw.
 
 Two things differ from calling the stock model, none of them in the result: positions and masks are computed once per
 picture size, and the last decoder layer computes only the position that is read.
@@ -8,22 +9,24 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from recommit.policy.backbones.backbone import Geometry, quiet
+from recommit.policy.tensors import to_device
 from recommit.storage.files import Files, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
     from typing_extensions import Self
 
@@ -199,3 +202,37 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rotary embedding in the two-halves convention."""
     first, second = x.chunk(2, dim=-1)
     return x * cos + torch.cat([-second, first], dim=-1) * sin
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """What an image processor subtracts from values in 0..1 and divides by, per channel."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+@lru_cache(maxsize=8)
+def table(normalization: Normalization, device: torch.device) -> Tensor:
+    """float32[3, 256]: the value of each byte, rounded as image processors round."""
+    bytes_ = (np.arange(256, dtype=np.float64) * (1 / 255)).astype(np.float32)
+    rows = [
+        (bytes_ - np.float32(mean)) / np.float32(std)
+        for mean, std in zip(normalization.mean, normalization.std, strict=True)
+    ]
+    return to_device(np.stack(rows), device)
+
+
+def normalize(frames: Tensor, normalization: Normalization) -> Tensor:
+    """uint8[N, height, width, 3] -> float32[N, 3, height, width]."""
+    values = table(normalization, frames.device)
+    return torch.stack([values[channel][frames[..., channel].int()] for channel in range(3)], dim=1)
+
+
+def patches(pictures: Tensor, side: int, merge: int, times: int) -> Tensor:
+    """[N, 3, height, width] -> [N * patches, 3 * times * side * side]: patches token by token, row by row, each of
+    them repeated ``times`` times, since a still picture is a video of equal frames."""
+    count, channels, height, width = pictures.shape
+    rows, cols = height // (side * merge), width // (side * merge)
+    cut = pictures.view(count, channels, rows, merge, side, cols, merge, side).permute(0, 2, 5, 3, 6, 1, 4, 7)
+    return cut.unsqueeze(6).expand(*cut.shape[:6], times, side, side).reshape(-1, channels * times * side * side)

@@ -45,7 +45,8 @@ class Engine(Protocol):
     together: bool
 
     def run(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which goes through the policy; every pass through it happens inside such a call."""
+        """Run ``work``, which goes through the policy: every pass through it happens inside such a call, and one that
+        learns returns its loss first."""
 
     def backward(self, loss: Tensor) -> None:
         """Add a micro-batch's gradient."""

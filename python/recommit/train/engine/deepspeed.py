@@ -44,13 +44,25 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 class Root(nn.Module):
     """What DeepSpeed takes for the model: its forward runs whatever a step wants from the policy inside."""
 
-    def __init__(self, policy: CommitPolicy) -> None:
+    def __init__(self, policy: CommitPolicy, stage: int) -> None:
         super().__init__()
-        self.policy = policy
+        self.policy, self.stage = policy, stage
 
     def forward(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which goes through the policy."""
-        return work()
+        """Run ``work``, which goes through the policy; a pass that learns returns its loss first."""
+        result: Any = work()
+        loss = result[0] if isinstance(result, tuple) else None
+        if self.stage == 3 and isinstance(loss, torch.Tensor) and loss.requires_grad:
+            result = (loss + self._zero(), *result[1:])
+        answer: T = result
+        return answer
+
+    def _zero(self) -> Tensor:
+        """Zero, which gives the outputs of every task that learns a gradient of zero. Stage 3 would add what a step's
+        later passes say of a weight to the gradient of the step before, if its first pass says nothing."""
+        outputs = [output for output in self.policy.decoder.outputs if output.weight.requires_grad]
+        nothing = self.policy.depth_head.weight.new_zeros(1, self.policy.config.decoder.width)
+        return sum((output(nothing).sum() for output in outputs), start=nothing.sum()) * 0.0
 
 
 class ZeroEngine:
@@ -76,7 +88,7 @@ class ZeroEngine:
         )
         with quietly():
             self.engine, *_ = deepspeed.initialize(
-                model=Root(policy), optimizer=optimizer, config=settings(config, optim, parts, team.world)
+                model=Root(policy, config.stage), optimizer=optimizer, config=settings(config, optim, parts, team.world)
             )
         self.pieces = Pieces(self.engine.optimizer, config.stage, team.rank)
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from recommit.graph.prices import Prices
-from recommit.policy.config import VIEWS, HeadConfig
+from recommit.policy.config import AUGMENTATIONS, HeadConfig
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, check_length
@@ -252,8 +252,8 @@ class GrpoConfig:
         for task in self.by_task:
             registry.puzzle(task)
             self.of(task)
-        if self.views not in (0, *VIEWS):
-            raise ValueError(f"views: expected 0 or one of {', '.join(map(str, VIEWS))}, got {self.views}")
+        if self.views not in (0, *AUGMENTATIONS):
+            raise ValueError(f"views: expected 0 or one of {', '.join(map(str, AUGMENTATIONS))}, got {self.views}")
         if self.advantage.estimator == "exact":
             self._check_exact()
         self._check_phases()

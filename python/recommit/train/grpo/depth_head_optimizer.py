@@ -11,7 +11,7 @@ import torch
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import softmax
 from recommit.policy.depth_head import DepthHead
-from recommit.policy.distributions import entropy
+from recommit.policy.tensors import entropy
 from recommit.train.grpo import loss, reward
 from recommit.train.trainer import Diverged
 

@@ -24,8 +24,7 @@ import torch
 from torch import Tensor
 
 from recommit.policy.config import MAX_ACTIONS
-from recommit.policy.distributions import entropy, kl, log_prob
-from recommit.policy.transfer import to_device
+from recommit.policy.tensors import entropy, kl, log_prob, to_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,7 +24,7 @@ from recommit import rng
 from recommit.data import sampling
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import play
-from recommit.policy.transfer import to_device, to_host
+from recommit.policy.tensors import to_device, to_host
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.storage import errors
@@ -149,8 +149,7 @@ class PuzzleLearner:
         self, part: GrpoBatch, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
     ) -> tuple[Tensor, Tensor]:
         config = self.config.objective
-        value, measures = loss.grpo_loss(self.policy, self.task, part, config, divisor, against, fresh=fresh)
-        return value + self.policy.idle(self.task), measures
+        return loss.grpo_loss(self.policy, self.task, part, config, divisor, against, fresh=fresh)
 
     def _reference_logits(self, part: GrpoBatch) -> tuple[Tensor, Tensor] | None:
         """Those of the warm start."""

@@ -25,7 +25,7 @@ from recommit.data.dataset import Dataset
 from recommit.data.spec import set_names
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.transfer import to_device, to_host
+from recommit.policy.tensors import to_device, to_host
 from recommit.runs import process, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
@@ -199,8 +199,7 @@ class SftTrainer(Trainer):
         return parts
 
     def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
-        value, logits = targets.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
-        return value + self.policy.idle(part.task), logits
+        return targets.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
 
     def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
         """Sums of ``_measured`` over the micro-batches of all ranks: together, and by data set."""

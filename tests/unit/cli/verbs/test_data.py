@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recommit.cli import main
-from recommit.cli.verbs.data import requested
+from recommit.data.options import BuildOptions
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors
@@ -15,9 +16,9 @@ from recommit.storage import errors
 pytest.importorskip("tyro")
 
 
-def only(flags: dict[str, object], length: tuple[int, ...] | None = None) -> DataSpec:
+def only(**flags: Any) -> DataSpec:
     """The one data set that flags ask for."""
-    (spec,), many = requested(None, flags, length=length)
+    (spec,), many = BuildOptions(out=Path("data"), **flags).specs()
     assert not many
     return spec
 
@@ -31,18 +32,18 @@ def only(flags: dict[str, object], length: tuple[int, ...] | None = None) -> Dat
     ],
 )
 def test_every_puzzle_has_a_usual_data_set(task: str, size: tuple[int, int], difficulty: Difficulty) -> None:
-    spec = only({"task": task, "count": 4})
+    spec = only(task=task, count=4)
     assert (spec.size, spec.difficulties) == (size, (difficulty,))
 
 
 def test_one_number_is_a_length() -> None:
-    (difficulty,) = only({"task": "sliding", "count": 4}, (8,)).difficulties
+    (difficulty,) = only(task="sliding", count=4, length=(8,)).difficulties
     assert difficulty.length == (8, 8)
 
 
 def test_three_numbers_are_none() -> None:
     with pytest.raises(errors.WrongDataSpec, match="length: expected one length, or shortest and longest, got 3"):
-        only({"task": "sliding", "count": 4}, (8, 9, 10))
+        only(task="sliding", count=4, length=(8, 9, 10))
 
 
 def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,8 +68,8 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
     assert main([*words, "--count", str(there + 1)]) == 2
     assert "expected at most 359 instances, as many as there are 2x3 boards" in capsys.readouterr().err
     assert not (tmp_path / "d").exists()
-    assert only({"task": "sliding", "size": [2, 3], "count": there}, (1, 40)).count == there
+    assert only(task="sliding", size=(2, 3), count=there, length=(1, 40)).count == there
 
 
 def test_boards_that_cannot_be_counted_are_not() -> None:
-    assert only({"task": "sliding", "size": [4], "count": 10**9}, (8, 9)).count == 10**9
+    assert only(task="sliding", size=(4,), count=10**9, length=(8, 9)).count == 10**9

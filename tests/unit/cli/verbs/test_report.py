@@ -9,8 +9,8 @@ pytest.importorskip("matplotlib", reason="PDF files need the report extra")
 
 from tests.unit.report.conftest import write
 
-from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.report import report
+from recommit.report.options import ReportOptions
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
 
 def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
     out, figures = tmp_path / "new" / "report.html", tmp_path / "figures"
-    assert report(folder, out, instances=5, figures=figures) == 0
+    report(ReportOptions(folder, out, instances=5, figures=figures))
     assert capsys.readouterr().out.endswith("figures, 5 of 24 instances to watch\n")
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
     names = {path.name for path in figures.iterdir()}
@@ -30,7 +30,7 @@ def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
     ]
     assert stems[0] == stems[1] == stems[2] == stems[3]
     first = out.read_bytes()
-    assert report(folder, out, instances=5, quiet=True) == 0
+    report(ReportOptions(folder, out, instances=5), quiet=True)
     assert out.read_bytes() == first
     assert capsys.readouterr().out == ""
 
@@ -40,6 +40,6 @@ def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
     [(-1, "instances: expected 0 or more, got -1"), (1, "eval: expected the folder of a finished")],
 )
 def test_wrong_calls_say_what_was_expected(tmp_path, instances, said):
-    with pytest.raises(WrongCall, match=said):
-        report(tmp_path, tmp_path / "report.html", instances=instances)
+    with pytest.raises(ValueError, match=said):
+        report(ReportOptions(tmp_path, tmp_path / "report.html", instances=instances))
     assert not (tmp_path / "report.html").exists()

@@ -50,7 +50,7 @@ tasks:
 """
 
 #: What is taught beside, in a second or two.
-HEADS = "heads: {foresight: {steps: 2, starts: 16}, stakes: {starts: 8, length: [4, 14], updates: 2}}"
+HEADS = "heads: {world_model: {steps: 2, starts: 16}, conditioned: {starts: 8, length: [4, 14], updates: 2}}"
 #: One variant, played at one budget.
 FEW = PRESET.replace("variants: [adaptive, fixed-4]", "variants: [adaptive]").replace('["3", "2"]', '["2"]')
 
@@ -62,7 +62,6 @@ def times(folder):
 def test_everything_is_made_once(tmp_path, capsys):
     (tmp_path / "small.yaml").write_text(PRESET.replace('["3", "2"]}', '["3", "2"], regret: true}'))
     call = ["reproduce", "--preset", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
-    assert main(["gallery", "--out", str(tmp_path / "out")]) == 0  # as scripts/demo does
     assert main(call) == 0
     report = tmp_path / "out" / "small" / "report.html"
     assert str(report) in capsys.readouterr().out
@@ -76,7 +75,7 @@ def test_everything_is_made_once(tmp_path, capsys):
     assert "# 2 seeds together" in table
     assert "## 3 budget" in table
     assert "All seeds" in report.read_text()
-    assert "the paper's recipe, adaptive depth" in table
+    assert "adaptive (the paper's recipe)" in table
     summary = json.loads((tmp_path / "out" / "small" / "eval-s0" / "summary.json").read_text())
     assert {row["decisions"] for row in summary} == {2, 3}
     assert list((tmp_path / "out" / "small" / "eval-s0" / "decisions").glob("adaptive*-regret.parquet"))
@@ -94,29 +93,29 @@ def test_heads_are_taught_and_play_beside_the_others(tmp_path, capsys):
     small, said = tmp_path / "out" / "small", capsys.readouterr()
     assert said.out.splitlines()[-1] == str(small / "report.html")
     rows = json.loads((small / "eval-s0" / "summary.json").read_text())
-    heads = [f"adaptive@{small}/family/{name}-s0" for name in ("foresight", "stakes")]
+    heads = [f"adaptive@{small}/family/{name}-s0" for name in ("world-model", "conditioned")]
     by_agent = {row["agent"]: row for row in rows}
     assert [by_agent[head]["uses"] for head in heads] == ["picture", "picture"]
-    for key in ("gain_constant", "gain_ceiling"):
+    for key in ("gain_fixed", "gain_oracle"):
         ends = {by_agent[agent][key].partition("@")[1:] for agent in ("adaptive", *heads)}
         assert ends == {("", "")}, "the same plans have the same ends, and nobody looks again for them"
-    table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads that go by where a plan leads")[2]
+    table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads with a world model")[2]
     for text in (table.partition("## ")[0], said.err, (small / "report.html").read_text()):
-        assert "depth by foresight and stakes" in text
+        assert "price- and budget-conditioned head" in text
     made = times(tmp_path / "out")
-    (small / "launch" / "stakes-s0.json").unlink()  # as if it had been killed before its last word
+    (small / "launch" / "conditioned-s0.json").unlink()  # as if it had been killed before its last word
     assert main([*call, "--quiet"]) == 0
     again = times(tmp_path / "out")
     changed = {name for name in made if made[name] != again[name]}
-    assert {name.split("/")[2] for name in changed} == {"stakes-s0"}
+    assert {name.split("/")[2] for name in changed} == {"conditioned-s0"}
     capsys.readouterr()
     assert main([*call, "--show"]) == 0
     shown = capsys.readouterr().out
     assert "1 reinforcement runs, 1 warm starts, 1 with heads" in shown
-    assert f"recommit train stakes {small}/family/foresight-s0 {small}/graph-s0 --out {small}/family/stakes-s0" in shown
+    assert f"recommit train head {small}/graph-s0 --policy {small}/family/world-model-s0 --out " in shown
     (tmp_path / "taught.yaml").write_text(taught.replace("steps: 2, starts: 16", "steps: 3, starts: 16"))
     assert main(call) == 2
-    assert "foresight-s0: the folder belongs to another run: options.steps was 2, is 3" in capsys.readouterr().err
+    assert "world-model-s0: the folder belongs to another run: options.steps was 2, is 3" in capsys.readouterr().err
 
 
 @pytest.mark.nightly
@@ -231,7 +230,7 @@ def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
     out = tmp_path / "out" / "small"
     call = ["reproduce", "--preset", str(tmp_path / "caves.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
     assert main([*call, "--jobs", "1"]) == 0
-    assert "plans trained for depth 4, always 4" in (out / "results.md").read_text()
+    assert "fixed depth 4 (RL)" in (out / "results.md").read_text()
     assert (out / "eval-s0" / "tables.md").read_text().startswith("ice, ")
     assert (out / "report.html").is_file()
     capsys.readouterr()

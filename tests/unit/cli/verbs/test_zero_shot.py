@@ -6,9 +6,8 @@ import json
 import re
 
 import pytest
+from tests.unit.zero_shot.called import zero_shot
 
-from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.zero_shot.endpoints import ENDPOINTS
 
@@ -44,18 +43,18 @@ def no_keys(monkeypatch):
 )
 def test_wrong_calls_leave_no_folder(changed, said, tmp_path):
     flags = {"endpoint": "custom", "base_url": "http://127.0.0.1:9/v1"} | changed
-    with pytest.raises(WrongCall, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(said)):
         zero_shot("tiny", tmp_path / "out", **flags)
     assert not (tmp_path / "out").exists()
 
 
 def test_the_endpoint_must_be_known_and_its_key_there(tmp_path, monkeypatch):
-    with pytest.raises(WrongCall, match="base_url: expected an address for the endpoint custom, got none"):
+    with pytest.raises(ValueError, match="base_url: expected an address for the endpoint custom, got none"):
         zero_shot("m", tmp_path, endpoint="custom")
-    with pytest.raises(WrongCall, match="key_variable: expected a key in OPENAI_API_KEY, got an empty variable"):
+    with pytest.raises(ValueError, match="key_variable: expected a key in OPENAI_API_KEY, got an empty variable"):
         zero_shot("gpt-5.5-2026-04-23", tmp_path)
     monkeypatch.setenv("RECOMMIT_API_KEY", "sk-somebodys-secret")
-    with pytest.raises(WrongCall, match="base_url: expected https, since RECOMMIT_API_KEY holds a key, got http"):
+    with pytest.raises(ValueError, match="base_url: expected https, since RECOMMIT_API_KEY holds a key, got http"):
         zero_shot("m", tmp_path, endpoint="custom", base_url="http://gpu01.example:8000/v1")
 
 
@@ -81,6 +80,6 @@ def test_data_decide_what_is_played(tmp_path):
         ({"instances": 100}, "expected 100 distinct instances"),
         ({"data": tmp_path}, "expected a recipe file, found none"),
     ):
-        with pytest.raises(WrongCall, match=re.escape(said)):
+        with pytest.raises(ValueError, match=re.escape(said)):
             zero_shot("tiny", tmp_path / "out", **flags | changed)
     assert not (tmp_path / "out").exists()

@@ -16,7 +16,7 @@ from recommit.cli import main
 from recommit.evaluate import reported
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.family import FamilyResults, Members, best, stage_of
-from recommit.evaluate.tables import experiments, front
+from recommit.evaluate.tables import experiments, pareto
 from recommit.evaluate.tables.table import PaperTables
 from recommit.report import plotting, published
 from recommit.report.reading import Folder
@@ -98,9 +98,10 @@ def test_all_tables_come_from_one_command(everything):
     assert "| loose: adaptive" in main_table
     solved = 100 * found.row("adaptive", "loose")["solve_rate"]
     assert cells(main_table, "loose: adaptive")[1:4] == ["56.3", f"{solved:.1f}", f"{solved - 56.3:+.1f}"]
-    drawn = 100 * found.row("sampled", "loose")["solve_rate"]
+    sampled = 100 * found.row("sampled", "loose")["solve_rate"]
     for table in (main_table, text_of("ablation", found)):
-        assert f"{drawn:.1f}" in cells(table, "loose: adaptive, drawn" if table == main_table else "adaptive, drawn")
+        row = "loose: adaptive, sampled" if table == main_table else "adaptive, sampled"
+        assert f"{sampled:.1f}" in cells(table, row)
     assert len(cells(text_of("depths", found), "tight: h=4")) == 5
 
 
@@ -170,7 +171,7 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
     assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
     assert cells(seeds, "seed 42")[:3] == ["56.3", "-", "-"]
-    asked = front.Front(found.members).agents()
+    asked = pareto.Pareto(found.members).agents()
     alone = FamilyResults([row for row in found.rows if row["agent"] in asked], found.members)
     assert len(alone.rows) < len(found.rows)
     assert text_of("pareto", alone) == text_of("pareto", found), "whatever else was played"
@@ -235,7 +236,7 @@ def test_mean_progress_stands_beside_depth(everything):
     rows.append({"task": "sliding", "agent": "sampled", **row, **drawn})
     table = text_of("state", FamilyResults(rows, everything[1].members))
     assert cells(table, "near")[-2:] == ["+2.5 ± 1.2", "+2.5 ± 1.2"]
-    assert cells(table, "near, drawn")[1:4] == ["4.0", "4.5", "+0.5"]
+    assert cells(table, "near, sampled")[1:4] == ["4.0", "4.5", "+0.5"]
     assert cells(table, "far")[-2:] == ["-", "-"]
     assert "Fewer than 15 decisions: mid, far." in table
 
@@ -272,13 +273,6 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     assert published.tables(Folder(few)) is None
 
 
-def test_rows_of_older_names_are_read(everything):
-    rows = [{"agent": agent, "budget": "loose", "task": "sliding"} for agent in ("wary", "adaptive")]
-    results = FamilyResults(rows, everything[1].members)
-    assert results.row("adaptive-memory", "loose") is rows[0]
-    assert results.row("wary", "loose") is None
-
-
 def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     assert evaluate(tmp_path, tmp_path / "e") == 2
     assert "run: expected a family with adaptive-s0" in capsys.readouterr().err
@@ -301,7 +295,7 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     ]
     found = FamilyResults(rows, Members(alone, 0))
     assert "no run" in text_of("main", found)
-    assert front.recovered(rows[0], None, rows[0]) is None
+    assert pareto.recovered(rows[0], None, rows[0]) is None
     assert "n/a" in text_of("oracle", found)
     made = {name: text_of(name, found) for name in experiments.TABLES if name not in ("state", "efficiency", "depths")}
     assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]

@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.make import make_backbone
-from recommit.policy.backbones.qwen3 import DeepVisionPass
+from recommit.policy.backbones.qwen import DeepVisionPass
 from recommit.policy.config import DecoderConfig, PolicyConfig
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)

@@ -109,7 +109,7 @@ def test_agents_hear_their_own_budget_count_down(policy, budget):
         for agent in ("adaptive", "fixed-2", "random", "oracle-delta")
     )
     cut = metrics.within(player.rows("fixed-2", 4), budget)
-    assert budget == 4 or not np.array_equal(cut.chances, player.rows("fixed-2", budget).chances)
+    assert budget == 4 or not np.array_equal(cut.depth_probs, player.rows("fixed-2", budget).depth_probs)
 
 
 def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
@@ -138,7 +138,7 @@ def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
 
 
 def test_exact_values_and_whole_populations_are_refused(policy, told, tmp_path):
-    with pytest.raises(ValueError, match=r"population: expected a policy that is not told .*, got show_budget true"):
+    with pytest.raises(ValueError, match=r"population: expected a policy that is not budget-conditioned"):
         Population(PolicyPlayer(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
     given = runs.plan_of(advantage={"estimator": "exact"})
     with pytest.raises(ValueError, match=r"advantage\.estimator: expected state, .*show_budget.*got exact"):

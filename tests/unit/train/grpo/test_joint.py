@@ -13,7 +13,7 @@ from tests.unit.train.runs import FINISHED, TINY, interrupt_and_go_on, lines, mo
 from recommit.data.builder import build_all
 from recommit.data.spec import by_size
 from recommit.evaluate.evaluation import Evaluation
-from recommit.evaluate.spec import EvaluationSpec
+from recommit.evaluate.options import EvaluateOptions
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
@@ -170,7 +170,8 @@ def test_sizes_of_one_puzzle_are_played_together(tmp_path):
 def test_it_is_evaluated_by_puzzle(run, request, tmp_path):
     folder = request.getfixturevalue(run)
     for task, shape in (("sliding", (2, 3)), ("sokoban", (6, 6))):
-        asked = EvaluationSpec(str(folder), ("adaptive", "fixed-4"), ("tight",), instances=6, validation=4, task=task)
+        agents = ("adaptive", "fixed-4")
+        asked = EvaluateOptions(folder, tmp_path / task, agents, "tight", task, instances=6, validation=4)
         with EvaluationStore(tmp_path / task) as store:
             evaluation = Evaluation(asked, store, quiet=True)
             rows = evaluation.run()

@@ -22,7 +22,7 @@ def init(levels, tmp_path_factory):
 def test_views_are_played_learned_and_saved(init, tmp_path, monkeypatch, group):
     phases = [{"steps": 2}, {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01}]
     more = {"phases": phases} if group == "exact" else {}
-    plan = plan_of(views=4, advantage={"estimator": group}, head={"reads": "views", "hidden": 6}, **more)
+    plan = plan_of(views=4, advantage={"estimator": group}, head={"features": "z+agreement", "hidden": 6}, **more)
     shapes = []
     look = CommitPolicy.look
     monkeypatch.setattr(CommitPolicy, "look", lambda *a, **k: (shapes.append(look(*a, **k)), shapes[-1])[1])
@@ -31,7 +31,7 @@ def test_views_are_played_learned_and_saved(init, tmp_path, monkeypatch, group):
     assert any(z.requires_grad for z in shapes)
     assert all(np.isfinite(line.get("gradient_norm", 0.0)) for line in lines(tmp_path / "run"))
     policy = CommitPolicy.from_pretrained(best_policy(tmp_path / "run"))
-    assert (policy.config.views, policy.config.head.reads) == (4, "views")
+    assert (policy.config.augmentations, policy.config.head.features) == (4, "z+agreement")
 
 
 def test_the_same_run_ends_in_the_same_bits_and_not_in_those_of_one_view(init, tmp_path):

@@ -1,0 +1,123 @@
+"""The boards that ``recommit levels``, ``solve``, ``play`` and ``render`` are about: of a file, or generated."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recommit.cli.flags import WrongCall
+from recommit.puzzles.registry import TASKS, Task
+from recommit.puzzles.solver import puzzle_of
+
+if TYPE_CHECKING:
+    from recommit.puzzles.levels import Grid, Levels
+    from recommit.puzzles.puzzle import Puzzle
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardOptions:
+    """Which boards are generated.
+
+    Args:
+        task: The puzzle (default: sokoban).
+        size: Rows, or rows and columns, with the outer wall (default: 8; of sliding 3).
+        boxes: Boxes of a Sokoban level.
+        length: Optimal length of every board, or the shortest and longest (default: any).
+        seed: Board i depends on the seed, its number and these flags alone.
+    """
+
+    task: Task | None = None
+    size: tuple[int, ...] = ()
+    boxes: int = 2
+    length: tuple[int, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.size) > 2:
+            raise ValueError(f"size: expected rows, or rows and columns, got {len(self.size)} numbers")
+        if len(self.length) > 2:
+            raise ValueError(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
+
+    @property
+    def name(self) -> str:
+        """Of the puzzle."""
+        return self.task or "sokoban"
+
+    def puzzle(self) -> Puzzle:
+        """The puzzle of this size; without a size, of the usual one."""
+        kind = TASKS[self.name]
+        try:
+            return kind.of((self.size[0], self.size[-1]) if self.size else kind.usual.size, self.boxes)
+        except ValueError as error:  # rows and columns are no flags
+            raise WrongCall(re.sub(r"^(rows|columns):", "size:", str(error))) from None
+
+    def drawn(self) -> dict[str, Any]:
+        """What ``Puzzle.generate`` takes of it."""
+        length = self.length[0] if len(self.length) == 1 else self.length or None
+        return {"seed": self.seed, "length": length}
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenLevel:
+    """A state, its puzzle and what it is called."""
+
+    task: Puzzle
+    state: Grid
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelOptions(BoardOptions):
+    """One level: of a file, or generated.
+
+    Args:
+        file: A level file of any of the known formats (default: levels are generated).
+        index: Which level, counted from 0.
+    """
+
+    file: Path | None = None
+    index: int = 0
+
+    def level(self, index: int | None = None) -> ChosenLevel:
+        """The level of this number, ``index`` if there is none."""
+        index = self.index if index is None else index
+        if index < 0:
+            raise WrongCall(f"index: expected at least 0, got {index}")
+        if self.file is None:
+            (state,) = self.puzzle().generate(1, start=index, **self.drawn()).states
+            return ChosenLevel(puzzle_of(state, self.name), state, f"{self.name}, seed {self.seed}, number {index}")
+        levels = read(self.file, self.task)
+        state = one(levels, index)[0]
+        return ChosenLevel(puzzle_of(state, levels.task), state, levels.titles[index] or f"level {index}")
+
+
+def read(file: Path, task: str | None = None) -> Levels:
+    """The levels of a file, which says its puzzle itself."""
+    import recommit
+
+    if task:
+        raise WrongCall(f"task: expected none with a level file, which says its puzzle, got {task}")
+    return recommit.read_levels(file)
+
+
+def one(levels: Levels, index: int) -> Levels:
+    """The level of this number alone."""
+    if not 0 <= index < len(levels):
+        raise WrongCall(f"index: expected 0..{len(levels) - 1}, got {index}")
+    return levels[index : index + 1]
+
+
+def check_port(port: int) -> None:
+    """Refuse a number that no port has; 0 is any free one."""
+    if not 0 <= port < 1 << 16:
+        raise WrongCall(f"port: expected 0..{(1 << 16) - 1}, got {port}")
+
+
+def check_place(out: Path, makes_folders: bool = False) -> None:
+    """Refuse an output file that could not be written, before the work is done."""
+    if not out.name or out.is_dir():
+        raise WrongCall(f"{out}: expected a file, got a folder")
+    if not makes_folders and not out.absolute().parent.is_dir():
+        raise WrongCall(f"{out}: there is no folder {out.parent}")

@@ -1,1 +1,0 @@
-"""``recommit levels``, ``solve``, ``play``, ``render`` and ``gallery``: boards without any training."""

@@ -1,1 +1,0 @@
-"""A level played by hand: keys, moves and a page for a browser."""

@@ -1,0 +1,173 @@
+"""``recommit solve``: plans, lengths, nodes and time of every level of a file, or of generated ones."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from recommit.cli.boards import BoardOptions, read
+from recommit.cli.flags import WrongCall
+from recommit.puzzles.registry import TASKS
+from recommit.storage.terminal_text import StatusLine, plain, tell
+
+if TYPE_CHECKING:
+    from recommit.puzzles.levels import Grid
+    from recommit.puzzles.solving import Solved, SolveRequest
+
+_REASONS = {"node_limit": "--nodes was hit", "byte_limit": "--bytes was hit", "time_limit": "--seconds were over"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveOptions(BoardOptions):
+    """What is solved, and how.
+
+    Args:
+        file: A level file of any of the known formats (default: levels are generated).
+        count: Number of generated levels.
+        start: Number of the first generated level.
+        nodes: Search nodes per level at most (default: no limit).
+        bytes: Memory per level at most.
+        seconds: Time per level at most (default: no limit).
+        ties: Which of several optimal plans: the first in action order, or a random one, which depends on the seed.
+        threads: Levels at a time (default: one per core).
+        database: Tables for 4x4 sliding boards; the large ones take minutes to make, once.
+    """
+
+    file: Path | None = None
+    count: int = 10
+    start: int = 0
+    nodes: int | None = None
+    bytes: int = 2 << 30
+    seconds: float | None = None
+    ties: Literal["first", "random"] = "first"
+    threads: int | None = None
+    database: Literal["small", "large"] = "small"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("count", 1), ("seed", 0), ("threads", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name}: expected at least {least}, got {value}")
+        if self.file is None and self.task is None:
+            raise ValueError(f"file: expected a level file, or --task {'|'.join(TASKS)}, got neither")
+
+    def request(self) -> SolveRequest:
+        """How each level is solved."""
+        import recommit
+        from recommit.puzzles.solving import SolveRequest
+
+        limits = recommit.Limits(nodes=self.nodes, bytes=self.bytes, seconds=self.seconds)
+        return SolveRequest(limits, self.ties, self.seed, self.threads)
+
+    def levels(self) -> tuple[str, list[Grid], list[str]]:
+        """The puzzle, the states and their titles."""
+        if self.file is not None:
+            levels = read(self.file, self.task)
+            return levels.task, list(levels), list(levels.titles)
+        instances = self.puzzle().generate(self.count, start=self.start, **self.drawn())
+        return self.name, list(instances.states), instances.ids
+
+
+def solve(options: SolveOptions, json: bool = False) -> None:
+    """Solve levels with the fewest actions: those of a file, or generated ones.
+
+    A plan is one letter per action (u d l r, upper case for a push). Where a limit is hit the answer is UNKNOWN, with a
+    proven lower bound and the reason.
+
+    Args:
+        json: Print JSON.
+    """
+    from recommit.puzzles import solving
+
+    request, line, stopped = options.request(), _SolveBar(), None
+    task, states, titles = options.levels()
+    set_up = _prepare(task, states, options.database, line)
+    if not json:
+        tell(f"{len(states)} {task} levels")
+    solved = list[solving.Solved]()
+    try:
+        for level in solving.solve_all(task, states, titles, request, line.levels(len(states))):
+            solved.append(level)
+            if not json:
+                line.clear()
+                tell(_text(level))
+    except KeyboardInterrupt:
+        stopped = KeyboardInterrupt(f"interrupted; {len(solved)} of {len(states)} levels were solved and are printed")
+    line.clear()
+    sums = solving.totals(solved)
+    tell(dumps(_document(task, options, set_up, solved, sums), indent=2) if json else _sum_text(sums))
+    if stopped is not None:
+        raise stopped
+
+
+def _prepare(task: str, states: list[Grid], database: Literal["small", "large"], line: _SolveBar) -> float:
+    """Makes or loads the tables that boards of this shape share, so that no level pays for them. CPU seconds."""
+    began = time.process_time()
+    shape = states[0].shape
+    if database == "large" and (task != "sliding" or shape != (4, 4)):
+        raise WrongCall(
+            f"database: expected small for {task} {shape[0]}x{shape[1]}, got large (there is one for sliding 4x4)"
+        )
+    if TASKS[task].of_states((shape[0], shape[1])).prepare(database, progress=line.tables):
+        line.clear()
+    return round(time.process_time() - began, 6)
+
+
+def _document(
+    task: str, options: SolveOptions, set_up: float, solved: list[Solved], sums: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "task": task,
+        "file": None if options.file is None else str(options.file),
+        "limits": {"nodes": options.nodes, "bytes": options.bytes, "seconds": options.seconds},
+        "ties": options.ties,
+        "seed": options.seed,
+        "set_up_seconds": set_up,
+        "levels": [level.to_json() for level in solved],
+        "totals": sums,
+    }
+
+
+def _text(level: Solved) -> str:
+    """Two lines: what it is and costs; the plan."""
+    cost = f"{level.nodes:,} nodes, {level.seconds * 1e3:,.3f} ms"
+    head = f"{level.index:>6}  {level.rows:>2} x {level.columns:<2}  "
+    title = f"  {plain(level.title)}" if level.title else ""
+    if level.status == "exact":
+        return f"{head}{level.length} actions, {cost}{title}\n        {level.plan}".rstrip()
+    if level.status == "unsolvable":
+        return f"{head}unsolvable, {cost}{title}"
+    return f"{head}UNKNOWN: at least {level.bound} actions; {_REASONS[level.status]}, {cost}{title}"
+
+
+def _sum_text(sums: dict[str, Any]) -> str:
+    return (
+        f"{sums['exact']} of {sums['levels']} solved with {sums['actions']:,} actions, "
+        f"{sums['unsolvable']} unsolvable, {sums['unknown']} unknown; {sums['nodes']:,} nodes, {sums['seconds']:,.3f} s"
+    )
+
+
+class _SolveBar(StatusLine):
+    """A bar on a terminal; nothing anywhere else."""
+
+    WIDTH = 30
+
+    def __init__(self) -> None:
+        super().__init__(terminal_only=True)
+
+    def draw(self, done: int, total: int, what: str) -> None:
+        """Draw the bar anew."""
+        full = self.WIDTH * done // max(total, 1)
+        self.show(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {done:,}/{total:,} {what}")
+
+    def levels(self, total: int) -> Any:
+        """For ``solve_all``; a call of less than half a second shows nothing."""
+        return lambda done, seconds: self.draw(done, total, f"levels, {seconds:.0f} s") if seconds > 0.5 else None
+
+    def tables(self, done: int, total: int) -> None:
+        """For ``prepare``."""
+        self.draw(done, total, "placements of the tables")

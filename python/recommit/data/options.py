@@ -1,0 +1,191 @@
+"""What ``recommit data`` is asked for. Light to import: the command line makes its flags of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from recommit.data.spec import DataSpec, by_size, has_sizes, read_plain
+from recommit.puzzles.registry import TASKS, Task
+from recommit.storage.errors import NotEnough, WrongDataSpec
+
+#: Optimal lengths and boxes of a data set where nobody says them: those of the pages' examples.
+LENGTHS = {"sliding": (8, 24), "sokoban": (8, 32)}
+BOXES = 2
+#: Fields of a ``DataSpec`` that are flags as they are; one that is not set is as in the recipe.
+_FIELDS = ("task", "count", "validation", "test", "seed", "ties", "perturbed", "disjoint", "generator", "shard")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """What a data set is made of: a recipe that flags change, or flags alone.
+
+    Args:
+        out: Folder of the data set.
+        recipe: A YAML or JSON recipe, which other flags change (default: the flags say everything).
+        task: The puzzle.
+        size: Rows and columns, or one number for both (default: 8; of sliding 3).
+        boxes: Boxes per level; several numbers make a difficulty each (default: 2 of sokoban).
+        length: Shortest and longest optimal length of an instance, or one number for both (default: 8 to 24 of sliding,
+            8 to 32 of sokoban, 3 to 8 of ice).
+        count: Instances to train on.
+        validation: Instances to validate on (default: 0).
+        test: Instances to test on (default: 0).
+        seed: Other seeds give other instances (default: 0).
+        ties: Which of several optimal paths: the first in action order, or a random one (default: first).
+        perturbed: States up to four random actions off the expert path, per instance (default: 0).
+        strict_states: No test start may lie on a training path.
+        disjoint: What two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals
+            (default: starts).
+        generator: How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)
+            (default: the first of these).
+        shard: Instances (or states to label) per file (default: 4096).
+        states: Label the states in this .npy file, uint8[N, rows, columns], instead of generated ones.
+        workers: Processes (with Ray and no cluster: cores).
+        threads: Threads of each.
+        engine: Local processes, or a Ray cluster that shares the folder.
+    """
+
+    out: Path
+    recipe: Path | None = None
+    task: Task | None = None
+    size: tuple[int, ...] = ()
+    boxes: tuple[int, ...] = ()
+    length: tuple[int, ...] = ()
+    count: int | None = None
+    validation: int | None = None
+    test: int | None = None
+    seed: int | None = None
+    ties: Literal["first", "random"] | None = None
+    perturbed: int | None = None
+    strict_states: bool = False
+    disjoint: Literal["starts", "layouts"] | None = None
+    generator: str | None = None
+    shard: int | None = None
+    states: Path | None = None
+    workers: int = 1
+    threads: int = 1
+    engine: Literal["local", "ray"] = "local"
+
+    def __post_init__(self) -> None:
+        if len(self.length) > 2:
+            raise WrongDataSpec(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
+
+    def specs(self) -> tuple[list[DataSpec], bool]:
+        """The data sets that are asked for, and whether they are of several sizes."""
+        changes = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
+        changes |= {"size": list(self.size)} if self.size else {}
+        changes |= {"strict_states": True} if self.strict_states else {}
+        plain = read_plain(self.recipe) if self.recipe else {}
+        if has_sizes(plain):
+            if self.boxes or self.length or self.states or self.size:
+                raise WrongDataSpec(
+                    f"expected none of --size --boxes --length --states with the sizes of {self.recipe}"
+                )
+            return by_size({**plain, **changes}), True
+        if self.recipe:
+            plain = DataSpec.from_dict(plain).to_dict()
+        plain.update(changes)
+        if self.states is not None:
+            from recommit.data import labels
+
+            array = labels.load_states(self.states)
+            named = {"states": labels.states_sha256(array), "count": len(array), "size": list(array.shape[1:])}
+            plain.update(named, difficulties=[])
+        elif self.length or self.boxes or not self.recipe:
+            plain["difficulties"] = self._difficulties(plain)
+        if missing := [name for name in ("task", "count") if name not in plain]:
+            raise WrongDataSpec(f"expected --recipe or --{' --'.join(missing)}")
+        size = plain.get("size") or list(TASKS[plain["task"]].usual.size)
+        plain["size"] = [*size, *size] if len(size) == 1 else list(size)
+        spec = DataSpec.from_dict(plain)
+        _check_boards(spec)
+        return [spec], False
+
+    def _difficulties(self, plain: dict[str, Any]) -> list[dict[str, Any]]:
+        """A difficulty for each number of boxes; what no flag says is as in the recipe, or usual for the puzzle."""
+        kind, before = TASKS.get(plain.get("task", "")), plain.get("difficulties", [{}])
+        if kind is None:
+            return []
+        lengths = (self.length[0], self.length[-1]) if self.length else ()
+        most = list(lengths or before[0].get("length") or LENGTHS.get(kind.task, kind.usual.length))
+        many = self.boxes or tuple(each.get("boxes", min(BOXES, kind.most_boxes)) for each in before)
+        return [{"length": most, "boxes": number} for number in many]
+
+
+def _check_boards(spec: DataSpec) -> None:
+    """Refuse more instances than there are boards, where these can be counted."""
+    task, wanted = spec.puzzle(), sum(spec.counts.values())
+    counts = task.counts_by_length
+    if counts is None or not spec.difficulties:
+        return
+    lengths = {length for each in spec.difficulties for length in range(each.length[0], each.length[1] + 1)}
+    there = sum(count for length, count in enumerate(counts) if length in lengths)
+    if wanted > there:
+        raise NotEnough(
+            f"count: expected at most {there:,} instances, as many as there are {task.size_name} boards of these "
+            f"lengths, got {wanted:,}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """What is said of a data set, and checked.
+
+    Args:
+        folder: The data set.
+        split: train, validation, test or all.
+        picture: Also draw into this file, .png, .svg or .pdf.
+        verify: Check it instead: files against the manifest, rows against the rules of the puzzle.
+        labels: With --verify: also solve every state again.
+    """
+
+    folder: Path
+    split: str = "all"
+    picture: Path | None = None
+    verify: bool = False
+    labels: bool = False
+
+    def __post_init__(self) -> None:
+        if self.picture and self.picture.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise WrongDataSpec(f"picture: expected a name that ends in .png, .svg, .pdf, got {self.picture}")
+        if self.labels and not self.verify:
+            raise WrongDataSpec("labels: expected --verify beside it, got none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """What is written for others, and where.
+
+    Args:
+        folder: The data set.
+        out: Where the files go.
+        form: Parquet with an Image column, or JSON lines of chat messages.
+        split: train, validation, test or all.
+        cell: Pixels per cell.
+        states_per_file: States in one file at most.
+        push: Instead of --out: put the data set itself into this repository of a hub, OWNER/NAME, with a card that
+            loads it back. Nothing is sent without --send.
+        hub: With --push: a local folder that stands in for the hub.
+        send: With --push: upload it, with the login of huggingface_hub; the repository is private.
+    """
+
+    folder: Path
+    out: Path | None = None
+    form: Literal["parquet", "chat"] = "parquet"
+    split: str = "all"
+    cell: int = 28
+    states_per_file: int = 4096
+    push: str | None = None
+    hub: Path | None = None
+    send: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("cell", self.cell), ("states_per_file", self.states_per_file)):
+            if value < 1:
+                raise WrongDataSpec(f"{name}: expected at least 1, got {value}")
+        if (self.out is None) == (self.push is None):
+            raise WrongDataSpec(f"out: expected one of --out and --push, got --out {self.out} --push {self.push}")
+        if (self.hub or self.send) and self.push is None:
+            raise WrongDataSpec("push: expected OWNER/NAME beside --hub and --send, got none")

@@ -1,0 +1,226 @@
+"""Regret of commitments, and gain share of agents, exactly: both against the oracle depth of the same plans.
+
+Regret: the states that an agent observed are known. From each of them, and from wherever the head's other depths would
+have led, the best way on is searched under the observations that remained, as the oracle does it for starts
+(``recommit.graph.oracle``). So all depths of every commitment have their exact value, under the largest budget.
+
+Gain share: how much of the way from the best fixed depth to the oracle depth an agent goes. Heads that were trained on
+a run's plans share its oracle and its fixed depths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.evaluate.agent_names import ORACLE, AgentName, file_name
+from recommit.evaluate.summaries import per_instance, value
+from recommit.graph import oracle
+from recommit.graph.episodes import episodes, softmax
+from recommit.graph.gain import gain_interval
+from recommit.graph.prices import Prices
+from recommit.graph.regret import attribute
+from recommit.graph.values import OptimalValues
+from recommit.policy.checkpoint import local_folder, read_config, read_weights
+from recommit.storage.files import file_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.agents import PolicyPlayer
+    from recommit.evaluate.metrics import EpisodeRows
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.graph.episodes import Chooser
+    from recommit.graph.regret import Attribution
+    from recommit.rollout.episodes import DecisionRows
+    from recommit.runs.ranks import Team
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+#: How the names of files of regrets end.
+SUFFIX = "-regret"
+#: What of a policy's configuration is its head's alone.
+_OF_HEADS = ("head", "world_model", "prices")
+
+
+def has_regret(agent: AgentName, depths: tuple[int, ...]) -> bool:
+    """Does it take the policy's greedy plans, at depths that the head has too? Otherwise the oracle is not its own."""
+    return agent.asks_policy and not agent.samples_actions and (not agent.depth or agent.depth in depths)
+
+
+def keep(
+    store: EvaluationStore | None,
+    team: Team,
+    agents: Sequence[AgentName],
+    budget: int,
+    player: Callable[[], PolicyPlayer],
+) -> bool:
+    """Write down the regrets of those agents of one policy that have none; were there any? All ranks plan."""
+    names = {agent.base: file_name(agent, budget, 0) + SUFFIX for agent in agents}
+    missing = [
+        base for base, name in names.items() if not team.from_main_process(store is not None and store.has(name))
+    ]
+    for base, rows in of(player(), missing).items() if missing else ():
+        if store is not None:
+            store.write_table(f"decisions/{names[base]}.parquet", columns_of(rows, budget))
+    return bool(missing)
+
+
+def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
+    """Every commitment under the largest budget, with its regret, its cause and the nearest best depth; of agents that
+    sample depths, those of the first seed, and their expected regret there. None of anybody if the graph would grow
+    beyond its cap."""
+    taken = {name: _depths(player.rows(name, player.budget), player) for name in agents}
+    if missing := _plan(player, list(taken.values())):
+        warnings.warn(f"regret: {missing:,} states were left out, so that no regret is exact", stacklevel=2)
+        return {}
+    graph = player.graph.only(player.policy.config.depths)
+    best = OptimalValues.of(graph, player.budget, player.prices)
+    starts, result = player.graph.nodes(player.starts, player.budget), {}
+    for name, depths in taken.items():
+        rows = attribute(best, starts, _again(graph.depths, depths))
+        probs = _probs(player, name, rows.node)
+        result[name] = rows if probs is None else replace(rows, expected=_on_average(best, rows, probs))
+    return result
+
+
+def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]:
+    """As they are kept, in the order of the decisions: (turn, instance)."""
+    return {
+        "instance": rows.start.astype(np.int32),
+        "turn": (budget - rows.remaining).astype(np.int16),
+        "regret": rows.regret,
+        "best": rows.best.astype(np.int8),
+        "cause": rows.cause,
+        **({} if rows.expected is None else {"expected": rows.expected}),
+    }
+
+
+def _probs(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
+    """[nodes, depths] of the head's depths, of an agent that samples them; None of others."""
+    if agent == "sampled":
+        return softmax(player.graph.logits[nodes])
+    count = len(player.policy.config.depths)
+    everywhere: dict[str, Callable[[], Floats]] = {
+        "random": lambda: np.full(count, 1 / count),
+        "shuffled": lambda: player.marginal(player.budget),
+        "mixture": lambda: player.mixture(player.budget),
+    }
+    return np.broadcast_to(everywhere[agent](), (len(nodes), count)) if agent in everywhere else None
+
+
+def _on_average(best: OptimalValues, rows: Attribution, probs: Floats) -> Floats:
+    result = np.zeros(len(rows.node))
+    for remaining in np.unique(rows.remaining).tolist():
+        now = np.flatnonzero(rows.remaining == remaining)
+        nodes = rows.node[now]
+        result[now] = best.value[remaining, nodes] - (probs[now] * best.q_values(remaining, nodes)).sum(axis=1)
+    return result
+
+
+def _depths(rows: DecisionRows, player: PolicyPlayer) -> Ints:
+    """[budget, instances] the depths that were taken."""
+    taken = np.zeros((player.budget, len(player.starts)), np.int64)
+    taken[rows.turn, rows.instance] = rows.depth
+    return taken
+
+
+def _plan(player: PolicyPlayer, every: Sequence[Ints]) -> int:
+    """Plan wherever the best way on may come by, from each state of these episodes and from where each of the head's
+    depths leads; how many states were left out."""
+    graph, depths, missing = player.graph, player.policy.config.depths, 0
+    roots, columns = graph.nodes(player.starts, player.budget), [graph.column(depth) for depth in depths]
+    for turn, visited in enumerate(_visited(player, every, roots)):
+        for prices in dict.fromkeys((Prices(), player.prices or Prices())):
+            missing += oracle.search(graph, roots, player.budget - turn, depths, oracle.CAP, prices)
+        roots = np.unique(graph.landing[visited][:, columns])
+    return missing
+
+
+def _visited(player: PolicyPlayer, every: Sequence[Ints], starts: Ints) -> list[Ints]:
+    """The nodes of these episodes, turn by turn."""
+    graph, by_turn = player.graph, [np.zeros(0, np.int64)] * player.budget
+    for taken in every:
+        for turn, _, nodes, _ in episodes(graph, starts, player.budget, _again(graph.depths, taken)):
+            by_turn[turn] = np.union1d(by_turn[turn], nodes)
+    return by_turn
+
+
+def _again(depths: tuple[int, ...], taken: Ints) -> Chooser:
+    return lambda turn, who, _nodes: np.searchsorted(depths, taken[turn, who])
+
+
+def add_gain_shares(
+    summary: list[dict[str, Any]],
+    played: dict[tuple[str, str], list[EpisodeRows]],
+    rooms: NDArray[Any] | None = None,
+    prices: Prices | None = None,
+    plans: Mapping[str, str] | None = None,
+) -> None:
+    """Give every row its gain share in instances solved, where the oracle of its plans and fixed depths were played.
+
+    The best fixed depth solves most validation instances, of equals the shallower. ``gain`` is None where the oracle
+    solves no more. At ``prices`` all of it is in values instead. Runs make the same plans where ``plans`` has the same
+    digest for them.
+    """
+    chosen_by = "validation_solve_rate" if prices is None else "validation_value"
+    for alike in _by_plans(summary, plans or {}):
+        top = next((row for row in alike if AgentName.parse(row["agent"]).base == ORACLE), None)
+        every = [row for row in alike if chosen_by in row]
+        if top is None or not every:
+            continue
+        fixed = max(every, key=lambda row: (row[chosen_by], *_preferred(AgentName.parse(row["agent"]))))
+        for row in alike:
+            three = (played[one["agent"], one["budget"]] for one in (row, fixed, top))
+            rule, at_least, at_most = (
+                per_instance(each, "solved") if prices is None else value(each, prices) for each in three
+            )
+            share = gain_interval(rule, at_least, at_most, rooms)
+            row["gain"], row["gain_low"], row["gain_high"] = (
+                (share.mean, share.low, share.high) if share else (None, None, None)
+            )
+            row["gain_fixed"], row["gain_oracle"] = fixed["agent"], top["agent"]
+
+
+def _preferred(agent: AgentName) -> tuple[int, bool]:
+    """Prefer of equal depths the shallower; of the same one that of the evaluation's own run."""
+    return -agent.depth, not agent.run
+
+
+def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[list[dict[str, Any]]]:
+    """Rows of one budget whose agents play the same greedy plans."""
+    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for row in summary:
+        agent = AgentName.parse(row["agent"])
+        if agent.asks_policy and not agent.samples_actions:
+            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.views), []).append(row)
+    return list(groups.values())
+
+
+def plans_digest(policy: Path) -> str:
+    """The same for two saved policies whose plans are the same in every state, and that choose among the same
+    depths."""
+    about = read_config(policy / "config.json")
+    own = {name: value for name, value in about["policy"].items() if name not in _OF_HEADS}
+    adapter = policy / "adapter" / "adapter_model.safetensors"
+    backbone = [about["backbone"]["fingerprint"], *([file_sha256(adapter)] if adapter.is_file() else [])]
+    result = hashlib.sha256(json.dumps([own, backbone], sort_keys=True).encode())
+    for name, tensor in sorted(read_weights(policy / "heads.safetensors").items()):
+        if name.startswith("decoder."):
+            result.update(f"{name}{tuple(tensor.shape)}".encode() + tensor.float().numpy().tobytes())
+    return result.hexdigest()
+
+
+def plans_digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
+    """Digest the plans of every run that agents ask, by its name; ``own`` is the run of those that name none."""
+    runs = dict.fromkeys(agent.run for agent in agents if agent.asks_policy)
+    return {run: plans_digest(local_folder(run or own)) for run in runs} if len(runs) > 1 else {}

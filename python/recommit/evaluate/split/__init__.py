@@ -1,1 +1,0 @@
-"""Which instances figures are of."""

@@ -1,0 +1,162 @@
+"""What ``recommit graph`` is asked for. Light to import: the command line makes its flags of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.prices import Setting
+
+RULES = (
+    "fixed-1",
+    "fixed-2",
+    "fixed-4",
+    "fixed-8",
+    "head",
+    "head+memory",
+    "sampled",
+    "random",
+    "confidence-product",
+    "confidence-least",
+    "confidence-entropy",
+    "disagreement",
+    "entropy-jump",
+    "repetition",
+    "reversal",
+    "consecutive",
+)
+
+
+@dataclass(frozen=True)
+class GraphBuildOptions:
+    """Whose plans a graph has, and from where.
+
+    Args:
+        run: A training run, or the folder of a policy inside one.
+        out: The folder of the graph: new, or one that holds a graph, which is replaced.
+        every_state: Start from all states there are; for sliding boards of up to ten cells.
+        starts: Instances to start from.
+        length: Shortest and longest length of the instances (default: as in the data).
+        size: Rows and columns of the instances (default: as in the data).
+        ways: Also observe the states on the solver's ways from the starts: what recommit graph score --split needs.
+        split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
+        task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
+        limit: Nodes at most; a graph that needs more is cut and cannot be scored.
+        features: Keep what the depth head reads of an observation, so that other heads can be trained: recommit train
+            head.
+        views: Symmetry augmentations of every picture; 0 for as many as the policy has. Not for sliding.
+        samples: Other plans sampled from the policy at every observation: what the rule agreement reads.
+        seed: Of these samples.
+        device: cpu, cuda, or auto.
+        threads: Threads of torch; 0 for as many as it likes.
+    """
+
+    run: Path
+    out: Path
+    every_state: bool = False
+    starts: int = 1024
+    length: tuple[int, ...] = ()
+    size: tuple[int, ...] = ()
+    ways: bool = False
+    split: Literal["test", "validation", "train"] = "test"
+    task: str = ""
+    limit: int = 4_000_000
+    features: bool = False
+    views: Literal[0, 1, 2, 4, 8] = 0
+    samples: int = 0
+    seed: int = 0
+    device: str = "auto"
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.size) not in (0, 2):
+            raise ValueError(f"size: expected two numbers, got {self.size}")
+
+
+@dataclass(frozen=True)
+class GraphScoreOptions:
+    """Which rules are scored on which graph, and under which budgets and prices.
+
+    Args:
+        graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
+        out: A folder for scores.json, scores.md and page.html, on which the worst commitments can be watched.
+        choose_on: A graph of the same policy from other starts: thresholds and fixed depths are chosen there.
+        rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
+            entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as
+            NAME+memory. And sampled and random, depths sampled from the head or uniformly: by expectation.
+        rule: A file of Python that defines `rule`: a function from plans to depths, or a recommit.horizon.Rule. It is
+            scored without and with a memory. The file is run: see run-code.
+        run_code: Yes, run the file.
+        table: A .npy file with a depth for every node, in the order of the graph.
+        fitted: Folders of heads that recommit train head wrote; the graph needs features.
+        budget: Observations per episode, several for several tables (default: those of the puzzle).
+        price_action: What an action costs where observations have a price too; reaching the goal is worth 1. With 0
+            there is no table over all prices of an observation.
+        price_observation: What an observation costs. Every budget is scored without prices first, then at each of
+            these.
+        split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
+            orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
+        without_budget: Also say what the way to the goal costs without a budget: at each price of an observation, or at
+            the price of an action. Rounds cost infinity and are counted. Rules of the present plan only.
+    """
+
+    graph: Path
+    out: Path | None = None
+    choose_on: Path | None = None
+    rules: tuple[str, ...] = RULES
+    rule: Path | None = None
+    run_code: bool = False
+    table: Path | None = None
+    fitted: tuple[Path, ...] = ()
+    budget: tuple[int, ...] = ()
+    price_action: float = 0.01
+    price_observation: tuple[float, ...] = ()
+    split: bool = False
+    without_budget: bool = False
+
+
+@dataclass(frozen=True)
+class GraphShowOptions:
+    """What is said of a graph, drawn, or put on a hub.
+
+    Args:
+        graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
+        page: An HTML file to write: the values of these rules, where their regret falls, and the worst commitments of
+            the best of them to watch.
+        rules: For the page; see recommit graph score.
+        budget: For the page: observations per episode (default: those of the puzzle).
+        price_action: For the page: what an action costs.
+        price_observation: For the page: what an observation costs.
+        push: Put the graph into this repository of a hub, OWNER/NAME, with a card that loads it back. Nothing is sent
+            without --send.
+        hub: With --push: a local folder that stands in for the hub.
+        send: With --push: upload it, with the login of huggingface_hub; the repository is private.
+    """
+
+    graph: Path
+    page: Path | None = None
+    rules: tuple[str, ...] = ("head", "fixed-1", "fixed-2", "fixed-4", "fixed-8")
+    budget: tuple[int, ...] = ()
+    price_action: float = 0.01
+    price_observation: tuple[float, ...] = (0.02,)
+    push: str | None = None
+    hub: Path | None = None
+    send: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.hub or self.send) and self.push is None:
+            raise ValueError("push: expected OWNER/NAME beside --hub and --send, got none")
+
+
+def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:
+    """Every budget, without prices first and then at each price of an observation."""
+    from recommit.graph.prices import Prices, Setting
+
+    budgets = options.budget or tuple(graph.puzzle.usual.budgets.values())
+    if wrong := [k for k in budgets if not 1 <= k <= 64]:
+        raise ValueError(f"budget: expected numbers 1..64, got {wrong[0]}")
+    prices = (Prices(), *(Prices(options.price_action, each) for each in options.price_observation))
+    return tuple(Setting(k, each) for k in budgets for each in prices)

@@ -1,0 +1,150 @@
+"""Symmetry augmentations: a picture is mirrored and turned cell by cell, and what the policy says of each copy is
+averaged.
+
+Only cells change places: what is drawn in a cell stays upright, as it is in the picture of a state that is really
+turned. So a policy can augment what it observes, and needs no state for it. The first copy is the picture as it is, the
+first two mirror columns, the first four rows and columns, and the others (of square pictures alone) are these four
+transposed: every prefix of 1, 2, 4 and 8 copies is a group.
+
+With several copies z is [N, copies, width], and they go through the decoder side by side. After every action the
+distributions are turned back to the picture as it is and averaged; the action that is chosen by the mean goes on in
+every copy, turned again. z of one copy is [N, width], and nothing here changes it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from recommit.policy.config import AGREEMENT, MAX_ACTIONS
+
+#: Row and column steps of up, down, left, right.
+STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+#: Logarithms of mean probabilities that are nearer than this are equal: in a symmetric picture two actions are exactly
+#: as good, and rounding must not choose between them.
+TIE = 1e-5
+
+
+@lru_cache(maxsize=64)
+def cell_order(rows: int, cols: int, copy: int) -> Tensor:
+    """Which cell of the picture stands at each place of a copy, counted row by row."""
+    cells = torch.arange(rows * cols).view(rows, cols)
+    if copy >= 4:
+        if rows != cols:
+            raise ValueError(f"augmentation: expected one of the first 4 of {rows}x{cols} cells, got {copy}")
+        cells = cells.T
+    turned = cells.flip(*(axis for axis in (0, 1) if copy >> (1 - axis) & 1)) if copy % 4 else cells
+    return turned.flatten()
+
+
+def action_in(copy: int, action: int) -> int:
+    """What an action of the picture as it is looks like in a copy."""
+    row, col = STEPS[action]
+    if copy >= 4:
+        row, col = col, row
+    return STEPS.index((-row if copy & 2 else row, -col if copy & 1 else col))
+
+
+@lru_cache(maxsize=8)
+def action_table(copies: int) -> Tensor:
+    """``action_in`` of the first so many copies: [copies, 4]."""
+    return torch.tensor([[action_in(copy, action) for action in range(len(STEPS))] for copy in range(copies)])
+
+
+def count(augmentations: int, rows: int, cols: int) -> int:
+    """How many of the augmentations keep the shape of a picture of so many cells."""
+    return augmentations if rows == cols else min(augmentations, 4)
+
+
+def augment_patches(pixels: Tensor, pictures: int, cells: tuple[int, int], grid: tuple[int, int], copy: int) -> Tensor:
+    """A copy of pictures that a backbone has prepared: patches token by token of a ``grid``."""
+    (rows, cols), high, wide = cells, grid[0] // cells[0], grid[1] // cells[1]
+    if (rows * high, cols * wide) != grid or pixels.ndim != 2:
+        raise ValueError(f"augmentations: expected patches of {rows}x{cols} cells of whole tokens, got grid {grid}")
+    return _moved(pixels.view(pictures, rows, high, cols, wide, -1), 1, copy).reshape(pixels.shape)
+
+
+def augment_tiles(pixels: Tensor, cells: tuple[int, int], side: int, copy: int) -> Tensor:
+    """A copy of tiles [N, channels, height, width]; the board is at the top left, with cells of ``side`` pixels."""
+    (rows, cols), result = cells, pixels.clone()
+    board = pixels[:, :, : rows * side, : cols * side]
+    moved = _moved(board.unflatten(3, (cols, side)).unflatten(2, (rows, side)), 2, copy)
+    result[:, :, : rows * side, : cols * side] = moved.reshape(board.shape)
+    return result
+
+
+def _moved(blocks: Tensor, axis: int, copy: int) -> Tensor:
+    """[..., rows, high, columns, wide, ...], from ``axis`` on, with other cells at every place."""
+    rows, cols = blocks.shape[axis], blocks.shape[axis + 2]
+    cells = blocks.transpose(axis + 1, axis + 2).flatten(axis, axis + 1)
+    chosen = cells.index_select(axis, cell_order(rows, cols, copy).to(blocks.device))
+    return chosen.unflatten(axis, (rows, cols)).transpose(axis + 1, axis + 2)
+
+
+class Copies:
+    """How many augmented copies a batch of z has, and what actions look like in each."""
+
+    def __init__(self, z: Tensor) -> None:
+        self.count = z.shape[1] if z.ndim == 3 else 0
+        self._actions = action_table(self.count).to(z.device) if self.count else None
+
+    def rows(self, z: Tensor) -> Tensor:
+        """z as a row per copy."""
+        return z.flatten(0, 1) if self.count else z
+
+    def repeated(self, values: Tensor | None) -> Tensor | None:
+        """What is the same in all copies, [N], as a row per copy."""
+        return values if values is None or not self.count else values.repeat_interleave(self.count, dim=0)
+
+    def inward(self, actions: Tensor) -> Tensor:
+        """Actions of the picture as it is, [N, ...], as every copy has them: [N * copies, ...]."""
+        if self._actions is None:
+            return actions
+        return self._actions.T[actions].movedim(-1, 1).flatten(0, 1)
+
+    def apart(self, logits: Tensor) -> Tensor:
+        """Log probabilities of the picture's own actions by each copy: of [N * copies, ..., 4], [N, copies, ..., 4]."""
+        assert self._actions is not None
+        logs = F.log_softmax(logits.float(), dim=-1).unflatten(0, (-1, self.count))
+        shape = (1, self.count, *(1 for _ in logits.shape[1:-1]), logits.shape[-1])
+        return logs.gather(-1, self._actions.view(shape).expand(logs.shape))
+
+    def best(self, logits: Tensor) -> Tensor:
+        """The action of the highest of what ``mean`` gave."""
+        return logits.float().argmax(dim=-1) if self._actions is None else likeliest(logits)
+
+    def mean(self, logits: Tensor) -> Tensor:
+        """Logarithms of the mean probabilities [N, ..., 4]; of one copy its logits themselves."""
+        if self._actions is None:
+            return logits
+        return torch.logsumexp(self.apart(logits), dim=1) - math.log(self.count)
+
+
+def likeliest(means: Tensor) -> Tensor:
+    """The first of the likeliest actions, by logarithms of mean probabilities [..., 4]."""
+    return (means >= means.amax(-1, keepdim=True) - TIE).int().argmax(-1)
+
+
+def disagreement(apart: Tensor) -> Tensor:
+    """How far copies differ over plans, from their log probabilities [N, copies, 8, 4]: by how much the mean is less
+    sure than the copies are (nats), and the share of copies that would not have chosen the action. [N, 16]"""
+    mean = torch.logsumexp(apart, dim=1) - math.log(apart.shape[1])
+    lost = _entropy(mean) - _entropy(apart).mean(dim=1)
+    chosen = likeliest(mean)[:, None]
+    return torch.cat([lost, (apart.argmax(-1) != chosen).float().mean(dim=1)], dim=-1)
+
+
+def plan_agreement(decoder: nn.Module, z: Tensor, index: int, scores: Tensor) -> Tensor:
+    """``disagreement`` of the copies of z over the greedy plans with these ``scores``; one copy has nothing to differ
+    from."""
+    if z.ndim == 2:
+        return z.new_zeros(len(z), AGREEMENT * MAX_ACTIONS)
+    return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
+
+
+def _entropy(logs: Tensor) -> Tensor:
+    return -(logs.exp() * logs).sum(-1)

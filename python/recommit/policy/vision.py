@@ -1,0 +1,246 @@
+"""From states to visual features, by the cheapest exact way that a backbone allows; and the constant part of what the
+backbone reads around them.
+
+``Puzzle.patches`` has the core write patches straight from states (``cpp/core/draw/patches.hpp``), bit for bit as the
+published image processor would make them. Families that the core does not know get a picture, which they cut up.
+Features are then looked up in memory, on the disk (``feature_store.py``), or encoded.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recommit.policy import augmentations
+from recommit.policy.config import MAX_REMAINING
+from recommit.policy.feature_store import FeatureStore, key_of, weights_of
+from recommit.policy.prompt import load_prompt
+from recommit.policy.tensors import to_device
+from recommit.storage.files import sha256
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.policy.backbones.backbone import Backbone, Geometry
+    from recommit.policy.config import PolicyConfig
+    from recommit.puzzles.puzzle import Puzzle
+
+
+class Vision:
+    """Draws states and encodes them: every distinct cell once where features are cell-local, every distinct
+    state once where the encoder is frozen, else every state."""
+
+    def __init__(self, backbone: Backbone, config: PolicyConfig, *, cache_bytes: int = 1 << 30) -> None:
+        self.backbone = backbone
+        self.config = config
+        if config.cell % backbone.token_pixels:
+            raise ValueError(
+                f"cell: expected a multiple of {backbone.token_pixels} (one visual token of this backbone), "
+                f"got {config.cell}"
+            )
+        self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
+        self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
+        self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
+        self._cache_bytes, self._cached = cache_bytes, 0
+        self._stores: dict[tuple[str, tuple[int, int]], FeatureStore] = {}
+        self._disk: tuple[str, Path, int] | None = None
+
+    def crops(self, task: Puzzle) -> bool:
+        """Does this task's picture leave out the constant outer wall?"""
+        return self.config.crop and task.ringed
+
+    def grid(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
+        """Rows and columns of visual tokens for states of ``shape``."""
+        return self.backbone.grid(*self.cells(task, shape), self.config.cell)
+
+    def cells(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
+        """Rows and columns of the cells that a picture of states of ``shape`` shows."""
+        ring = 2 * self.crops(task)
+        return shape[0] - ring, shape[1] - ring
+
+    def augmentations(self, task: Puzzle, shape: tuple[int, int]) -> int:
+        """How many copies of a picture the policy reads: as many of its ``augmentations`` as keep the shape."""
+        if self.config.augmentations > 1 and not task.turns:
+            raise ValueError(
+                f"augmentations: expected 1 for {task.task}, whose goal does not turn with the picture, "
+                f"got {self.config.augmentations}"
+            )
+        return augmentations.count(self.config.augmentations, *self.cells(task, shape))
+
+    def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool, copy: int = 0) -> Tensor:
+        """[states, tokens, width] of an augmented copy of the pictures; ``frozen`` says that the encoder gets no
+        gradient and does not change."""
+        if self.cell_local:
+            return self._gather(task, states, copy)
+        if not frozen:
+            return self._encode(task, states, copy)
+        with torch.no_grad():
+            return self._cached_features(task, states, copy)
+
+    def _encode(self, task: Puzzle, states: NDArray[np.uint8], copy: int = 0) -> Tensor:
+        config, shape = self.config, (states.shape[1], states.shape[2])
+        pixels = self.backbone.pixels(task, states, cell=config.cell, theme=config.theme, crop=self.crops(task))
+        return self.backbone.features(self._turned(pixels, task, states, copy), self.grid(task, shape))
+
+    def _turned(self, pixels: Tensor, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
+        """Pictures with their cells in other places: patches, or whole tiles."""
+        shape = states.shape[1], states.shape[2]
+        cells = self.cells(task, shape)
+        if copy == 0:
+            return pixels
+        if pixels.ndim == 4:
+            return augmentations.augment_tiles(pixels, cells, self.backbone.cell_pixels(*cells, self.config.cell), copy)
+        return augmentations.augment_patches(pixels, len(states), cells, self.grid(task, shape), copy)
+
+    def _gather(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
+        key = task.task, (states.shape[1], states.shape[2])
+        if key not in self._legends:
+            self._legends[key] = self.legend(task)
+        table = self.backbone.features(self._legends[key], (1, 1))[:, 0]
+        seen = self._seen(task, states)
+        codes = to_device(np.ascontiguousarray(seen).reshape(len(states), -1), table.device)
+        cells = table[codes.long()]
+        return cells if copy == 0 else cells[:, augmentations.cell_order(*seen.shape[1:], copy).to(cells.device)]
+
+    def _seen(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The cells that a picture shows."""
+        return states[:, 1:-1, 1:-1] if self.crops(task) else states
+
+    def kinds(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor | None:
+        """[N, rows, cols] the kind of what is drawn in every cell of the pictures, which is all that a cell shows; none
+        where the depth head reads no world model."""
+        config = self.config.world_model
+        if config is None or not self.config.head.reads("world-model"):
+            return None
+        seen, own = self._seen(task, states), (config.task, config.rows, config.cols)
+        if own != (task.task, *seen.shape[1:]):
+            raise ValueError(f"world_model: expected pictures of {own}, got {(task.task, *seen.shape[1:])}")
+        device = next(self.backbone.model.parameters()).device
+        return to_device(np.ascontiguousarray(seen), device).long()
+
+    def legend(self, task: Puzzle) -> Tensor:
+        """Patches of one cell per code, taken from states that show them all."""
+        states, codes = task.legend()
+        pixels = self.backbone.pixels(task, states, cell=0, theme=self.config.theme, crop=False)
+        cells = pixels.view(-1, 4, pixels.shape[-1])
+        return cells[torch.from_numpy(codes)].flatten(0, 1)
+
+    def keep(self, folder: str | Path, limit: int) -> None:
+        """Keep the features of this encoder, which must be frozen and whole on this rank, in a folder of at most
+        ``limit`` bytes, and use those that are there."""
+        if any(parameter.requires_grad for parameter in self.backbone.vision_parameters()):
+            raise ValueError("vision_cache: expected a picture encoder that is frozen, got one that is trained")
+        self._disk = weights_of(self.backbone.vision_parameters()), Path(folder), limit
+
+    def _store(self, task: Puzzle, shape: tuple[int, int]) -> FeatureStore | None:
+        """Where features are kept: by everything that decides them but the state."""
+        if self._disk is None:
+            return None
+        key = (task.task, shape)
+        if key not in self._stores:
+            weights, folder, limit = self._disk
+            drawn = task.render(task.legend()[0], theme=self.config.theme)
+            about = {
+                "encoder": weights,
+                "family": type(self.backbone).__name__,
+                "task": task.task,
+                "shape": shape,
+                "cell": self.config.cell,
+                "theme": self.config.theme,
+                "crop": self.crops(task),
+                "drawn": sha256(drawn.data),
+                "device": next(self.backbone.vision_parameters()).device.type,
+            }
+            self._stores[key] = FeatureStore(folder, about, limit)
+        return self._stores[key]
+
+    def _cached_features(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
+        head = f"{task.task}{states.shape[1:]}{f' in copy {copy}' if copy else ''}".encode()
+        keys = [head + state.tobytes() for state in states]
+        missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
+        fresh = self._look_up(task, states, missing, copy) if missing or self._split() else {}
+        out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
+        for key, value in fresh.items():
+            self._remember(key, value)
+        for key in keys:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+        return out
+
+    def _split(self) -> bool:
+        """Does every rank hold a part of the encoder (ZeRO-3)? Then nobody can encode alone: a rank that remembers all
+        of its states goes through the encoder for the sake of one that does not."""
+        return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
+
+    def _look_up(
+        self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int], copy: int
+    ) -> dict[bytes, Tensor]:
+        """From the disk, or else from the encoder."""
+        store = self._store(task, (states.shape[1], states.shape[2]))
+        names = {key: key_of(key) for key in missing} if store is not None else {}
+        stored = store.get(names.values()) if store is not None else {}
+        device = next(self.backbone.model.parameters()).device
+        features = {key: stored[name].to(device, non_blocking=True) for key, name in names.items() if name in stored}
+        rest = {key: i for key, i in missing.items() if key not in features}
+        if rest or self._split():
+            encoded = self._encode(task, states[list(rest.values()) or [0]], copy)[: len(rest)]
+            if store is not None:
+                store.add(dict(zip((names[key] for key in rest), encoded.cpu(), strict=True)))
+            features |= dict(zip(rest, encoded, strict=True))
+        return features
+
+    def forget(self) -> None:
+        """Encode every state again, once."""
+        self._cache.clear()
+        self._cached = 0
+
+    def _remember(self, key: bytes, value: Tensor) -> None:
+        size = value.numel() * value.element_size()
+        if size > self._cache_bytes:
+            return
+        self._cache[key] = value.clone()
+        self._cached += size
+        while self._cached > self._cache_bytes:
+            _, oldest = self._cache.popitem(last=False)
+            self._cached -= oldest.numel() * oldest.element_size()
+
+
+class Geometries:
+    """One per task, size of picture and, where the policy is told, number of decisions remaining; each is made once."""
+
+    def __init__(self, backbone: Backbone, vision: Vision, config: PolicyConfig) -> None:
+        self.backbone, self.vision, self.config = backbone, vision, config
+        self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
+
+    def of(self, task: Puzzle, shape: tuple[int, int], remaining: int = 0) -> Geometry:
+        """That of states of ``shape``, with so many decisions ``remaining``."""
+        rows, cols = self.vision.grid(task, shape)
+        key = (task.task, rows, cols, remaining if self.config.show_budget else 0)
+        if key not in self._geometries:
+            prompt = load_prompt(self.config.prompts[self.config.task_index(task.task)])
+            wording = prompt.with_remaining(remaining) if self.config.show_budget else prompt
+            self._geometries[key] = self.backbone.geometry(wording, rows, cols)
+        return self._geometries[key]
+
+    def of_each(self, task: Puzzle, shape: tuple[int, int], remaining: NDArray[np.integer] | None) -> Geometry:
+        """That of prompts which differ in how many decisions are ``remaining``, and in no other token."""
+        if not self.config.show_budget:
+            return self.of(task, shape)
+        if remaining is None or not len(remaining) or not (remaining.min() >= 1 and remaining.max() <= MAX_REMAINING):
+            raise ValueError(
+                f"remaining: expected a count for each state, 1..{MAX_REMAINING}, as show_budget says, got {remaining}"
+            )
+        numbers, which = np.unique(remaining, return_inverse=True)
+        every = [self.of(task, shape, int(number)) for number in numbers]
+        if len({len(each.tokens) for each in every}) > 1:
+            raise ValueError(
+                "show_budget: expected a tokenizer to which numbers of two digits are equally long, got another"
+            )
+        rows = to_device(which.astype(np.int64), every[0].tokens.device)
+        return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])

@@ -1,0 +1,253 @@
+"""One depth head for every price and every number of observations left: it reads both, beside the plan's confidence and
+what a world model expects of the plan.
+
+It learns on a commitment graph of the policy's own plans by exact advantages, as ``exact`` does, but under other prices
+at every update, and with probabilities for each number of observations left. It does not follow a gradient: it imitates
+an advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). So many steps on one
+evaluation do no harm, where a gradient that is out of date goes too far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from recommit import rng
+from recommit.graph.prices import Prices
+from recommit.policy.config import CONDITIONS, FEATURES, HeadConfig
+from recommit.policy.depth_head import DepthHead, conditions
+from recommit.train.heads.exact import drawn
+from recommit.train.heads.fitting import Extent, best_check
+from recommit.train.heads.problem import HeadProblem, head_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+    Floats = NDArray[np.float64]
+    Nodes = NDArray[np.int64]
+
+#: What an action costs at least and at most in training, and an observation in actions; both by their logarithms.
+ACTION, RATIO = (0.0025, 0.02), (0.125, 8.0)
+#: One update of so many has no prices at all.
+FREE = 8
+#: What a check on the held-out starts is the mean of.
+CHECKED = (Prices(), *(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0)))
+#: Nodes that are worked on at once.
+PIECE = 8192
+#: The least probability and the largest advantage that a target goes by.
+LEAST, MOST = 1e-6, 8.0
+NO_WORLD_MODEL = "policy: expected one with a world model (recommit train world-model), got one without"
+
+
+@dataclass(frozen=True)
+class ConditionedConfig:
+    """How it learns."""
+
+    features: str = "conditioned"
+    lr: float = 3e-3
+    hidden: int = 64
+    states: int = 2048
+    steps: int = 12
+    seed: int = 0
+    #: Those of every update and every check; other ones each time if there are none.
+    prices: Prices | None = None
+
+    def __post_init__(self) -> None:
+        if "conditions" not in FEATURES.get(self.features, ()):
+            allowed = [name for name, parts in FEATURES.items() if "conditions" in parts]
+            raise ValueError(f"features: expected {' or '.join(allowed)} of a conditioned head, got {self.features}")
+        for name in ("hidden", "states", "steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
+
+    @property
+    def head(self) -> HeadConfig:
+        """That of the policy's head."""
+        return HeadConfig(self.features, self.hidden, gelu="tanh")
+
+
+def advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
+    """Shares of all visits [K + 1, rows], and Q - V [K + 1, rows, depths] with a mean square of 1, by the observations
+    left; ``probs`` has these axes too, and nobody chooses with none left."""
+    advantage, share = problem.evaluation.advantages_by_budget(probs), problem.evaluation.visits(probs)
+    share[0] = 0.0
+    share /= share.sum()
+    scale = np.sqrt((share[..., None] * probs * advantage**2).sum())
+    return share, advantage / max(float(scale), 1e-9)
+
+
+def weighted_target(probs: Floats, advantage: Floats) -> Floats:
+    """[N, depths] probabilities that are better than ``probs``: times e to the advantage. No depth is ever out of
+    question, and no advantage counts for more than ``MOST``."""
+    result: Floats = np.maximum(probs, LEAST) * np.exp(advantage.clip(-MOST, MOST))
+    result /= result.sum(axis=-1, keepdims=True)
+    return result
+
+
+class ConditionedInputs:
+    """What the head reads at the nodes of a graph, under prices and with so many observations left."""
+
+    def __init__(self, policy: CommitPolicy, task: Puzzle, problem: HeadProblem, features: str = "conditioned") -> None:
+        graph, rows, z = problem.graph, problem.rows, "z" in FEATURES[features]
+        seen = None if graph.features is None or not z else graph.features[rows]
+        confidence = head_inputs("z+confidence" if z else "confidence", graph.probs[rows], seen).astype(np.float32)
+        pieces = [rows[begin : begin + PIECE] for begin in range(0, len(rows), PIECE)]
+        #: What the world model expects at the nodes.
+        self.expected = torch.cat([_expected(policy, task, problem, piece) for piece in pieces])
+        #: What is read of a node under all conditions.
+        self.own = torch.cat([torch.from_numpy(confidence), self.expected], dim=1)
+
+    def __call__(
+        self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices
+    ) -> torch.Tensor:
+        """[rows, numbers] of places in ``problem.rows``."""
+        own = self.own[rows]
+        left = np.broadcast_to(remaining, len(own))
+        return torch.cat([own, conditions(left, (prices.action, prices.observation), len(own))], dim=1)
+
+
+def _expected(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: Nodes) -> torch.Tensor:
+    graph = problem.graph
+    cells = policy.vision.kinds(task, graph.states[nodes])
+    if policy.world_model is None or cells is None:
+        raise ValueError(NO_WORLD_MODEL)
+    with torch.no_grad():
+        result: torch.Tensor = policy.world_model(cells, torch.from_numpy(graph.plans[nodes]).long(), problem.depths)
+    return result
+
+
+class ConditionedLearner:
+    """The head, and its updates: the same ones for the same seed."""
+
+    def __init__(self, problem: HeadProblem, inputs: ConditionedInputs, config: ConditionedConfig) -> None:
+        self.problem, self.inputs, self.config = problem, inputs, config
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.head = self._new()
+        some = [inputs(slice(None, None, 17), k, prices) for k in (1, problem.longest) for prices in CHECKED]
+        every = torch.cat(some)
+        #: The head reads numbers of about mean 0 and deviation 1 while it learns.
+        self.mean, self.deviation = every.mean(dim=0), every.std(dim=0).clamp(min=1e-3)
+        self._optimizer = torch.optim.Adam(self.head.parameters(), lr=config.lr)
+
+    def _new(self) -> DepthHead:
+        features = self.problem.graph.features
+        width = 0 if features is None else features.shape[1]
+        return DepthHead(width, len(self.problem.depths), self.config.head)
+
+    def log_probs(
+        self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices
+    ) -> torch.Tensor:
+        """Logarithms of the depths' probabilities."""
+        read = (self.inputs(rows, remaining, prices) - self.mean) / self.deviation
+        return F.log_softmax(self.head(read), dim=-1)
+
+    def probs(self, problem: HeadProblem) -> Floats:
+        """[K + 1, rows, depths]; 0 where no episode of the problem comes with so many observations left.
+
+        What the hidden layer sums up of a node is the same with any number of them, but for a constant.
+        """
+        result = np.zeros((problem.longest + 1, len(problem.rows), len(problem.depths)))
+        head, left, prices = self.without_norm(), np.arange(1, problem.longest + 1), problem.prices
+        assert head.hidden is not None
+        earliest = problem.earliest[problem.rows]
+        order = np.argsort(earliest, kind="stable")
+        within = np.searchsorted(earliest[order], problem.longest - left, side="right")
+        own, told = head.hidden.weight[:, :-CONDITIONS], head.hidden.weight[:, -CONDITIONS:]
+        with torch.no_grad():
+            shifts = conditions(left, (prices.action, prices.observation), len(left)) @ told.T
+            for begin in range(0, len(order), PIECE):
+                rows = order[begin : begin + PIECE]
+                sums = F.linear(self.inputs.own[rows], own, head.hidden.bias)
+                for k, shift, most in zip(left, shifts, within - begin, strict=True):
+                    near = rows[: max(most, 0)]
+                    logits = head.from_hidden(sums[: len(near)] + shift)
+                    result[k, near] = logits.double().softmax(dim=-1).numpy()
+        return result
+
+    def update(self, number: int) -> None:
+        """One evaluation under prices of its own, and the steps on it."""
+        config, prices = self.config, self.config.prices or self._prices(number)
+        problem = self.problem.over(prices=prices)
+        probs = self.probs(problem)
+        share, advantage = advantages(problem, probs)
+        edges = np.cumsum(share.ravel())
+        for step in range(config.steps):
+            picks = drawn(edges, config.seed, (1 << 32) + number * config.steps + step, config.states)
+            remaining, rows = np.divmod(picks, len(self.problem.rows))
+            logs = self.log_probs(rows, remaining, prices)
+            target = torch.from_numpy(weighted_target(probs[remaining, rows], advantage[remaining, rows])).to(logs)
+            self._descend(-(target * logs).sum(-1).mean())
+
+    def _prices(self, number: int) -> Prices:
+        if not number % FREE:
+            return Prices()
+        first, second = rng.uniform(rng.streams(self.config.seed, rng.Purpose.ORDER, np.arange(2)), number)
+        action = ACTION[0] * (ACTION[1] / ACTION[0]) ** first
+        return Prices(action, action * RATIO[0] * (RATIO[1] / RATIO[0]) ** second)
+
+    def _descend(self, loss: torch.Tensor) -> None:
+        self._optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.head.parameters(), 10.0)
+        self._optimizer.step()
+
+    def value(self, held: HeadProblem) -> float:
+        """The mean return of its likeliest depths on held-out starts, over the prices of ``CHECKED``, or under its
+        own."""
+        checked = [held.over(prices=prices) for prices in ((self.config.prices,) if self.config.prices else CHECKED)]
+        return float(np.mean([each.returns(self.probs(each)[1:].argmax(axis=2)) for each in checked]))
+
+    def without_norm(self) -> DepthHead:
+        """The head for numbers as they are."""
+        assert self.head.hidden is not None
+        result = self._new()
+        result.load_state_dict(self.head.state_dict())
+        assert result.hidden is not None
+        with torch.no_grad():
+            scaled = self.head.hidden.weight.double() / self.deviation.double()
+            result.hidden.weight.copy_(scaled)
+            result.hidden.bias.copy_(self.head.hidden.bias.double() - scaled @ self.mean.double())
+        return result
+
+
+def fit(
+    policy: CommitPolicy,
+    task: Puzzle,
+    learn: HeadProblem,
+    held: HeadProblem,
+    config: ConditionedConfig,
+    extent: Extent,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> dict[str, Any]:
+    """Give a policy with a world model the head, the best of its checks on the ``held`` starts; what it came to."""
+    if policy.world_model is None:
+        raise ValueError(NO_WORLD_MODEL)
+    _refuse_other_plans(policy, task, learn)
+    inputs = ConditionedInputs(policy, task, learn, config.features)
+    best, record = best_check(
+        lambda: ConditionedLearner(learn, inputs, config),
+        extent,
+        lambda learner: (learner.value(held), learner.without_norm()),
+        tell,
+    )
+    policy.replace_head(config.head, depths=learn.depths)
+    policy.depth_head.load_state_dict(best.state_dict())
+    return record
+
+
+def _refuse_other_plans(policy: CommitPolicy, task: Puzzle, problem: HeadProblem) -> None:
+    """A head that learned from other plans would know nothing of these."""
+    nodes = problem.rows[:32]
+    _, plans = policy.act(task, problem.graph.states[nodes], depth=1, remaining=np.ones(len(nodes), np.int64))
+    if not np.array_equal(plans, problem.graph.plans[nodes]):
+        raise ValueError("graph: expected one of this policy's plans (with as many --views), got one of others")

@@ -1,0 +1,269 @@
+"""Trains a world model of a policy, ``recommit train world-model``. The backbone and the decoder stay as they are.
+
+Labels cost nothing: a state on the way of an optimal plan, or beside it, is drawn from training starts, and the core
+says what an action does to it and how far it is from the goal. So no pass of the backbone and no episode is needed, and
+a step takes milliseconds. The result is a policy whose depth head takes the depth after which the fewest actions should
+remain, a lost level counted as far.
+
+A command that was killed goes on where it was, to the bit, by one file:
+
+    OUT/learning    a line about it with its own sha256, then the weights and the optimizer's moments (safetensors)
+
+States are drawn by the number of a step, so that nothing else is to be remembered. The file is gone once the policy is
+written.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from recommit import rng
+from recommit.data import held_out
+from recommit.policy import augmentations
+from recommit.policy.checkpoint import check_and_copy, local_folder
+from recommit.policy.config import MAX_ACTIONS, HeadConfig, WorldModelConfig
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.world_model import ACTIONS, WorldModel
+from recommit.runs.directory import recipe_of
+from recommit.storage import errors, files, ownership, safe_open, verified
+from recommit.train.heads.network import policy_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.data.spec import DataSpec
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.options import WorldModelOptions
+
+    States = NDArray[np.uint8]
+
+#: Validation starts on whose ways a world model is evaluated, at most.
+EVALUATED = 256
+#: How often it is evaluated, and kept.
+CHECKS = 8
+#: The file of a command that is under way, the moments that AdamW keeps of every weight, and what its first line says.
+NAME = "learning"
+MOMENTS = ("exp_avg", "exp_avg_sq")
+FIELDS = {"begun": dict, "curve": [{"step": verified.NUMBER}], "sha256": str}
+
+
+@dataclass(frozen=True)
+class WorldModelTraining:
+    """How it is trained."""
+
+    steps: int = 8000
+    batch: int = 256
+    lr: float = 2e-3
+    #: Training starts.
+    starts: int = 20_000
+    #: Actions of a walk that leaves the way, at most.
+    astray: int = 16
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "starts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
+
+
+class TrainingStates:
+    """States on optimal ways from starts and beside them, by number: the same ones for the same seed."""
+
+    def __init__(self, task: Puzzle, starts: States, training: WorldModelTraining) -> None:
+        self.task, self.starts, self._training = task, starts, training
+        solutions = task.solve(starts)
+        self.length = solutions.length.clip(min=0).astype(np.int64)
+        self._plans = np.zeros((len(starts), int(self.length.max(initial=1)) + MAX_ACTIONS), np.uint8)
+        for row, begin, many in zip(self._plans, solutions.offsets[:-1], self.length, strict=True):
+            row[:many] = solutions.actions[begin : begin + many]
+
+    def states(self, step: int) -> States:
+        """Those of a step: half of them on the way, the others so many random actions away."""
+        training = self._training
+        key = rng.derived_seed(training.seed, rng.Purpose.WORLD_MODEL, step)
+        random = np.random.Generator(np.random.Philox(key=key))
+        which = random.integers(0, len(self.starts), training.batch)
+        along = (random.random(training.batch) * (self.length[which] + 1)).astype(np.int64)
+        states = self._executed(self.starts[which], self._plans[which], along)
+        away = random.integers(0, training.astray + 1, training.batch) * (random.random(training.batch) < 0.5)
+        walk = random.integers(0, ACTIONS, (training.batch, training.astray + MAX_ACTIONS)).astype(np.uint8)
+        return self._executed(states, walk, away)
+
+    def _executed(self, states: States, actions: States, count: NDArray[np.int64]) -> States:
+        """After the first ``count`` actions each; a goal is where it ends."""
+        for begin in range(0, int(count.max(initial=0)), MAX_ACTIONS):
+            who = np.flatnonzero(count > begin)
+            part = np.ascontiguousarray(actions[who, begin : begin + MAX_ACTIONS])
+            part = np.pad(part, ((0, 0), (0, MAX_ACTIONS - part.shape[1])))
+            many = np.minimum(count[who] - begin, MAX_ACTIONS).astype(np.int32)
+            states = states.copy()
+            states[who] = self.task.execute(np.ascontiguousarray(states[who]), part, many).states
+        return states
+
+
+def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Give the best policy of a run a world model, and write it; how exact it is on validation states."""
+    ownership.refuse_foreign(options.out, (NAME, "config.json"), "a policy with a world model")
+    spec = recipe_of(str(options.run), options.task)
+    policy = CommitPolicy.from_pretrained(local_folder(options.run)).eval()
+    policy.replace_augmentations(options.views or policy.config.augmentations)
+    training = WorldModelTraining(options.steps, starts=options.starts, seed=options.seed)
+    with policy_folder(options.out) as folder:
+        result = train(policy, spec, training, tell, folder)
+        policy.save_pretrained(folder)
+        (folder / NAME).unlink(missing_ok=True)
+    return result
+
+
+def config_of(policy: CommitPolicy, task: Puzzle) -> WorldModelConfig:
+    """Nets for the pictures that a policy sees of a puzzle."""
+    rows, cols = policy.vision.cells(task, task.shape)
+    return WorldModelConfig(task.task, rows, cols, task.highest + 1, 8 if task.turns else 1)
+
+
+def train(
+    policy: CommitPolicy,
+    spec: DataSpec,
+    training: WorldModelTraining,
+    tell: Callable[[str], None],
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """Give a policy a world model and a depth head that goes by it; how exact it is on validation states. A ``folder``
+    is where it goes on if it was interrupted."""
+    task = spec.puzzle()
+    config = config_of(policy, task)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(training.seed)
+        net = WorldModel(config)
+    cut = slice(1, -1) if policy.vision.crops(task) else slice(None)
+    starts = held_out.starts(spec, "train", training.starts, ()).states
+    learn = TrainingStates(task, np.ascontiguousarray(starts), training)
+    starts = held_out.starts(spec, "validation", min(spec.validation, EVALUATED) or EVALUATED, ()).states
+    validation = TrainingStates(task, np.ascontiguousarray(starts), replace(training, batch=1024))
+    optimizer = torch.optim.AdamW(net.parameters(), lr=training.lr, weight_decay=0.01)
+    begun = {"training": asdict(training), "net": asdict(config), "data": spec.to_dict()}
+    state = None if folder is None else LearningFile(folder, begun)
+    curve = [] if state is None else state.resume(net, optimizer)
+    for step in range(int(curve[-1]["step"]) if curve else 0, training.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = training.lr * min(1.0, (step + 1) / 100) * (1.0 - step / training.steps)
+        loss = _loss(net, learn, step, cut)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        if (step + 1) % max(training.steps // CHECKS, 1) == 0 or step + 1 == training.steps:
+            curve.append({"step": step + 1, **evaluate(net, validation, cut)})
+            if state is not None:
+                state.write(net, optimizer, curve)
+            tell(", ".join(f"{name} {value:g}" for name, value in curve[-1].items()))
+    replace_head(policy, net)
+    return curve[-1] | {"curve": curve}
+
+
+def replace_head(policy: CommitPolicy, net: WorldModel) -> None:
+    """Let a policy's depth head go by a net: the depth after which the fewest actions should remain."""
+    policy.world_model = net.requires_grad_(False)
+    policy.config = policy.vision.config = replace(policy.config, world_model=net.config)
+    policy.replace_head(HeadConfig("world-model"))
+    with torch.no_grad():
+        for choice in range(len(policy.config.depths)):
+            policy.depth_head.weight[choice, 1 + choice] = -1.0
+
+
+def _loss(net: WorldModel, source: TrainingStates, step: int, cut: slice) -> torch.Tensor:
+    """The loss of distances, and of what one action each does; a solved picture stays as it is."""
+    states = source.states(step)
+    cells = _cells(states, cut)
+    order = augmentations.cell_order(
+        *cells.shape[1:], step % augmentations.count(net.config.augmentations, *cells.shape[1:])
+    )
+    turned = cells.flatten(1)[:, order].view_as(cells)
+    distance = F.cross_entropy(net.scores(turned), _labels(net, source.task, states))
+    actions, after = _moved(source.task, states, step)
+    return distance + F.cross_entropy(net.next_scores(cells, actions), _cells(after, cut))
+
+
+def evaluate(net: WorldModel, source: TrainingStates, cut: slice) -> dict[str, float]:
+    """On states that nobody learned from: the share of distances that are exact, and of pictures that are right after
+    an action."""
+    states = source.states(0)
+    cells, (actions, after) = _cells(states, cut), _moved(source.task, states, 0)
+    with torch.no_grad():
+        probs = net.probs(cells)
+        drawn = net.next_scores(cells, actions).argmax(dim=1)
+    exact = (probs.argmax(-1) == _labels(net, source.task, states)).float().mean()
+    right = (drawn == _cells(after, cut)).flatten(1).all(dim=1).float().mean()
+    return {"exact": round(float(exact), 4), "pictures": round(float(right), 4)}
+
+
+def _cells(states: States, cut: slice) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(states[:, cut, cut])).long()
+
+
+def _labels(net: WorldModel, task: Puzzle, states: States) -> torch.Tensor:
+    distance, far = task.distance(states), net.config.far
+    return torch.from_numpy(np.where(distance < 0, far + 1, np.minimum(distance, far))).long()
+
+
+def _moved(task: Puzzle, states: States, step: int) -> tuple[torch.Tensor, States]:
+    """An action each, and the states after it."""
+    actions = ((np.arange(len(states)) + step) % ACTIONS).astype(np.uint8)
+    after = np.where(task.is_solved(states)[:, None, None], states, task.step(states, actions))
+    return torch.from_numpy(actions).long(), after
+
+
+class LearningFile:
+    """The file in a folder, of a command that was ``begun`` with these values."""
+
+    def __init__(self, folder: Path, begun: Mapping[str, Any]) -> None:
+        #: As JSON has it, where tuples are lists.
+        self.path, self.begun = folder / NAME, json.loads(json.dumps(begun))
+
+    def write(self, net: WorldModel, optimizer: torch.optim.Optimizer, curve: list[dict[str, float]]) -> None:
+        """Replace it by what there is after the last step of ``curve``."""
+        data = save(_tensors(net, optimizer))
+        about = {"begun": self.begun, "curve": curve, "sha256": files.sha256(data)}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(files.Files(), self.path, verified.checkable(json.dumps(about)) + data)
+
+    def resume(self, net: WorldModel, optimizer: torch.optim.Optimizer) -> list[dict[str, float]]:
+        """Set both back to what was written; the curve until then, empty where nothing was."""
+        if not self.path.is_file():
+            return []
+        line, _, data = safe_open.content(self.path).partition(b"\n")
+        text = verified.checked(line)
+        about = None if text is None else verified.parsed(self.path, text)
+        if about is not None:
+            verified.expect(self.path, about, FIELDS)
+        if about is None or files.sha256(data) != about["sha256"] or not about["curve"]:
+            raise errors.Damaged(f"{self.path}: expected what was written there, got other bytes; remove it")
+        ownership.check(self.path.parent, about["begun"], self.begun)
+        curve: list[dict[str, float]] = about["curve"]
+        for parameter in net.parameters():
+            moments = {name: torch.zeros_like(parameter) for name in MOMENTS}
+            optimizer.state[parameter] = {"step": torch.tensor(float(curve[-1]["step"])), **moments}
+        try:
+            check_and_copy(_tensors(net, optimizer), load(data), self.path)
+        except SafetensorError as error:
+            raise errors.Damaged(f"{self.path}: expected weights, got {error}") from None
+        return curve
+
+
+def _tensors(net: WorldModel, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """Everything that learns, by name; the tensors themselves."""
+    named = {f"net.{name}": weight.detach() for name, weight in net.named_parameters()}
+    for name, weight in net.named_parameters():
+        named |= {f"{moment}.{name}": optimizer.state[weight][moment] for moment in MOMENTS}
+    return named

@@ -1,0 +1,178 @@
+"""``recommit graph``: from a run to a graph to a table, in the words of the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.train.conftest import data, init, one_thread  # noqa: F401
+
+pytest.importorskip("torch")
+pytest.importorskip("pyarrow")
+
+from recommit.cli.command_line import main
+
+
+@pytest.fixture(scope="module")
+def folders(init, tmp_path_factory):  # noqa: F811
+    """The graphs of a warm start on 2x3 boards: from test and from validation starts."""
+    out = tmp_path_factory.mktemp("graphs")
+    for split in ("test", "validation"):
+        words = ["--split", split, "--starts", "12", "--samples", "4", "--quiet"]
+        assert main(["graph", "build", str(init), "--out", str(out / split), *words]) == 0
+    return out
+
+
+def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
+    assert main(["graph", "show", str(folders / "test")]) == 0
+    shown = capsys.readouterr().out
+    assert "12 starts in" in shown
+    assert "closed: yes" in shown
+    assert "samples of an observation: 4" in shown
+    words = [
+        "--choose-on",
+        str(folders / "validation"),
+        "--price-observation",
+        "0.02",
+        "--out",
+        str(tmp_path / "scores"),
+    ]
+    assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("## K = ") == 4
+    assert "| confidence-least " in text
+    assert "| agreement " in text
+    assert (tmp_path / "scores" / "scores.md").read_text() == text
+    assert text.count("## Gain share over prices of a look, K = ") == 2
+    assert "<h2>Regret</h2>" in (tmp_path / "scores" / "page.html").read_text()
+    values = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert len(values["over_prices"]) == 2 * len({row["rule"] for row in values["rows"]})
+    assert values["chosen_on"] != values["graph"]
+    assert {row["rule"] for row in values["rows"]} >= {"head", "head+memory", "fixed-4", "consecutive"}
+    assert all(each["oracle"] >= each["best_fixed_value"] for each in values["settings"])
+
+
+def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, capsys):
+    words = ["--rules", "sampled", "random", "--budget", "3", "--out", str(tmp_path), "--quiet"]
+    assert main(["graph", "score", str(folders / "test"), *words]) == 0
+    assert "| sampled " in capsys.readouterr().out
+    assert json.loads((tmp_path / "scores.json").read_text())["worst"] == {"rule": None, "commitments": []}
+    assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
+
+
+def test_costs_without_a_budget(capsys):
+    words = ["sliding-2x3", "--rules", "fixed-8", "head+memory", "--budget", "3", "--without-budget", "--quiet"]
+    assert main(["graph", "score", *words]) == 0
+    assert "## Without a budget, 0.01 per action, 0.01 per observation" in capsys.readouterr().out
+    assert main(["graph", "score", *words, "--price-observation", "0.02", "0.04", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["without_budget"]
+    assert [(row["rule"], row["price_observation"]) for row in rows] == [("fixed-8", 0.02), ("fixed-8", 0.04)]
+
+
+def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
+    words = ["--split", "test", "--starts", "6", "--ways", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "ways"), *words]) == 0
+    assert json.loads((tmp_path / "ways" / "manifest.json").read_text())["starts"] == 6
+    words = ["--rules", "fixed-2", "sampled", "--budget", "3", "--split", "--quiet"]
+    capsys.readouterr()
+    assert main(["graph", "score", str(tmp_path / "ways"), *words, "--json"]) == 0
+    split = json.loads(capsys.readouterr().out)["split"]
+    assert [row["rule"] for row in split] == ["fixed-2", "sampled"]
+    assert main(["graph", "score", "sliding-2x3", *words]) == 0
+    assert "## Plans or depths, K = 3" in capsys.readouterr().out
+
+
+def test_instances_of_another_size(init, tmp_path, capsys):  # noqa: F811
+    words = ["--size", "2", "2", "--length", "2", "6", "--starts", "1", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "small"), *words]) == 0
+    assert json.loads((tmp_path / "small" / "manifest.json").read_text())["shape"] == [2, 2]
+    capsys.readouterr()
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "none"), "--size", "2", "--quiet"]) == 2
+    assert "size: expected two numbers, got (2,)" in capsys.readouterr().err
+
+
+def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
+    assert main(["graph", "show", str(folders / "test"), "--json"]) == 0
+    nodes = json.loads(capsys.readouterr().out)["nodes"]
+    np.save(tmp_path / "mine.npy", np.full(nodes, 2, np.int64))
+    words = ["--rules", "fixed-2", "--table", str(tmp_path / "mine.npy"), "--budget", "3", "--json", "--quiet"]
+    assert main(["graph", "score", str(folders / "test"), *words]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["rule"] for row in rows] == ["fixed-2", "mine", "mine+memory"]
+    assert rows[0]["solved"] == rows[1]["solved"]
+
+
+def test_a_head_is_trained_and_scored(init, tmp_path, capsys):  # noqa: F811
+    graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
+    words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
+    assert main(["train", "head", graph, "--method", "hazard", "--updates", "3", "--out", head, "--quiet"]) == 0
+    assert "on held-out starts after" in capsys.readouterr().out
+    record = json.loads((tmp_path / "mine" / "head.json").read_text())["record"]
+    assert [each["changes"]["lr"] for each in record["tries"]] == [3e-3, 1e-2, 1e-2]
+    words = ["--rules", "fixed-2", "--fitted", head, "--budget", "3", "--json", "--quiet"]
+    assert main(["graph", "score", graph, *words]) == 0
+    assert {row["rule"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"fixed-2", "mine"}
+
+
+def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
+    graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
+    words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
+    words = ["--method", "exact", "--features", "confidence", "--updates", "3", "--policy", str(init), "--quiet"]
+    assert main(["train", "head", graph, "--out", head, *words]) == 0
+    agents = ["fixed-2", f"adaptive@{head}/policy"]
+    words = ["--instances", "4", "--validation", "2", "--budgets", "3", "--json", "--quiet"]
+    capsys.readouterr()
+    assert main(["evaluate", str(init), "--out", str(tmp_path / "eval"), "--agents", *agents, *words]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["agent"], row["uses"]) for row in rows] == [(agent, "picture") for agent in agents]
+    other = str(tmp_path / "mine" / "policy")
+    words = ["--method", "exact", "--updates", "1", "--policy", other, "--quiet"]
+    assert main(["train", "head", graph, "--out", head, *words]) == 2
+    assert "policy: expected the one whose plans the graph has" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "exact", "--updates", "1"], "graph: expected one with features"),
+        (["--method", "exact", "--updates", "-1"], "updates, cpu_seconds: expected one of them above 0"),
+        ([], "policy: expected a folder that recommit train world-model wrote"),
+        (["--method", "ppo", "--one-price"], "one_price: expected it with the method conditioned alone"),
+    ],
+)
+def test_a_wrong_head_is_a_sentence(folders, tmp_path, capsys, words, message):
+    assert main(["train", "head", str(folders / "test"), "--out", str(tmp_path / "out"), *words]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_a_page_about_a_graph(folders, tmp_path, capsys):
+    words = ["--page", str(tmp_path / "page.html"), "--rules", "head", "fixed-2", "--budget", "3"]
+    assert main(["graph", "show", str(folders / "test"), *words]) == 0
+    assert "closed: yes" in capsys.readouterr().out
+    page = (tmp_path / "page.html").read_text()
+    assert "K = 3, 0.01 per action, 0.02 per observation" in page
+    assert "closed: yes" in page
+
+
+def test_every_state(init, tmp_path, capsys):  # noqa: F811
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "all"), "--every-state", "--quiet"]) == 0
+    assert "nodes in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "nowhere"], "graph: expected a folder that recommit graph build wrote, or sliding-2x3, got nowhere"),
+        (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
+        (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
+        (["score", "GRAPH", "--price-observation", "-1"], "observation: expected a number of at least 0, got -1"),
+        (["score", "GRAPH", "--rule", "mine.py"], "rule: expected --run-code beside it"),
+    ],
+)
+def test_a_wrong_call_is_a_sentence(folders, capsys, words, message):
+    words = [str(folders / "test") if word == "GRAPH" else word for word in words]
+    assert main(["graph", *words, "--quiet"]) in (1, 2)
+    assert message in capsys.readouterr().err

@@ -1,0 +1,237 @@
+"""``recommit solve``: what it prints, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.waiting import HANG, ended
+
+import recommit
+from recommit.cli import command_line
+
+LEVELS = """\
+#####
+#@$.#
+#####
+Title: one push
+
+#####
+#$  #
+# @ #
+#  .#
+#####
+Title: never
+
+######
+#    #
+# $$ #
+# .. #
+#  @ #
+######
+Title: nine
+
+#####
+#@*.#
+#$  #
+#####
+Title: unsolved corner
+"""
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    path = tmp_path / "pack.txt"
+    path.write_text(LEVELS)
+    return path
+
+
+def run(*words: object) -> int:
+    pytest.importorskip("tyro")
+    return command_line.main([str(word) for word in words])
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
+    assert run("solve", *words, "--json") == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def replay(state: np.ndarray, plan: str) -> bool:
+    task: recommit.Puzzle = recommit.Sokoban() if state.max() <= 6 and (state == 1).sum() > 1 else recommit.Sliding(4)
+    now = state[None]
+    for letter in plan.lower():
+        now = task.step(now, np.array(["udlr".index(letter)], np.uint8))
+    return bool(task.is_solved(now)[0])
+
+
+def test_a_file_as_text(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("solve", pack) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "4 sokoban levels"
+    assert "1 actions" in lines[1]
+    assert lines[1].endswith("one push")
+    assert lines[2].strip() == "R"
+    assert "unsolvable" in lines[3]
+    assert "9 actions" in lines[4]
+    assert lines[-1].startswith("2 of 4 solved with 10 actions, 2 unsolvable, 0 unknown")
+
+
+def test_the_schema_of_the_json(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = run_json(capsys, pack, "--nodes", "1000")
+    assert set(document) == {"task", "file", "limits", "ties", "seed", "set_up_seconds", "levels", "totals"}
+    assert document["task"] == "sokoban"
+    assert document["file"] == str(pack)
+    assert document["limits"] == {"nodes": 1000, "bytes": 2 << 30, "seconds": None}
+    columns = {
+        "index": int,
+        "title": str,
+        "rows": int,
+        "columns": int,
+        "status": str,
+        "nodes": int,
+        "seconds": float,
+    }
+    for row in document["levels"]:
+        assert set(row) == {*columns, "length", "bound", "plan"}
+        assert all(type(row[name]) is kind for name, kind in columns.items())
+    one, never, nine, _ = document["levels"]
+    assert (one["status"], one["length"], one["bound"], one["plan"]) == ("exact", 1, 1, "R")
+    assert (never["status"], never["length"], never["bound"], never["plan"]) == ("unsolvable", None, None, None)
+    assert nine["length"] == len(nine["plan"]) == 9
+    assert document["totals"] == {
+        "levels": 4,
+        "exact": 2,
+        "unsolvable": 2,
+        "unknown": 0,
+        "actions": 10,
+        "nodes": 0,
+        "seconds": pytest.approx(sum(row["seconds"] for row in document["levels"]), abs=1e-5),
+    }
+
+
+def test_generated_instances_have_their_known_lengths(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--task", "sokoban", "--size", 7, "--boxes", 1, "--length", 8, 12, "--count", 5, "--seed", 3)
+    document = run_json(capsys, *words)
+    made = recommit.Sokoban(7, boxes=1).generate(5, seed=3, length=(8, 12))
+    assert [row["length"] for row in document["levels"]] == made.length.tolist()
+    assert [row["title"] for row in document["levels"]] == made.ids
+    assert all(replay(state, row["plan"]) for state, row in zip(made.states, document["levels"], strict=True))
+
+
+def test_sliding_boards_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = recommit.Sliding(4).generate(6, seed=1, length=(10, 24))
+    boards = made.states.copy()
+    boards[5, 0, :2] = boards[5, 0, 1::-1] if 0 not in boards[5, 0, :2] else boards[5, 0, :2]
+    file = tmp_path / "boards.txt"
+    recommit.write_levels(file, boards, task="sliding")
+    document = run_json(capsys, file)
+    assert [row["length"] for row in document["levels"]][:5] == made.length.tolist()[:5]
+    assert all(replay(state, row["plan"]) for state, row in zip(boards[:5], document["levels"], strict=False))
+    assert document["levels"][5]["status"] == "unsolvable"
+
+
+def test_a_limit_gives_unknown_its_bound_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--task", "sliding", "--size", "4", "--length", "46", "--count", "1", "--seed", "5")
+    row = run_json(capsys, *words, "--nodes", "3")["levels"][0]
+    assert (row["status"], row["length"], row["plan"]) == ("node_limit", None, None)
+    assert 0 < row["bound"] <= 46
+    assert run("solve", *words, "--nodes", "3") == 0
+    assert f"UNKNOWN: at least {row['bound']} actions; --nodes was hit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ties", ["first", "random"])
+def test_answers_do_not_depend_on_threads(ties: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--task", "sokoban", "--size", 8, "--boxes", 2, "--count", 12, "--ties", ties, "--seed", 4)
+    documents = [run_json(capsys, *words, "--threads", threads) for threads in (1, 3)]
+    plans = [[row["plan"] for row in document["levels"]] for document in documents]
+    assert plans[0] == plans[1]
+
+
+def test_random_ties_follow_the_seed(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plans = {run_json(capsys, pack, "--ties", "random", "--seed", seed)["levels"][2]["plan"] for seed in range(12)}
+    assert len(plans) > 1
+    assert {len(plan) for plan in plans} == {9}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "expected a level file, or --task"),
+        (["--task", "chess"], "chess"),
+        (["--task", "sliding", "--size", "9"], "size: expected 2..5, got 9"),
+        (["--task", "sliding", "--size", "3", "--length", "40"], "length: expected 1..31"),
+        (["--task", "sliding", "--size", "3", "--length", "1", "2", "3"], "got 3 numbers"),
+        (["--task", "sliding", "--size", "3", "--count", "0"], "count: expected at least 1, got 0"),
+        (["--task", "sliding", "--size", "3", "--nodes", "0"], "nodes: expected 1..18446744073709551615, got 0"),
+        (["--task", "sliding", "--size", "3", "--threads", "0"], "threads: expected at least 1, got 0"),
+        (["--task", "sliding", "--size", "3", "--seed=-1"], "seed: expected at least 0, got -1"),
+        (["--task", "sliding", "--size", "3", "--database", "large"], "database: expected small"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_call_is_2(words: list[str] | str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("solve", *words) == 2
+    captured = capsys.readouterr()
+    assert said in captured.out + captured.err
+
+
+def test_a_missing_file_is_2_and_a_malformed_one_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("solve", tmp_path / "no.txt") == 2
+    assert "no.txt: there is no such file or folder" in capsys.readouterr().err
+    (tmp_path / "bad.txt").write_text("#####\n#@x.#\n#####\n")
+    assert run("solve", tmp_path / "bad.txt") == 1
+    assert "line 2, column 3" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
+def test_interrupted_is_130() -> None:
+    pytest.importorskip("tyro")
+    code = "import sys; from recommit.cli import main; print('ready', flush=True); sys.exit(main())"
+    words = ["solve", "--task", "sliding", "--size", "5", "--count", "4", "--threads", "2"]
+    call = [sys.executable, "-c", code, *words]
+    with ended(subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.readline()  # the levels are being solved
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=HANG)[1].decode().strip()
+    assert process.returncode == 130
+    # Before the first level is begun there is nothing to count.
+    assert said in ("recommit: interrupted", "recommit: interrupted; 0 of 4 levels were solved and are printed")
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_an_interruption_keeps_what_was_solved(
+    json_too: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recommit.puzzles import solving
+
+    whole = solving.solve_all
+
+    def stopped(*arguments: Any, **options: Any) -> Any:
+        answers = whole(*arguments, **options)
+        yield next(answers)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solving, "solve_all", stopped)
+    assert run("solve", "--task", "sliding", "--count", 3, "--threads", 1, *json_too) == 130
+    captured = capsys.readouterr()
+    assert captured.err == "recommit: interrupted; 1 of 3 levels were solved and are printed\n"
+    if json_too:
+        assert len(json.loads(captured.out)["levels"]) == 1
+    else:
+        assert "1 of 1 solved" in captured.out
+
+
+def test_a_level_file_says_its_puzzle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.txt").write_text("#####\n#@$.#\n#####\n")
+    assert run("solve", tmp_path / "one.txt", "--task", "ice") == 2
+    assert "task: expected none with a level file, which says its puzzle, got ice" in capsys.readouterr().err

@@ -1,0 +1,170 @@
+"""Seeds taken together: every seed's adaptive policy against its own seed's others, instance by instance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from recommit.evaluate import seeds
+from recommit.evaluate.store import EvaluationStore
+
+SOLVED = {
+    0: {"adaptive": [1, 1, 0, 1], "shuffled": [1, 0, 0, 0], "fixed-4@/a/family/fixed-4-s0": [0, 1, 0, 1]},
+    1: {"adaptive": [1, 1, 1, 1], "shuffled": [0, 0, 1, 1], "fixed-4@/a/family/fixed-4-s0": [0, 0, 0, 0]},
+}
+DRAWS = {"shuffled": 2}
+
+
+def write(folder, seed, *, test_set="same", rooms=None):
+    columns = {name: [] for name in ("agent", "budget", "seed", "instance", "solved", "actions", "decisions")}
+    for agent, solved in SOLVED[seed].items():
+        for draw in range(DRAWS.get(agent, 1)):
+            for i in reversed(range(4)):  # in any order
+                row = (agent, "loose", draw, i, bool(solved[i]), 10 * (i + 1) + draw, 2)
+                for name, value in zip(columns, row, strict=True):
+                    columns[name].append(value)
+    with EvaluationStore(folder) as store:
+        store.write_json(
+            "plan.json", {"test_set": test_set, "budgets": ["loose"], "run": f"/a/family/adaptive-s{seed}"}
+        )
+        store.write_table("episodes.parquet", columns)
+        store.write_table("instances.parquet", {"length": [8] * 4} | ({"room": rooms} if rooms else {}))
+    return folder
+
+
+def rows(text):
+    return {
+        cells[0]: cells[1:]
+        for line in text.splitlines()
+        if line.startswith("| ") and (cells := [c.strip() for c in line.strip("| ").split("|")])
+    }
+
+
+def test_figures_by_hand(tmp_path):
+    table = rows(seeds.together([write(tmp_path / "0", 0), write(tmp_path / "1", 1)]))
+    assert table["adaptive"][:3] == ["2", "87.5", "25.0"]
+    assert table["adaptive"][5] == "75.0 at 25.0, 100.0 at 25.0"
+    shuffled = table["shuffled depths"]
+    assert shuffled[:4] == ["2", "37.5", "25.5", "+50.0"]
+    assert shuffled[5] == "+50.0, +50.0"
+    assert shuffled[6] == "-0.5"
+    trained = table["fixed depth 4 (RL)"]
+    assert trained[:4] == ["1", "50.0", "25.0", "+25.0"], (
+        "one seed has it; the other's evaluation has played this one's"
+    )
+
+
+def test_instances_are_paired(tmp_path):
+    seen = seeds.read(write(tmp_path / "0", 0))
+    assert seen["adaptive", "loose"].solved.tolist() == [1, 1, 0, 1]
+    assert seen["shuffled", "loose"].actions.tolist() == [10.5, 20.5, 30.5, 40.5], "means over draws"
+    assert seen["fixed-4@fixed-4", "loose"].solved.tolist() == [0, 1, 0, 1]
+
+
+def test_intervals_hold_the_mean(tmp_path):
+    table = rows(seeds.together([write(tmp_path / "0", 0)]))
+    low, high = (float(x) for x in table["shuffled depths"][4].split(" .. "))
+    assert low <= 50 <= high
+    assert low < high
+    assert np.isclose(float(table["shuffled depths"][3]), 50)
+
+
+def test_title_counts_seeds(tmp_path):
+    folders = [write(tmp_path / name, seed) for seed, name in enumerate("01")]
+    titles = [seeds.together(folders[:n]).splitlines()[0] for n in (1, 2)]
+    assert titles == ["# One seed", "# 2 seeds together"]
+
+
+def test_intervals_are_over_rooms(tmp_path):
+    """Adaptive is ahead in the second and the fourth instance, half of either room: rooms leave nothing to chance."""
+    table = rows(seeds.together([write(tmp_path / "0", 0, rooms=[0, 0, 1, 1])]))
+    assert table["shuffled depths"][4] == "+50.0 .. +50.0"
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind"),
+    [
+        ("adaptive", "adaptive"),
+        ("fixed-4@/x/fixed-4-s12", "fixed-4@fixed-4"),
+        ("fixed-8@/x/adaptive-s0/init", "fixed-8@init"),
+        ("adaptive@paper-s0", "adaptive@paper"),
+    ],
+)
+def test_kinds(agent, kind):
+    assert seeds.kind(agent) == kind
+
+
+def test_other_instances_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="folders: expected evaluations on one test set, got 2 that differ"):
+        seeds.together([write(tmp_path / "0", 0), write(tmp_path / "1", 1, test_set="other")])
+
+
+def test_a_folder_without_adaptive_is_refused(tmp_path, monkeypatch):
+    write(tmp_path / "s1", 1)
+    monkeypatch.setitem(SOLVED, 0, {name: row for name, row in SOLVED[0].items() if name != "adaptive"})
+    lacking = write(tmp_path / "lacking", 0)
+    with pytest.raises(
+        ValueError, match=r"folders: expected evaluations of adaptive, got .*lacking without it under loose"
+    ):
+        seeds.together([tmp_path / "s1", lacking])
+
+
+#: By agent: which of four instances each seed solves, and its looks; the constant is worse on the second seed.
+PLAYED = {
+    "adaptive": (([1, 1, 0, 1], 2), ([1, 0, 1, 1], 3)),
+    "fixed-4": (([1, 0, 0, 0], 4), ([0, 0, 1, 0], 4)),
+    "oracle-dp": (([1, 1, 1, 1], 1), ([1, 1, 1, 1], 2)),
+}
+
+
+def evaluated(folder, seed, *, look=0.0, gain=True):
+    """With the constant and the ceiling of every agent's plans."""
+    rows = [
+        (name, i, bool(played[seed][0][i]), 8, played[seed][1]) for name, played in PLAYED.items() for i in range(4)
+    ]
+    agents, instances, solved, actions, decisions = map(list, zip(*rows, strict=True))
+    columns = {"agent": agents, "budget": ["loose"] * 12, "seed": [0] * 12, "instance": instances, "solved": solved}
+    more = {"gain_fixed": "fixed-4", "gain_oracle": "oracle-dp"} if gain else {}
+    prices = {"price_observation": look} if look else {}
+    with EvaluationStore(folder) as store:
+        run = f"/a/family/adaptive-s{seed}"
+        store.write_json("plan.json", {"test_set": "same", "budgets": ["loose"], "run": run, **prices})
+        store.write_table("episodes.parquet", columns | {"actions": actions, "decisions": decisions})
+        store.write_table("instances.parquet", {"length": [8] * 4})
+        store.write_json("summary.json", [{"agent": name, "budget": "loose", **more} for name in PLAYED])
+    return folder
+
+
+def cells(text, column):
+    """By agent, the cells below a head."""
+    head = next(line for line in text.splitlines() if line.startswith("| agent"))
+    place = [cell.strip() for cell in head.strip("| ").split("|")].index(column)
+    return {name: row[place - 1] for name, row in rows(text).items()}
+
+
+@pytest.mark.parametrize("look", [0.0, 0.1])
+def test_gain_share_and_value_by_hand(tmp_path, look):
+    text = seeds.together([evaluated(tmp_path / str(s), s, look=look) for s in range(2)])
+    worth = {
+        name: np.mean([np.mean(solved) - look * looks for solved, looks in played]) for name, played in PLAYED.items()
+    }
+    share = (worth["adaptive"] - worth["fixed-4"]) / (worth["oracle-dp"] - worth["fixed-4"])
+    gains = cells(text, "gain share")
+    assert gains["adaptive"] == f"{share:.2f}"
+    assert (gains["fixed depth 4"], gains["oracle depth"]) == ("0.00", "1.00")
+    if look:
+        assert cells(text, "value")["adaptive"] == f"{worth['adaptive']:.3f}"
+    else:
+        assert "| value" not in text
+        assert "Nothing has a price" in text
+
+
+def test_seeds_that_lack_something_are_named(tmp_path):
+    folders = [evaluated(tmp_path / "new", 0), evaluated(tmp_path / "old", 1, gain=False)]
+    text = seeds.together(folders)
+    assert "There are no gain shares: old lacks" in text
+    assert "gain share |" not in text
+    with pytest.raises(ValueError, match="at the same prices, got 2 that differ"):
+        seeds.together([folders[0], evaluated(tmp_path / "dear", 1, look=0.5)])

@@ -1,0 +1,281 @@
+"""One head for all prices and budgets: its advantages by definition, and a policy that plays what it learned."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from tests.reference import baselines as slow
+from tests.unit.train.heads import cases
+
+import recommit
+from recommit.graph import build
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import head
+from recommit.graph.prices import Prices
+from recommit.policy.backbones.make import make_backbone
+from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
+from recommit.policy.world_model import WorldModel
+from recommit.rollout import episodes
+from recommit.train.heads import conditioned, world_model
+from recommit.train.heads.fitting import Extent
+from recommit.train.heads.problem import HeadProblem
+
+TASK = recommit.Sliding(2, 3)
+FEW = conditioned.ConditionedConfig(lr=0.02, hidden=8, states=64, steps=2)
+WITH_Z = dataclasses.replace(FEW, features="z+conditioned")
+UPDATES = Extent(16)
+TWO = ((Prices(0.01, 0.08), 1), (Prices(0.01, 0.00125), 3))
+
+
+def probs_by_budget(problem, seed=1):
+    shape = (problem.longest + 1, len(problem.rows))
+    return np.random.default_rng(seed).dirichlet([1.0] * len(problem.depths), shape)
+
+
+def test_advantages_are_those_of_the_definition():
+    problem = cases.problem(count=4, budgets=(2, 3), features="confidence")
+    probs = probs_by_budget(problem)
+    row, keys, edges = {node: i for i, node in enumerate(problem.rows)}, cases.keys(problem), cases.edges(problem)
+    node = {key: i for i, key in enumerate(keys)}
+
+    def asked(key, remaining):
+        return probs[remaining, row[node[key]]].tolist()
+
+    share, advantage = conditioned.advantages(problem, probs)
+    visits: Counter[tuple[int, int]] = Counter()
+    for start in problem.starts:
+        for budget in problem.budgets:
+            for likely, key, remaining in slow.visits_by_budget(edges, asked, problem.depths, keys[start], budget):
+                visits[remaining, row[node[key]]] += likely
+    total = sum(visits.values())
+    expected = np.zeros_like(advantage)
+    for remaining, i in visits:
+        key = keys[problem.rows[i]]
+        prices = (problem.prices.action, problem.prices.observation)
+        own = slow.value_by_budget(edges, asked, problem.depths, key, remaining, *prices)
+        for place, depth in enumerate(problem.depths):
+            after, executed, _ = edges[key][depth]
+            onward = slow.value_by_budget(edges, asked, problem.depths, after, remaining - 1, *prices)
+            expected[remaining, i, place] = onward - prices[0] * executed - prices[1] - own
+        assert share[remaining, i] == pytest.approx(visits[remaining, i] / total, abs=1e-12)
+    assert share.sum() == pytest.approx(1.0)
+    scale = np.sqrt((share[..., None] * probs * expected**2).sum())
+    seen = share > 0
+    assert np.allclose(advantage[seen], expected[seen] / scale, atol=1e-9)
+    planted = conditioned.advantages(problem, np.roll(probs, 1, axis=0))[1]  # the observations left are off by one
+    assert not np.allclose(planted[seen], expected[seen] / scale, atol=1e-3)
+
+
+def test_a_target_is_its_own_probabilities_times_e_to_the_advantage():
+    probs = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    advantage = np.array([[np.log(2.0), 0.0, np.log(2.0)], [0.0, 0.0, 0.0], [-100.0, 0.0, 0.0]])
+    better = conditioned.weighted_target(probs, advantage)
+    assert np.allclose(better[:2], [[4 / 7, 1 / 7, 2 / 7], [0.2, 0.3, 0.5]])
+    ruled_out = conditioned.LEAST / (np.exp(-conditioned.MOST) + 2 * conditioned.LEAST)
+    assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
+
+
+def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, monkeypatch):
+    """A gradient that is out of date would go too far. Planted: the worse is imitated."""
+    prices, plain = Prices(0.01, 0.01), conditioned.weighted_target
+    problem = problem_of(graph).within_reach().over(prices=prices)
+    reader = conditioned.ConditionedInputs(new(folder), TASK, problem)
+
+    def after(steps, sign):
+        config = dataclasses.replace(FEW, prices=prices, steps=max(steps, 1), lr=0.003, hidden=32)
+        learner = conditioned.ConditionedLearner(problem, reader, config)
+        monkeypatch.setattr(conditioned, "weighted_target", lambda probs, advantage: plain(probs, sign * advantage))
+        if steps:
+            learner.update(0)
+        return problem.value(learner.probs(problem))
+
+    assert after(200, -1) < after(0, 1) < after(10, 1) < after(200, 1)
+
+
+def test_nodes_out_of_reach_change_nothing():
+    whole = cases.problem(count=3, budgets=(1, 2), features="confidence")
+    near = whole.within_reach()
+    assert set(near.starts) <= set(near.rows) < set(whole.rows)
+    place = np.searchsorted(whole.rows, near.rows)
+    probs = probs_by_budget(whole)
+    share, advantage = conditioned.advantages(whole, probs)
+    fewer, same = conditioned.advantages(near, probs[:, place])
+    assert np.allclose(fewer, share[:, place])
+    seen = fewer > 0
+    assert np.allclose(same[seen], advantage[:, place][seen])
+    assert np.array_equal(near.cost, whole.cost[place])
+    one = whole.over(budgets=(1,)).within_reach()  # planted: too small a budget leaves out what two come to
+    assert len(one.rows) < len(near.rows)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
+
+
+def new(folder):
+    small = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small)
+    policy = recommit.CommitPolicy.from_backbone(folder, config, seed=2).eval()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        world_model.replace_head(policy, WorldModel(world_model.config_of(policy, TASK)))
+    return policy
+
+
+@pytest.fixture(scope="module")
+def graph(folder):
+    return build.build(new(folder), TASK, TASK.generate(24, seed=1).states, features=True)
+
+
+def problem_of(graph):
+    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices(), "confidence")
+
+
+@pytest.fixture(scope="module", params=[FEW, WITH_Z], ids=["without z", "with z"])
+def fitted(folder, graph, request):
+    policy, problem = new(folder), problem_of(graph)
+    learn, held = problem.split(0.25, 0)
+    result = conditioned.fit(policy, TASK, learn, held, request.param, UPDATES)
+    with torch.no_grad():  # so that no depth is always the best
+        policy.depth_head.weight.add_(torch.randn(policy.depth_head.weight.shape, generator=torch.manual_seed(0)))
+    return policy, result, problem
+
+
+def test_a_policy_plays_what_the_head_says_of_prices_and_budgets(fitted, folder, tmp_path):
+    policy, result, problem = fitted
+    assert len(result["curve"]) == 8
+    assert result["value"] == max(each["value"] for each in result["curve"])
+    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
+    features = policy.config.head.features
+    reader, states = (
+        conditioned.ConditionedInputs(new(folder), TASK, problem, features),
+        problem.graph.states[problem.rows],
+    )
+    answers = []
+    for prices, remaining in TWO:
+        again.replace_prices(prices.action, prices.observation)
+        with torch.no_grad():
+            logits = policy.depth_head(reader(slice(None), remaining, prices))
+        near = logits.sort(dim=1).values
+        clear = (near[:, -1] - near[:, -2] > 1e-3).numpy()
+        depths, plans = again.act(TASK, states, remaining=np.full(len(states), remaining))
+        expected = np.array(problem.depths)[logits.argmax(dim=1).numpy()]
+        assert clear.mean() > 0.8
+        assert np.array_equal(depths[clear], expected[clear])
+        assert np.array_equal(plans, problem.graph.plans[problem.rows])
+        answers.append(depths)
+    assert not np.array_equal(*answers)
+    again.replace_prices(TWO[0][0].action, TWO[0][0].observation)
+    wrong, _ = again.act(TASK, states, remaining=np.full(len(states), TWO[1][1]))  # planted: another budget
+    assert not np.array_equal(wrong, answers[0])
+
+
+def test_episodes_tell_it_the_observations_left(fitted):
+    policy, _, problem = fitted
+    policy.replace_prices(0.01, 0.02)
+    starts, budget = problem.graph.states[problem.starts], 3
+    reach = PolicyGraph(policy, TASK, tuple(range(1, 9)))
+    rows = episodes.on_graph(reach, starts, budget, head(reach))
+    here, on = starts, np.arange(len(starts))
+    for turn in range(budget):
+        on = on[~TASK.is_solved(here[on])]
+        depths, plans = policy.act(TASK, here[on], remaining=np.full(len(on), budget - turn))
+        now = rows.turn == turn
+        assert np.array_equal(rows.depth[now][np.argsort(rows.instance[now])], depths)
+        here = here.copy()
+        here[on] = TASK.execute(np.ascontiguousarray(here[on]), plans, depths.astype(np.int32)).states
+
+
+@pytest.mark.parametrize("config", [FEW, WITH_Z], ids=["without z", "with z"])
+def test_probs_are_the_heads_wherever_an_episode_comes_to(folder, graph, config):
+    problem, prices = problem_of(graph).within_reach(), Prices(0.01, 0.04)
+    learner = conditioned.ConditionedLearner(
+        problem, conditioned.ConditionedInputs(new(folder), TASK, problem, config.features), config
+    )
+    for number in range(4):
+        learner.update(number)
+    priced = problem.over(prices=prices)
+    with torch.no_grad():
+        each = [learner.log_probs(slice(None), k, prices).exp().numpy() for k in range(1, problem.longest + 1)]
+    whole, fast = np.stack([np.zeros_like(each[0]), *each]).astype(float), learner.probs(priced)
+    (share, advantage), (same, fewer) = conditioned.advantages(priced, whole), conditioned.advantages(priced, fast)
+    seen, remaining = share > 0, np.arange(problem.longest + 1)[:, None]
+    assert np.allclose(fast[seen], whole[seen], atol=1e-5)
+    assert np.allclose(same, share, atol=1e-6)
+    assert np.allclose(fewer[seen], advantage[seen], atol=1e-3)
+    assert np.array_equal(
+        fast.sum(axis=2) > 0, (remaining > 0) & (problem.earliest[problem.rows] + remaining <= problem.longest)
+    )
+    assert not fast[remaining.max()].all()
+    assert not np.allclose(
+        fast[1][seen[1]], whole[2][seen[1]], atol=1e-3
+    )  # planted: the observations left are off by one
+
+
+def test_a_head_that_learned_is_better_and_the_same_by_its_seed(folder, graph):
+    weights, values = [], []
+    for seed in (0, 0, 1):
+        policy, problem = new(folder), problem_of(graph)
+        config = conditioned.ConditionedConfig(lr=0.02, hidden=8, states=64, steps=2, seed=seed)
+        values.append(
+            [each["value"] for each in conditioned.fit(policy, TASK, problem, problem, config, UPDATES)["curve"]]
+        )
+        weights.append(policy.depth_head.weight)
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert values[0] == values[1]
+    assert max(values[0]) >= values[0][0]
+
+
+def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, monkeypatch):
+    asked, plain = set(), conditioned.advantages
+
+    def noting(problem, probs):
+        asked.add(problem.prices)
+        return plain(problem, probs)
+
+    monkeypatch.setattr(conditioned, "advantages", noting)
+    for prices in (Prices(0.01, 0.04), None):
+        asked.clear()
+        policy, problem = new(folder), problem_of(graph)
+        config = dataclasses.replace(FEW, prices=prices)
+        value = conditioned.fit(policy, TASK, problem, problem, config, UPDATES)["value"]
+        assert (asked == {prices}) == (prices is not None)
+        if prices is not None:
+            assert value < 1.0 - prices.action - prices.observation  # of whoever solves everything with one action
+
+
+def test_what_does_not_fit_is_refused(fitted, folder):
+    policy, _, problem = fitted
+    states = problem.graph.states[problem.starts]
+    with pytest.raises(ValueError, match="remaining: expected the decisions that remain of 24 states"):
+        policy.act(TASK, states)
+    with pytest.raises(ValueError, match=r"head\.features: expected conditioned of a policy that has a world model"):
+        PolicyConfig(head=HeadConfig("conditioned"))
+    with pytest.raises(ValueError, match="prices: expected two numbers from 0 on"):
+        policy.replace_prices(-0.1, 0.0)
+    with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
+        conditioned.ConditionedConfig(steps=0)
+    with pytest.raises(ValueError, match="features: expected conditioned or z\\+conditioned of a cond"):
+        conditioned.ConditionedConfig("z")
+    with pytest.raises(ValueError, match="policy: expected one whose plan depends on the state alone, "):
+        build.build(policy, TASK, states)
+    other = new(folder)
+    other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="graph: expected one of this policy's plans"):
+        conditioned.fit(other, TASK, problem, problem, FEW, UPDATES)
+    without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
+    with pytest.raises(ValueError, match="graph: expected one with features"):
+        conditioned.fit(new(folder), TASK, without, without, WITH_Z, UPDATES)
+    bare = new(folder)
+    bare.world_model = None
+    with pytest.raises(ValueError, match="policy: expected one with a world model"):
+        conditioned.fit(bare, TASK, problem, problem, FEW, UPDATES)

@@ -1,0 +1,231 @@
+"""A world model learns what plans lead to; a head that goes by it asks no simulator, and is saved with its policy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors.torch import save
+
+pytest.importorskip("transformers")
+
+import recommit
+from recommit.data.spec import DataSpec
+from recommit.graph import build
+from recommit.policy.backbones.make import make_backbone
+from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig, WorldModelConfig
+from recommit.policy.world_model import WorldModel
+from recommit.storage import errors, verified
+from recommit.storage import files as disk
+from recommit.train.heads import world_model
+from recommit.train.heads.world_model import NAME
+
+TASK = recommit.Sliding(2, 3)
+SPEC = DataSpec.from_dict(
+    {
+        "task": "sliding",
+        "size": [2, 3],
+        "difficulties": [{"length": [4, 14]}],
+        "count": 60,
+        "validation": 8,
+        "test": 8,
+        "seed": 0,
+    }
+)
+TRAINING = world_model.WorldModelTraining(steps=200, batch=64, starts=60, lr=5e-3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def new(folder, **more):
+    small = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small, **more)
+    return recommit.CommitPolicy.from_backbone(folder, config, seed=2).eval()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
+
+
+@pytest.fixture(scope="module")
+def taught(folder):
+    policy, lines = new(folder), []
+    result = world_model.train(policy, SPEC, TRAINING, lines.append)
+    return policy, result, lines
+
+
+@pytest.fixture(scope="module")
+def states():
+    return TASK.generate(24, seed=5, length=(4, 14)).states
+
+
+def test_it_learns_distances_and_what_actions_do(taught):
+    _, result, lines = taught
+    first = result["curve"][0]
+    assert result["exact"] > max(0.3, first["exact"])
+    assert result["pictures"] > max(0.5, first["pictures"])
+    assert len(lines) == 8
+    assert "exact" in lines[0]
+
+
+def test_a_seed_names_the_weights(folder):
+    few = replace(TRAINING, steps=2)
+    weights = []
+    for seed in (0, 0, 1):
+        policy = new(folder)
+        world_model.train(policy, SPEC, replace(few, seed=seed), lambda _line: None)
+        weights.append(policy.world_model.last.weight)
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def knowing(task):
+    """A world model that knows everything."""
+
+    def forward(cells, plans, depths):
+        here, many = cells.numpy().astype(np.uint8), len(cells)
+        rows = [task.distance(np.ascontiguousarray(here))]
+        actions = plans.numpy().astype(np.uint8)
+        rows += [task.distance(task.execute(here, actions, np.full(many, depth, np.int32)).states) for depth in depths]
+        remaining = torch.from_numpy(np.stack(rows, axis=1)).float()
+        return torch.cat([remaining, torch.zeros_like(remaining)], dim=1)
+
+    return forward
+
+
+def test_the_head_takes_the_depth_after_which_least_remains(folder, states):
+    policy = new(folder)
+    world_model.replace_head(policy, WorldModel(world_model.config_of(policy, TASK)))
+    policy.world_model.forward = knowing(TASK)
+    depths, plans = policy.act(TASK, states)
+    for state, depth, plan in zip(states, depths, plans, strict=True):
+        remaining = []
+        for count in (1, 2, 4, 8):
+            after = TASK.execute(state[None], plan[None], np.array([count], np.int32)).states
+            remaining.append(int(TASK.distance(after)[0]))
+        assert depth == (1, 2, 4, 8)[int(np.argmin(remaining))]
+    assert len(set(depths.tolist())) > 1
+
+
+def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
+    policy, _, _ = taught
+
+    def refused(*_arguments, **_options):
+        raise AssertionError("a simulator was asked")
+
+    expected = policy.act(TASK, states)
+    for name in ("execute", "step", "distance", "solve", "is_solved"):
+        monkeypatch.setattr(type(TASK), name, refused)
+    depths, plans = policy.act(TASK, states)
+    assert np.array_equal(depths, expected[0])
+    assert np.array_equal(plans, expected[1])
+    monkeypatch.setattr(policy.world_model, "forward", knowing(TASK))  # a planted defect
+    with pytest.raises(AssertionError, match="a simulator was asked"):
+        policy.act(TASK, states)
+
+
+def test_a_graph_has_what_the_head_says(folder, states):
+    policy = new(folder)
+    world_model.train(policy, SPEC, replace(TRAINING, steps=20), lambda _line: None)
+    graph = build.build(policy, TASK, states[:4])
+    nodes = np.flatnonzero(graph.planned)[:30]
+    depths, _ = policy.act(TASK, graph.states[nodes])
+    assert np.array_equal(depths, np.array(graph.head_depths)[graph.logits[nodes].argmax(axis=1)])
+
+
+def test_it_is_saved_with_its_policy(folder, states, tmp_path):
+    policy = new(folder)
+    world_model.train(policy, SPEC, replace(TRAINING, steps=5), lambda _line: None)
+    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
+    assert again.config == policy.config
+    assert np.array_equal(again.act(TASK, states)[0], policy.act(TASK, states)[0])
+    assert not any(parameter.requires_grad for parameter in again.world_model.parameters())
+    bare = new(folder)
+    old = recommit.CommitPolicy.from_pretrained(bare.save_pretrained(tmp_path / "bare"))
+    assert old.world_model is None
+
+
+def test_what_does_not_fit_is_refused(taught):
+    policy, _, _ = taught
+    with pytest.raises(ValueError, match="world_model: expected pictures of"):
+        policy.act(recommit.Sliding(3), recommit.Sliding(3).generate(1, seed=0).states)
+    with pytest.raises(ValueError, match=r"head.features: expected world-model of a policy that has a world model"):
+        PolicyConfig(head=HeadConfig("world-model"))
+    with pytest.raises(ValueError, match=r"world_model.rows: expected 1..64, got 0"):
+        WorldModelConfig("sliding", 0, 3, 6)
+    with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
+        world_model.WorldModelTraining(steps=0)
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+def bytes_of(policy, place):
+    return (policy.save_pretrained(place) / "heads.safetensors").read_bytes()
+
+
+def test_what_was_killed_goes_on_to_the_same_bytes(folder, tmp_path):
+    few, whole = replace(TRAINING, steps=24, batch=16), new(folder)
+    result = world_model.train(whole, SPEC, few, lambda _line: None)
+    expected = bytes_of(whole, tmp_path / "whole")
+
+    def killed(_line):
+        raise Killed
+
+    for _ in range(world_model.CHECKS):  # every time as soon as something was kept
+        with pytest.raises(Killed):
+            world_model.train(new(folder), SPEC, few, killed, tmp_path)
+    again = new(folder)
+    assert world_model.train(again, SPEC, few, lambda _line: None, tmp_path) == result
+    assert bytes_of(again, tmp_path / "again") == expected
+    kept = tmp_path / NAME
+    data = kept.read_bytes()
+    with pytest.raises(errors.WrongFolder, match=r"training\.seed was 0, is 1"):
+        world_model.train(new(folder), SPEC, replace(few, seed=1), lambda _line: None, tmp_path)
+    kept.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(errors.Damaged, match="learning: expected what was written there, got other bytes"):
+        world_model.train(new(folder), SPEC, few, lambda _line: None, tmp_path)
+
+
+def test_a_forgotten_moment_is_noticed(folder, tmp_path, monkeypatch):
+    few, whole = replace(TRAINING, steps=16, batch=16), new(folder)
+    world_model.train(whole, SPEC, few, lambda _line: None)
+
+    def killed(line):
+        if line.startswith("step 8,"):
+            raise Killed
+
+    with pytest.raises(Killed):
+        world_model.train(new(folder), SPEC, few, killed, tmp_path)
+    right = world_model.check_and_copy
+
+    def forgets(wanted, weights, path):
+        right(wanted, weights, path)
+        wanted["exp_avg.last.bias"].zero_()
+
+    monkeypatch.setattr(world_model, "check_and_copy", forgets)
+    planted = new(folder)
+    world_model.train(planted, SPEC, few, lambda _line: None, tmp_path)
+    assert bytes_of(planted, tmp_path / "planted") != bytes_of(whole, tmp_path / "whole")
+
+
+@pytest.mark.parametrize("about", [[], {}, {"begun": {}, "curve": []}, {"begun": 3, "curve": [{}]}, "x"], ids=str)
+def test_what_a_stranger_sealed_is_a_sentence(about, tmp_path):
+    net = torch.nn.Linear(1, 1)
+    data = save({})
+    line = {**about, "sha256": disk.sha256(data)} if isinstance(about, dict) else about
+    (tmp_path / NAME).write_bytes(verified.checkable(json.dumps(line)) + data)
+    with pytest.raises(errors.Damaged, match=NAME):
+        world_model.LearningFile(tmp_path, {}).resume(net, torch.optim.AdamW(net.parameters()))
