@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import recommit
-from recommit.estimate import CARDS, Estimate, Machine, estimate
-from recommit.estimate.results import GIB
+from recommit.estimate import CARDS, GIB, Estimate, Machine, estimate
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
 
@@ -69,7 +68,7 @@ def rows(preset: str, size: int, card: str) -> dict[str, Any]:
     grpo = estimate(reinforcement(), begin.model, task, machine)
     tokens = sft.model.visual_tokens + sft.model.text_tokens
     states = rate(sft, "learn")[1]
-    look = rate(grpo, "propose")[1]
+    look = rate(grpo, "sample")[1]
     return {
         "sft rate": f"{states:,.1f}, {states * tokens:,.0f}",
         "sft memory": f"{sft.memory.peak / GIB:.1f} GiB",

@@ -16,9 +16,9 @@ import torch
 
 from recommit.graph import files
 from recommit.graph.episodes import by_state
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import attribute
+from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
 from recommit.train.heads.conditioned import ConditionedInputs
 from recommit.train.heads.problem import HeadProblem
@@ -61,12 +61,12 @@ def chooser(
 def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
     """What a policy comes to on the graph, without prices, and where its regret falls."""
     setting = Setting(budget, Prices())
-    court = Judge(graph, (setting,))
+    scorer = GraphScorer(graph, (setting,))
     policy = CommitPolicy.from_pretrained(folder).eval()
-    every = attribute(court.best(setting), graph.starts, chooser(policy, graph, budget))
+    every = attribute(scorer.best(setting), graph.starts, chooser(policy, graph, budget))
     solved, actions, looks = (float(column.mean()) for column in every.outcome())
-    least = float(court.fixed(setting, court.best_fixed(setting)).mean())
-    most = float(court.oracle(setting).mean())
+    least = float(scorer.fixed(setting, scorer.best_fixed(setting)).mean())
+    most = float(scorer.oracle(setting).mean())
     figures = {"solved": solved, "actions": actions, "looks": looks, "gain": (solved - least) / (most - least)}
     name = "world model" if policy.config.head.features == "world-model" else "world model, conditioned head"
     return {"K": budget, "rule": name, **figures, "regret": float(every.total().mean()), "causes": every.shares()}

@@ -24,9 +24,9 @@ from bench.pages.causes import chooser, inputs_of
 
 from recommit.graph import files, rules, score
 from recommit.graph.episodes import play
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
 from recommit.graph.rules import NamedRule
+from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
 from recommit.stats import bootstrap
 from recommit.train.head import METHODS
@@ -120,10 +120,10 @@ class Campaign:
         graph = self.graph(seed, "validation")
         prices = [Prices(ACTION, ACTION * ratio) for ratio in self.ratios(seed)]
         settings = tuple(Setting(k, each) for k in graph.puzzle.usual.budgets.values() for each in prices)
-        court, other = Judge(graph, settings), Judge(self.graph(seed, "train"), settings)
+        scorer, other = GraphScorer(graph, settings), GraphScorer(self.graph(seed, "train"), settings)
         entries = [rules.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)]
         entries += [rules.named(name) for name in PLAIN if not (name == "head" and self.warm)]
-        chosen = {one.name: score.choices(other, one)[0] if one.swept else {} for one in entries}
+        chosen = {one.name: score.best_thresholds(other, one)[0] if one.swept else {} for one in entries}
         policies = [
             (words, CommitPolicy.from_pretrained(self.folder / "family" / f"{part}-s{seed}").eval())
             for part, words in AHEAD.items()
@@ -137,10 +137,10 @@ class Campaign:
             }
             for one in entries:
                 rule = one.at(chosen[one.name][setting]) if one.swept else one
-                played[one.name] = court.bench.chooser(rule)
+                played[one.name] = scorer.rules.chooser(rule)
             for name, rule in self._fitted(seed, setting):
-                played[name] = court.bench.chooser(rule)
-            rows += _rows(court, other, setting, played, seed)
+                played[name] = scorer.rules.chooser(rule)
+            rows += _rows(scorer, other, setting, played, seed)
         return rows
 
     def _fitted(self, seed: int, setting: Setting) -> Iterator[tuple[str, NamedRule]]:
@@ -162,16 +162,16 @@ class Campaign:
 
 
 def _rows(
-    court: Judge, other: Judge, setting: Setting, played: dict[str, Callable[..., Any]], seed: int
+    scorer: GraphScorer, other: GraphScorer, setting: Setting, played: dict[str, Callable[..., Any]], seed: int
 ) -> list[dict[str, Any]]:
     """Every player's row; the first is held against the others, start by start."""
-    ceiling = court.oracle(setting)
+    ceiling = scorer.oracle(setting)
     depth = other.best_fixed(setting)
-    constant = court.fixed(setting, depth)
-    groups = np.unique(court.graph.groups, return_inverse=True)[1]
+    constant = scorer.fixed(setting, depth)
+    groups = np.unique(scorer.graph.groups, return_inverse=True)[1]
     rows, first = [], None
     for name, choose in played.items():
-        every = play(court.graph, court.graph.starts, setting.budget, choose)
+        every = play(scorer.graph, scorer.graph.starts, setting.budget, choose)
         value = setting.prices.returns(*every.outcome())
         first = value if first is None else first
         solved, actions, looks = (float(column.mean()) for column in every.outcome())

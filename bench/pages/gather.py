@@ -56,7 +56,7 @@ FIRST = {"sliding": ("adaptive@conditioned", "leads"), "sokoban": ("adaptive@wor
 #: Agents by kind -> the table's words; the chosen constants come beside them.
 OTHERS = {
     "adaptive": "own head",
-    "adaptive@world-model": "foresight",
+    "adaptive@world-model": "world model",
     "fixed-4@fixed-4": "fixed depth 4 (RL)",
     "fixed-8@fixed-8": "fixed depth 8 (RL)",
     "confidence-entropy": "entropy threshold",

@@ -22,8 +22,8 @@ from bench.pages.causes import chooser, inputs_of
 
 from recommit.graph import files
 from recommit.graph.episodes import play
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any
     """What every head of a seed comes to on validation starts, with every number of observations."""
     graph = files.read(graphs / f"validation-s{seed}")
     budgets = tuple(graph.puzzle.usual.budgets.values())
-    court = Judge(graph, tuple(Setting(k, prices) for k in budgets for prices in PRICES))
+    court = GraphScorer(graph, tuple(Setting(k, prices) for k in budgets for prices in PRICES))
     result, inputs = [], None
     for name, prices, place in heads(folder, graphs, out, seed):
         policy = CommitPolicy.from_pretrained(place).eval()

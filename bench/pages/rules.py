@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import episodes, files, rules, score
-from recommit.graph.judge import Judge
+from recommit.graph import files, rules, score
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.report import plotting
 from recommit.stats import bootstrap
 from recommit.storage.terminal_text import grid
@@ -67,25 +67,16 @@ def graph(folder: Path, out: Path, name: str, split: str, starts: int, length: S
     return files.read(place)
 
 
-def play(validation: Judge, test: Judge) -> dict[tuple[str, Setting], Played]:
+def play(validation: GraphScorer, test: GraphScorer) -> dict[tuple[str, Setting], Played]:
     """Every rule under every setting, with the parameter that is best on validation starts."""
     played = {}
     for name in RULES:
         entries = _entries(name)
         for setting in test.settings:
             chosen = [_chosen(validation, entry, setting) for entry in entries]
-            parameter, entry = max(
-                chosen, key=lambda one: validation.values(_at_work(validation, one[1]), setting).mean()
-            )
-            value = float(validation.values(_at_work(validation, entry), setting).mean())
-            outcome = np.stack(
-                [
-                    np.asarray(c, np.float64)
-                    for c in episodes.play(
-                        test.graph, test.graph.starts, setting.budget, _at_work(test, entry)
-                    ).outcome()
-                ]
-            )
+            parameter, entry = max(chosen, key=lambda one: validation.values(one[1])[setting].mean())
+            value = float(validation.values(entry)[setting].mean())
+            outcome = np.stack([np.asarray(column, np.float64) for column in test.outcome(entry, setting.budget)])
             number = float(entries.index(entry) + 1) if len(entries) > 1 else parameter
             played[name, setting] = Played(number, value, outcome)
     return played
@@ -97,27 +88,23 @@ def _entries(name: str) -> list[NamedRule]:
     return [rules.named(name.replace("fixed", f"fixed-{h}")) for h in range(1, 9)] if fixed else [rules.named(name)]
 
 
-def _chosen(validation: Judge, entry: NamedRule, setting: Setting) -> tuple[float | None, NamedRule]:
+def _chosen(validation: GraphScorer, entry: NamedRule, setting: Setting) -> tuple[float | None, NamedRule]:
     """The rule with its best threshold."""
     if not entry.swept:
         return None, entry
-    threshold = score.choices(validation, entry)[0][setting]
+    threshold = score.best_thresholds(validation, entry)[0][setting]
     return threshold, entry.at(threshold)
 
 
-def _at_work(judge: Judge, entry: NamedRule) -> Any:
-    return judge.bench.chooser(entry)
-
-
-def rows(runs: dict[tuple[str, int], tuple[Judge, dict[tuple[str, Setting], Played]]]) -> list[Row]:
+def rows(runs: dict[tuple[str, int], tuple[GraphScorer, dict[tuple[str, Setting], Played]]]) -> list[Row]:
     """A row per source, rule and setting: means over the seeds that have the source and our own run."""
     seeds = sorted(seed for source, seed in runs if source == OURS)
     result = []
     for source in dict.fromkeys(source for source, _ in runs):
         own = [seed for seed in seeds if (source, seed) in runs]
-        judges = [runs[source, seed][0] for seed in own]
-        groups = np.unique(judges[0].graph.groups, return_inverse=True)[1]
-        for setting in judges[0].settings:
+        scorers = [runs[source, seed][0] for seed in own]
+        groups = np.unique(scorers[0].graph.groups, return_inverse=True)[1]
+        for setting in scorers[0].settings:
             for name in RULES:
                 each = [runs[source, seed][1][name, setting] for seed in own]
                 head = HEAD + (MEMORY if name.endswith(MEMORY) else "")
@@ -145,7 +132,7 @@ def rows(runs: dict[tuple[str, int], tuple[Judge, dict[tuple[str, Setting], Play
                         "value": float(value.mean()),
                         "by_seed": [float(setting.prices.returns(*p.outcome).mean()) for p in each],
                         **{key: list(_ends(column, groups)) for key, column in ends.items()},
-                        "ceiling": float(np.mean([judge.oracle(setting).mean() for judge in judges])),
+                        "ceiling": float(np.mean([scorer.oracle(setting).mean() for scorer in scorers])),
                     }
                 )
     return result
@@ -172,7 +159,7 @@ def gather(
         budgets = graphs[0].puzzle.usual.budgets.values()
         prices = [Prices(price, ratio * price) if ratio else Prices() for ratio in RATIOS]
         settings = tuple(Setting(k, each) for k in budgets for each in prices)
-        validation, test = (Judge(each, settings) for each in graphs)
+        validation, test = (GraphScorer(each, settings) for each in graphs)
         runs[source, seed] = test, play(validation, test)
         print(name, flush=True)
     size = "x".join(map(str, test.graph.states.shape[1:]))

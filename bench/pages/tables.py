@@ -15,8 +15,8 @@ import sys
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from bench.pages import gradient_bias
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
-from bench.training import gradient_bias
 
 from recommit.evaluate.tables.ablations import CHANGES
 from recommit.report import plotting

@@ -20,8 +20,7 @@ import numpy as np
 
 import recommit
 from recommit import rng
-from recommit.graph import files, judge, rules
-from recommit.graph.episodes import play
+from recommit.graph import files, rules, score
 from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
 from recommit.graph.prices import Prices, Setting
 from recommit.graph.values import optimal_values
@@ -91,7 +90,7 @@ def judged(graph: CommitmentGraph) -> dict[str, Any]:
         size = (Path(folder) / files.NODES).stat().st_size
     assert files.content(again) == files.content(graph)
     setting = Setting(BUDGET, PRICES)
-    one = judge.Judge(graph, (setting,))
+    one = score.GraphScorer(graph, (setting,))
     prices = [Prices(0.01, 0.01 * 2 ** (i / 2 - 4)) for i in range(16)]
     best, value = cpu(lambda: optimal_values(graph, BUDGET, prices[8])[-1])
     many, values = cpu(lambda: optimal_values(graph, BUDGET, prices, last=True))
@@ -115,8 +114,8 @@ def judged(graph: CommitmentGraph) -> dict[str, Any]:
     }
 
 
-def played(one: judge.Judge, entry: rules.NamedRule) -> tuple[Any, ...]:
-    return play(one.graph, one.graph.starts, BUDGET, one.bench.chooser(entry)).outcome()
+def played(one: score.GraphScorer, entry: rules.NamedRule) -> tuple[Any, ...]:
+    return one.outcome(entry, BUDGET)
 
 
 def built(run: str, size: tuple[int, int] | None, count: int, limit: int) -> tuple[CommitmentGraph, dict[str, Any]]:

@@ -161,7 +161,7 @@ def loader(folder, batches=20, batch=256, rounds=5):
         own = loader(dtype)
         return map(own.make, own.feed)
 
-    ways = {f"{dtype}_here": partial(here, dtype) for dtype in ("float32", "bfloat16")}
+    ways: dict[str, Any] = {f"{dtype}_here": partial(here, dtype) for dtype in ("float32", "bfloat16")}
     ways |= {f"{dtype}_thread": partial(loader, dtype) for dtype in ("float32", "bfloat16")}
     ways["float32_worker_process"] = lambda: DataLoader(Worker(), batch_size=None, num_workers=1)
     return {

@@ -74,14 +74,14 @@ def _between_saves(config: Any) -> int:
 
 
 def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]:
-    """Seconds of one rank per state that is looked at, and that is learned from."""
+    """Seconds of one rank per state that is observed, and that is learned from."""
     model = load(RUNS[name][0], [f"model.backbone=random:{preset}"], SftConfig, "sft").model
     config, _ = configuration(name, 1)
     estimated = estimate(config, model, DATA.puzzle(), Machine(CARDS[card], gpus))
     each = {count.kind: count for phase in estimated.phases for count in phase.counts}
     learn = each["learn"]
-    look = each.get("plans", each.get("propose", learn))
-    playing, learning = (estimated.rate.seconds(count.flops / count.states) for count in (look, learn))
+    observation = each.get("plan", each.get("sample", learn))
+    playing, learning = (estimated.rate.seconds(count.flops / count.states) for count in (observation, learn))
     assert playing is not None
     assert learning is not None
     return playing, learning

@@ -1,7 +1,7 @@
 """Plans against real steps on this machine: operations, and bytes by the allocator and by the kernel.
 
-    python bench/training/plans.py                       # tiny, small and half a billion parameters, one process
-    python bench/training/plans.py --shapes tiny --zero 0 1 2 3
+    python -m bench.training.plans                       # tiny, small and half a billion parameters, one process
+    python -m bench.training.plans --shapes tiny --zero 0 1 2 3
 
 Every row is a process of its own. Bytes are those of tensors (torch's profiler) and, for the large shape, the growth of
 resident memory since before the policy was made.
@@ -54,10 +54,11 @@ def recipes(shape: str, engine: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     """One row."""
+    from measured_step import measured
+
     import recommit.data
     from recommit.data import DataSpec, Difficulty, build
     from recommit.estimate import CARDS, Machine, estimate
-    from recommit.estimate.counting.measuring import measured
     from recommit.runs import ranks
     from recommit.runs.directory import RunDirectory
     from recommit.train import initial_policy
@@ -152,7 +153,7 @@ def row(shape: str, stage: str, engine: dict[str, Any]) -> None:
     """Measured in a process of its own, and printed."""
     case = json.dumps({"shape": shape, "stage": stage, "engine": engine})
     alone = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0", "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
-    call = [sys.executable, __file__, "--one", case]
+    call = [sys.executable, "-m", "bench.training.plans", "--one", case]
     process = subprocess.run(call, capture_output=True, text=True, check=False, env={**os.environ, **alone})
     assert not process.returncode, process.stderr[-3000:]
     figures = json.loads(process.stdout.splitlines()[-1])

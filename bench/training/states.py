@@ -72,7 +72,7 @@ def step(engine, loss):
 
 def measure(task, batch, rounds, folder):
     plan = load("laptop-sliding")
-    policy = initial_policy.policy(plan.model, folder, 0, Team())
+    policy = initial_policy.new_policy(plan.model, folder, 0, Team())
     policy.train_only(task, depth_head=False)
     rows = label(task, task.generate(batch, seed=1, length=(8, 20)).states, ties="random")
     ours, stock = our_loss(policy, task, rows).item(), stock_loss(policy, task, rows).item()

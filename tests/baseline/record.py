@@ -468,7 +468,7 @@ def report() -> dict[str, Any]:
 @section
 def baselines() -> dict[str, Any]:
     """Heads that other methods fit on a graph, and bias and variance of gradients."""
-    from bench.training import gradient_bias
+    from bench.pages import gradient_bias
 
     found, folder = {}, train_graph()
     for method in SETTINGS["methods"]:

@@ -78,7 +78,7 @@ def cause(graph, node, remaining, column, been, action, look):
     if depth in maximisers:
         return None
     if not hope(graph, node, remaining):
-        return "last look"
+        return "last observation"
     if graph.distance[node] >= 0 > graph.distance[landing]:
         return "lost level"
     if landing in been:

@@ -16,7 +16,7 @@ import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
 from recommit.cli.flags import Verb
-from recommit.estimate import recipes
+from recommit.estimate import EstimateOptions
 from recommit.evaluate.tables import experiments
 from recommit.reproduce import preset
 from recommit.train.family import runs as families
@@ -48,7 +48,7 @@ def check_recommit(words: list[str]) -> None:
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, *(["--show"] if "--show" not in words else [])])
     if words[0] == "estimate":
-        _plannable(**given[0])
+        _estimable(**given[0])
     if words[0] == "evaluate":
         _named_tables(given[0].get("tables", ()))
     if words[:2] == ["train", "family"]:
@@ -58,12 +58,11 @@ def check_recommit(words: list[str]) -> None:
             raise Wrong(str(error)) from None
 
 
-def _plannable(recipe: str, stage: str, set: tuple[str, ...] = (), **_rest: Any) -> None:
-    """The stages that a plan is asked for, with what is set in them."""
-    request = recipes.ChangedRecipe(recipe, changes=set)
+def _estimable(**options: Any) -> None:
+    """The stages that an estimate is asked for, with what is set in them."""
+    options.pop("json", None)
     try:
-        for name in recipes.stages(recipe) if stage == "both" else (stage,):
-            request.stage(name, recipes.puzzle(recipe))
+        EstimateOptions(**options).stages()
     except ValueError as error:
         raise Wrong(str(error)) from None
 

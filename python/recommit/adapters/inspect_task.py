@@ -52,7 +52,7 @@ def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task
 
 @solver  # type: ignore[untyped-decorator, unused-ignore]
 def commit_loop(spec: GameSpec, forget: bool = True) -> Solver:
-    """Look, ask, carry out, until the board is solved or no look is left."""
+    """Look, ask, carry out, until the board is solved or no decision remains."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         game = spec.of_state(state.metadata["state"])

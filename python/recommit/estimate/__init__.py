@@ -1,50 +1,42 @@
-"""What a run will take, counted before anything is loaded: parameters, passes, operations, bytes, time.
+"""What a run will take, estimated before anything is loaded: parameters, observations, FLOPs, bytes, time.
 
-    estimate = recommit.estimate.estimate(config, model, task, Machine(CARDS["a100"], gpus=8))
+    for estimate in recommit.estimate.EstimateOptions("paper-sliding", gpus=8).estimates():
+        print(recommit.estimate.text(estimate))
 
-Importing this costs nothing; ``estimate`` imports torch and transformers when it is called.
+Importing this costs nothing; estimates need torch and transformers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.counting.passes import EvaluationStage
-from recommit.estimate.machine.cards import CARDS, SHARE, Card, Machine, machine
-from recommit.estimate.results import GIB, Count, Estimate, Memory, ModelSize, Phase, Rate
+from recommit.estimate.machine import CARDS, GIB, Card, Machine, machine
+from recommit.estimate.options import EstimateOptions
 
 if TYPE_CHECKING:
-    from recommit.estimate.counting.passes import Stage
-    from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.config import ModelConfig
+    from recommit.estimate.costs import Estimate, Memory, PhaseCost, estimate, text
+    from recommit.estimate.schedule import EvaluationStage
 
 __all__ = [
     "CARDS",
     "GIB",
-    "SHARE",
     "Card",
-    "Count",
     "Estimate",
+    "EstimateOptions",
     "EvaluationStage",
     "Machine",
     "Memory",
-    "ModelSize",
-    "Phase",
-    "Rate",
+    "PhaseCost",
     "estimate",
     "machine",
+    "text",
 ]
 
 
-def estimate(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Estimate:
-    """Estimate a stage on a machine; where training does not fit, with the settings under which it does (``fit``).
-
-    ``model`` is that of the warm start, also for reinforcement, whose recipe does not name one.
-    """
-    from dataclasses import replace
-
-    from recommit.estimate.estimating import counted
-    from recommit.estimate.fit import settings
-
-    result = counted(config, model, task, machine)
-    return result if result.fits or not fit else replace(result, fits_with=settings(config, model, task, machine))
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'recommit.estimate' has no attribute {name!r}")
+    home = "schedule" if name == "EvaluationStage" else "costs"
+    value = globals()[name] = getattr(import_module(f"recommit.estimate.{home}"), name)
+    return value

@@ -119,7 +119,7 @@ class AgentName:
 
     @property
     def by_budget(self) -> bool:
-        """Does it play differently under another budget, even if its policy is not told the budget?"""
+        """Does it play differently under another budget, even if its policy is not budget-conditioned?"""
         return self.base in ("shuffled", "mixture", ORACLE) or self.swept
 
     @property

@@ -15,9 +15,9 @@ from recommit.evaluate import thresholds
 from recommit.evaluate.agent_names import ACTION_SEEDS, ORACLE, AgentName
 from recommit.graph import episodes as on_graph
 from recommit.graph import oracle, rules
-from recommit.graph.at_work import rule_on_growing
 from recommit.graph.build import PIECE, PolicyGraph
-from recommit.graph.episodes import adaptive_memory, always, head, sampled
+from recommit.graph.episodes import always, head, sampled
+from recommit.graph.rule_episodes import adaptive_memory, rule_on_growing
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout import episodes
 from recommit.rollout.sampling import Actor

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
-#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the
+#: How else near and far can be split: by thirds of the way from the start, or so that each holds a third of the
 #: decisions.
 EDGES = ("fixed", "thirds", "terciles")
 

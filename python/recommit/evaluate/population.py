@@ -14,8 +14,8 @@ import numpy as np
 from recommit.evaluate.agent_names import ORACLE, AgentName
 from recommit.evaluate.text import number, percent
 from recommit.graph import oracle
-from recommit.graph.at_work import rule_on_growing
 from recommit.graph.episodes import always, head, softmax
+from recommit.graph.rule_episodes import rule_on_growing
 from recommit.graph.values import ACTIONS, OBSERVATIONS, SOLVED, commitments, outcomes
 from recommit.policy.config import MAX_ACTIONS
 from recommit.storage.terminal_text import grid

@@ -29,9 +29,9 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-        """Take any sequences."""
-        return cls(tuple(head), tuple(tuple(row) for row in rows))
+    def of(cls, head: str | Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+        """Take any sequences, or a head as it is printed: ``a | b``."""
+        return cls(tuple(head.split(" | ") if isinstance(head, str) else head), tuple(map(tuple, rows)))
 
     def markdown(self) -> str:
         """Print it."""
@@ -50,7 +50,7 @@ def _with_compute(row: dict[str, Any], costs: dict[str, Any], own: str) -> dict[
     """A row and what an observation costs its policy, where that was measured."""
     agent = AgentName.parse(row["agent"])
     name = str(AgentName("", agent.run or own, agent.views))
-    return {**row, "compute": costs[name]} if agent.asks_policy and name in costs else row
+    return {**row, "mflops": costs[name]["flops"] / 1e6} if agent.asks_policy and name in costs else row
 
 
 def main_table(summary: list[dict[str, Any]]) -> str:
@@ -81,32 +81,19 @@ def _cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _gain(row: dict[str, Any]) -> list[str]:
-    """The share of the way from the best fixed depth to the oracle depth, and its interval."""
-    if row.get("gain") is None:
-        return ["-", "-"]
-    return [f"{row['gain']:.2f}", f"{row['gain_low']:.2f} .. {row['gain_high']:.2f}"]
-
-
-def _threshold(row: dict[str, Any]) -> list[str]:
-    return [f"{row['threshold']:.3g}" if "threshold" in row else "-"]
-
-
-def _value(row: dict[str, Any]) -> list[str]:
-    return [f"{row['value']:.3f}", f"{row['value_low']:.3f} .. {row['value_high']:.3f}"]
-
-
-def _compute(row: dict[str, Any]) -> list[str]:
-    cost = row.get("compute")
-    return ["-"] if cost is None else [f"{cost['flops'] / 1e6:,.3g}"]
+def with_interval(row: dict[str, Any] | None, key: str, digits: int) -> tuple[str, str]:
+    """A figure and its interval; dashes where the row has none."""
+    if row is None or row.get(key) is None:
+        return "-", "-"
+    return f"{row[key]:.{digits}f}", f"{row[f'{key}_low']:.{digits}f} .. {row[f'{key}_high']:.{digits}f}"
 
 
 #: Column heads that stand only where some row has the figure, the figure, and how a row fills them.
 _SOMETIMES = (
-    (_VALUE, "value", _value),
-    (("gain share", "95 %"), "gain", _gain),
-    (("threshold",), "threshold", _threshold),
-    (("MFLOP / observation",), "compute", _compute),
+    (_VALUE, "value", lambda row: with_interval(row, "value", 3)),
+    (("gain share", "95 %"), "gain", lambda row: with_interval(row, "gain", 2)),
+    (("threshold",), "threshold", lambda row: [f"{row['threshold']:.3g}" if "threshold" in row else "-"]),
+    (("MFLOP / observation",), "mflops", lambda row: [f"{row['mflops']:,.3g}" if "mflops" in row else "-"]),
 )
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.at_work import rule_on_growing
 from recommit.graph.episodes import episodes, head, scores
+from recommit.graph.rule_episodes import rule_on_growing
 from recommit.horizon import Plans
 from recommit.horizon.rule import ThresholdRule
 

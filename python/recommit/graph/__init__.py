@@ -1,3 +1,3 @@
-"""Commitment graphs: what one policy would do in every state, where each prefix of it leads, and what a rule is worth
+"""Commitment graphs: what one policy would do in every state, where each prefix of it leads, and the value of a rule
 there.
 """

@@ -5,7 +5,7 @@ graph, in one order, and plans at its share. ``build`` expands in waves until no
 where their plans lead. Which states pass through the policy together decides, on some devices, the last bits, so that a
 wave is divided into pieces of one size.
 
-Samples are drawn by a counter that is named by the state: they depend on the policy, the state and the seed alone, so
+Plans are sampled by a counter that is named by the state: they depend on the policy, the state and the seed alone, so
 that two graphs of one policy agree where they meet.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 T = TypeVar("T")
-#: States per pass of the policy, and nodes of a graph at most, where nobody says another number.
+#: States per pass of the policy, and nodes of a graph at most, unless another number is given.
 PIECE, LIMIT = 128, 4_000_000
 #: Samples of an observation at most, in a stream of random numbers of their own each.
 MOST_SAMPLES = 1024
@@ -79,7 +79,7 @@ class PolicyGraph(CommitmentGraph):
         """Plan at ``piece`` states at a time, or as many as divide the work evenly; ``together``: see ``Engine``. New
         states beyond ``limit`` nodes are left out. They are numbered plan by plan, or all landings of one depth first.
         ``keep_inputs`` keeps what the depth head reads, on the rank that planned; ``keep_probs``, ``features`` and
-        ``samples`` (drawn by ``seed``) are columns of the graph."""
+        ``samples`` (by ``seed``) are columns of the graph."""
         self.policy, self.depths, self.run_pass = policy, depths, run_pass
         self.team, self.together, self.piece, self.limit = team or Team(), together, piece, limit
         self.depth_major, self.keep_inputs, self.seed, self._puzzle = depth_major, keep_inputs, seed, task
@@ -289,9 +289,12 @@ def build(
     agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the streams of
     ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
     """
-    if policy.config.decoder.depth_conditioning != "none" or policy.config.budget_conditioned:
-        what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "looks left"
-        raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
+    for what, has in (
+        ("decoder.depth_conditioning", policy.config.decoder.depth_conditioning != "none"),
+        ("budget_conditioned", policy.config.budget_conditioned),
+    ):
+        if has:
+            raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
     if not 0 <= samples <= MOST_SAMPLES:
         raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")
     if len(starts) > limit:

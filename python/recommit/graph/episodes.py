@@ -2,20 +2,20 @@
 
 ``episodes`` is the one loop: it plans where an episode comes by (if the graph still grows), asks a ``Chooser`` for
 columns of depths, and follows the edges. The functions at the end are choosers; rules that read plans are in
-``recommit.graph.at_work``, the oracle is in ``recommit.graph.oracle``.
+``recommit.graph.rule_episodes``, the oracle depth is in ``recommit.graph.oracle``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from recommit import rng
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,14 +24,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
-
-
-class Chooser(Protocol):
-    """Who decides how far to go; it may remember what its episodes have seen."""
-
-    def __call__(self, turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
-        """The column of the depth for each of the ``episodes`` that are under way, now at planned ``nodes``. A turn of
-        0 begins new ones."""
+    #: Who decides how far to go: takes the turn, the episodes under way and the planned nodes where they are, and gives
+    #: the column of each one's depth. It may remember what its episodes have seen; a turn of 0 begins new ones.
+    Chooser: TypeAlias = Callable[[int, Nodes, Nodes], Nodes]
 
 
 def episodes(
@@ -142,25 +137,6 @@ def head(graph: PolicyGraph) -> Chooser:
     """The depth head's likeliest depth, ties to the smaller."""
     columns = _head_columns(graph)
     return lambda _turn, _episodes, nodes: columns[graph.logits[nodes].argmax(axis=1)]
-
-
-def adaptive_memory(graph: PolicyGraph) -> Chooser:
-    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
-    round."""
-    columns = _head_columns(graph)
-    times: dict[tuple[int, int], int] = {}
-
-    def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
-        if turn == 0:
-            times.clear()
-        before = np.zeros(len(nodes), np.int64)
-        for i, here in enumerate(zip(episodes.tolist(), nodes.tolist(), strict=True)):
-            before[i] = times.get(here, 0)
-            times[here] = int(before[i]) + 1
-        order = np.argsort(-graph.logits[nodes], axis=1, kind="stable")
-        return columns[order[np.arange(len(nodes)), before % len(columns)]]
-
-    return choose
 
 
 def sampled(graph: PolicyGraph, probs: NDArray[np.floating] | None, seed: int) -> Chooser:

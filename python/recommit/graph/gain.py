@@ -2,26 +2,19 @@
 
 The share is (rule - best fixed depth) / (oracle depth - best fixed depth), of mean values over starts. Over the whole
 range of prices, an observation costs 1/8 to 8 actions, in half powers of two; the mean of the shares over the logarithm
-of the price says how good a rule is whatever observations cost. A rule plays the same episodes at every price, so that
-they are played once. Its threshold is one for all prices.
+of the price says how good a rule is whatever observations cost. Its threshold is one for all prices.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit import rng
-from recommit.graph import rules
-from recommit.graph.episodes import Chooser, play
-from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.prices import Prices
-from recommit.graph.regret import expect
-from recommit.graph.values import OptimalValues, optimal_values
+from recommit.graph.prices import Prices, Setting
 from recommit.stats import Z95, Interval
 
 if TYPE_CHECKING:
@@ -29,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.judge import Judge
     from recommit.graph.rules import NamedRule
+    from recommit.graph.score import GraphScorer
 
     Floats = NDArray[np.float64]
 
@@ -79,75 +72,25 @@ class MeanGain:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
-class PricedRange:
-    """A graph under one budget at every price of an observation."""
-
-    judge: Judge
-    budget: int
-    price_action: float
-
-    @cached_property
-    def prices(self) -> list[Prices]:
-        """At each of ``RATIOS``."""
-        return [Prices(self.price_action, self.price_action * ratio) for ratio in RATIOS]
-
-    @cached_property
-    def oracle(self) -> Floats:
-        """[starts, prices] V^p."""
-        graph = self.judge.graph
-        return optimal_values(graph, self.budget, self.prices, last=True)[graph.starts]
-
-    def values_of(self, entry: NamedRule) -> Floats:
-        """[starts, prices] V^r of a rule, of one that draws by expectation."""
-        if not entry.draws:
-            return self.values(self.judge.bench.chooser(entry))
-        graph = self.judge.graph
-        free = OptimalValues.of(graph, self.budget)
-        return self._priced(expect(free, graph.starts, self.judge.bench.probs(entry)).outcome())
-
-    def values(self, choose: Chooser) -> Floats:
-        """[starts, prices] V^r."""
-        graph = self.judge.graph
-        return self._priced(play(graph, graph.starts, self.budget, choose).outcome())
-
-    def _priced(self, outcome: tuple[NDArray[Any], ...]) -> Floats:
-        return np.stack([prices.returns(*outcome) for prices in self.prices], axis=1)
-
-    @cached_property
-    def fixed(self) -> Floats:
-        """[depths, starts, prices] of every fixed depth."""
-        return np.stack([self.values(self.judge.bench.chooser(rules.named(f"fixed-{h}"))) for h in ALL_DEPTHS])
-
-    @cached_property
-    def best_fixed(self) -> NDArray[np.intp]:
-        """[prices] its place among ``fixed``."""
-        result: NDArray[np.intp] = self.fixed.mean(axis=1).argmax(axis=0)
-        return result
-
-    def at_fixed(self, chosen: NDArray[np.intp]) -> Floats:
-        """[starts, prices] of the fixed depth that was chosen for each price."""
-        return np.stack([self.fixed[depth, :, price] for price, depth in enumerate(chosen.tolist())], axis=1)
-
-    def best(self, entry: NamedRule) -> float:
-        """The threshold of the highest value, in the mean over all prices."""
-        every = self.judge.thresholds(entry)
-        means = [self.values(choose).mean() for choose in self.judge.bench.choosers(entry, every)]
-        return float(every[int(np.argmax(means))])
-
-
 def mean_gains(
-    judge: Judge, entries: Sequence[NamedRule], budget: int, price_action: float, validation: Judge | None = None
+    scorer: GraphScorer,
+    entries: Sequence[NamedRule],
+    budget: int,
+    price_action: float,
+    validation: GraphScorer | None = None,
 ) -> list[MeanGain]:
     """Every rule over all prices; thresholds and fixed depths are those of ``validation``, or of this graph."""
-    here = PricedRange(judge, budget, price_action)
-    chosen_on = here if validation is None else PricedRange(validation, budget, price_action)
-    fixed, rows = here.at_fixed(chosen_on.best_fixed), []
+    settings = tuple(Setting(budget, Prices(price_action, price_action * ratio)) for ratio in RATIOS)
+    here = replace(scorer, settings=settings)
+    chosen_on = here if validation is None else replace(validation, settings=settings)
+    by_price = lambda values: np.stack([values[each] for each in settings], axis=1)
+    fixed = by_price({each: here.fixed(each, chosen_on.best_fixed(each)) for each in settings})
+    oracle, rows = by_price({each: here.oracle(each) for each in settings}), []
     for entry in entries:
-        value = chosen_on.best(entry) if entry.swept else None
-        own = here.values_of(entry if value is None else entry.at(value))
-        means = mean_share(own, fixed, here.oracle, judge.graph.groups)
-        rows.append(MeanGain(entry.name, budget, price_action, value, *means))
+        threshold = chosen_on.sweep(entry).best(settings) if entry.swept else None
+        own = by_price(here.values(entry if threshold is None else entry.at(threshold)))
+        means = mean_share(own, fixed, oracle, scorer.graph.groups)
+        rows.append(MeanGain(entry.name, budget, price_action, threshold, *means))
     return rows
 
 

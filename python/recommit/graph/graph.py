@@ -1,4 +1,4 @@
-"""The commitment graph of a policy: with it, any rule that chooses how much of a plan to execute is judged exactly.
+"""The commitment graph of a policy: with it, any rule that chooses how much of a plan to execute is scored exactly.
 
 A node is a state. With an observation the policy makes one plan there, and an edge commits to the first ``h`` actions
 of it: the graph knows where each edge lands and how many actions were executed (fewer than ``h`` only if the goal came
@@ -105,7 +105,7 @@ class CommitmentGraph:
 
     @property
     def rows(self) -> Nodes:
-        """The nodes where somebody has to choose."""
+        """The nodes where a depth has to be chosen."""
         return np.flatnonzero(self.planned & ~self.goal)
 
     @property

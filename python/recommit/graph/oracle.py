@@ -44,8 +44,6 @@ class OracleDepths:
     value: NDArray[np.float64]  #: [K + 1, nodes]
     cost: Nodes  #: [K + 1, nodes]
     column: NDArray[np.int8]  #: [K + 1, nodes]
-    #: [K + 1, nodes] how many depths reach the value: where more than one do, the order of ties decides.
-    ties: NDArray[np.int8]
     #: The least depth's column: what is taken in states that were not planned in, from which nothing is solved.
     shallow: int
     #: States that were left out because the graph had grown to its cap; with any, this is a lower bound.
@@ -54,8 +52,7 @@ class OracleDepths:
     def choose(self, budget: int) -> Chooser:
         """For episodes with this budget."""
 
-        def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
-            del episodes
+        def choose(turn: int, _episodes: Nodes, nodes: Nodes) -> Nodes:
             result = np.full(len(nodes), self.shallow, np.int64)
             seen = nodes < self.column.shape[1]
             result[seen] = self.column[budget - turn, nodes[seen]]
@@ -82,21 +79,19 @@ def oracle(
 def best_depths(
     graph: CommitmentGraph, budget: int, depths: tuple[int, ...], prices: Prices | None = None, missing: int = 0
 ) -> OracleDepths:
-    """Over the states that are planned in: the optimal values, and the depths that reach them, by the order of ties."""
+    """Over the states that are planned in: of the depths that reach the optimal value, the one with the lowest cost."""
     columns = np.array([graph.column(depth) for depth in sorted(depths)])
     best = OptimalValues.of(graph.only(depths), budget, prices)
-    shape, rows, hopeless = best.value.shape, graph.rows, ~graph.planned & ~graph.goal
-    cost, ties = np.full(shape, FAILED, np.int64), np.zeros(shape, np.int8)
-    column = np.full(shape, columns[0], np.int8)
+    rows, hopeless = graph.rows, ~graph.planned & ~graph.goal
+    cost, column = np.full(best.value.shape, FAILED, np.int64), np.full(best.value.shape, columns[0], np.int8)
     cost[:, graph.goal] = 0
     landing, steps = best.graph.landing[rows], 1 + STEP * best.graph.executed[rows].astype(np.int64)
     for remaining in range(1, budget + 1):
         tied = best.q_values(remaining, rows) >= best.value[remaining, rows, None] - TIE
         each = np.where(tied, steps + cost[remaining - 1][landing], NEVER)
         column[remaining, rows], cost[remaining, rows] = columns[each.argmin(axis=1)], each.min(axis=1)
-        ties[remaining, rows] = tied.sum(axis=1)
         cost[remaining, hopeless] = FAILED + remaining * (STEP * min(depths) + 1)  # the least depth until the end
-    return OracleDepths(best.value, cost, column, ties, int(columns[0]), missing)
+    return OracleDepths(best.value, cost, column, int(columns[0]), missing)
 
 
 def search(graph: PolicyGraph, roots: Nodes, budget: int, depths: tuple[int, ...], cap: int, prices: Prices) -> int:
@@ -167,8 +162,7 @@ def greedy(graph: CommitmentGraph, depths: tuple[int, ...], *, rate: bool) -> Ch
     """The depth whose commitment lowers the distance most, or most per action; ties to the smaller depth."""
     columns = np.array([graph.column(depth) for depth in depths])
 
-    def choose(turn: int, episodes: Nodes, nodes: Nodes) -> Nodes:
-        del turn, episodes
+    def choose(_turn: int, _episodes: Nodes, nodes: Nodes) -> Nodes:
         here, after = graph.distance[nodes][:, None], graph.distance[graph.landing[nodes][:, columns]]
         gained = np.where((here < 0) | (after < 0), -np.inf, here - after)
         if rate:

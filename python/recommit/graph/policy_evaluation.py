@@ -225,13 +225,13 @@ def plan_advantages(
     what it is credited with is their expected return against the mean over the plans of the same state and depth.
     """
     many, plans, _ = landing.shape
-    worth = np.zeros(landing.shape)
+    returns = np.zeros(landing.shape)
     for k in range(1, len(values.value)):
         later = np.where(landing >= 0, values.value[k - 1][landing], values.by_distance[k - 1][bucket])
-        worth += visits[k][:, None, None] * np.where(solved, 1.0, later)
-    worth /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
-    worth -= prices.cost(executed)
-    centred = worth - worth.mean(axis=1, keepdims=True)
+        returns += visits[k][:, None, None] * np.where(solved, 1.0, later)
+    returns /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
+    returns -= prices.cost(executed)
+    centred = returns - returns.mean(axis=1, keepdims=True)
     advantage, weight = np.zeros((many, plans, PLAN)), np.zeros((many, plans, PLAN))
     for column, depth in enumerate(depths):
         reached = (np.arange(PLAN) < depth) & (np.arange(PLAN) < executed[:, :, column, None])

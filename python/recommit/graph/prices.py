@@ -39,19 +39,15 @@ class Prices:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a rule is judged under: at most so many observations, at these prices."""
+    """What a rule is scored under: at most so many observations, at these prices."""
 
     budget: int
     prices: Prices
 
     def label(self) -> str:
         """For a table."""
-        paid = [
-            f"{value:g} per {what}"
-            for what, value in (("action", self.prices.action), ("look", self.prices.observation))
-            if value
-        ]
-        return f"K = {self.budget}" + (f", {', '.join(paid)}" if paid else "")
+        prices = {"action": self.prices.action, "observation": self.prices.observation}
+        return ", ".join([f"K = {self.budget}", *(f"{price:g} per {what}" for what, price in prices.items() if price)])
 
 
 def arrays(prices: Sequence[Prices]) -> tuple[Floats, Floats]:

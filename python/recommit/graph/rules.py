@@ -1,4 +1,4 @@
-"""Rules by name, and a rule at work in a commitment graph.
+"""Rules by name, and rules of one's own.
 
 fixed-1 .. fixed-8       always this depth
 head                     the likeliest depth of the policy's own head
@@ -10,24 +10,38 @@ entropy-jump             up to the largest rise of the mean entropy
 repetition               as long as the plan repeats its first action
 reversal                 up to the first action that takes back the one before it
 consecutive              one action more than the plan has in common with the rest of the last one
-agreement                deep as enough samples of the look begin like the plan; needs a graph with samples
-sampled                  a depth drawn by the policy's own head at every look
-random                   a depth drawn evenly from those of the head
+agreement                deep as enough samples of the observation begin like the plan; needs a graph with samples
+sampled                  a depth sampled from the policy's own head at every observation
+random                   a depth sampled uniformly from those of the head
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
 
 Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
-confidence-product. Whoever asks rules on a graph without samples takes that.
+confidence-product. Rules that sample are scored in expectation (``recommit.graph.regret.expected_regret``).
 
-Rules that draw are judged by expectation (``recommit.graph.regret.expect``): nothing is sampled.
+A rule of one's own is a table of depths, or a file of Python that defines ``rule``: a function of plans, or an object
+(a ``Rule``, a ``ThresholdRule``, whose number is chosen as that of others, or either in ``WithMemory``):
+
+    # sure.py: as long as the likeliest action is likelier than 0.9
+    def rule(plans):
+        return 1 + (plans.probabilities.max(-1)[:, 1:] > 0.9).cumprod(1).sum(1)
+
+A file is a program of whoever wrote it: it is run only if the caller says so. A table is numbers and nothing else.
 """
 
 from __future__ import annotations
 
+import io
 import re
+import runpy
+import traceback
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tokenize import TokenError
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from recommit.horizon import (
     Agreement,
@@ -39,19 +53,26 @@ from recommit.horizon import (
     Fixed,
     Plans,
     Repetition,
+    Rule,
+    Tail,
+    ThresholdRule,
+    WithMemory,
 )
-from recommit.horizon.rule import Rule, ThresholdRule
+from recommit.storage import safe_open
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from recommit.graph.rule_episodes import RulesOnGraph
+
     Depths = NDArray[np.int32]
-    Ints = NDArray[np.int64]
 
 #: The action that takes back up, down, left, right.
 OPPOSITE = (1, 0, 3, 2)
 MEMORY = "+memory"
-#: Rules that are one thing, and rules of one number, whose threshold somebody has to choose.
+#: Rules without a threshold, and rules whose threshold has to be chosen.
 PLAIN: dict[str, Rule] = {
     "entropy-jump": EntropyJump(),
     "repetition": Repetition(),
@@ -62,16 +83,20 @@ SWEPT: dict[str, ThresholdRule] = {
     **{f"confidence-{kind}": Confidence(0.5, kind=kind) for kind in ("product", "least", "entropy")},
     "disagreement": Disagreement(),
 }
-#: Of one number too, and a reader of samples, which not every graph has.
+#: Of one number too; it reads samples, which not every graph has.
 SAMPLED: dict[str, ThresholdRule] = {"agreement": Agreement(0.5)}
-#: Rules that draw their depths; they have no memory.
-DRAWN = ("sampled", "random")
+#: Rules that sample their depths; they have no memory.
+STOCHASTIC = ("sampled", "random")
+#: What a file of one's own has to define.
+DEFINED = "rule"
+#: Depths beyond this are all alike: none of a plan.
+MOST_DEPTH = 1 << 16
 NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *SWEPT, *PLAIN)
 
 
 @dataclass(frozen=True)
 class NamedRule:
-    """A rule with the name it has in tables; without a rule it is the policy's own head, or draws."""
+    """A rule with the name it has in tables; without a rule it is the policy's own head, or samples."""
 
     name: str
     rule: Rule | None
@@ -93,13 +118,13 @@ class NamedRule:
         return "previous" in self.reads
 
     @property
-    def draws(self) -> bool:
-        """Does chance choose its depths?"""
-        return self.rule is None and self.name in DRAWN
+    def stochastic(self) -> bool:
+        """Does it sample its depths?"""
+        return self.rule is None and self.name in STOCHASTIC
 
     @property
     def reads_samples(self) -> bool:
-        """Does it need other plans of the same look?"""
+        """Does it need other plans of the same observation?"""
         return "samples" in self.reads
 
     def orders(self, plans: Plans) -> Depths:
@@ -117,15 +142,103 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
     """The rule of a name, restricted to ``depths``."""
     base = name.removesuffix(MEMORY)
     memory = base != name
-    if base == "head" or name in DRAWN:
+    if base == "head" or name in STOCHASTIC:
         return NamedRule(name, None, memory)
     if match := re.fullmatch(r"fixed-([1-8])", base):
         return NamedRule(name, Fixed(int(match[1])), memory)
     every: dict[str, Rule] = {**PLAIN, **SWEPT, **SAMPLED}
     if base not in every:
         names = ", ".join((*NAMES[4:], *SAMPLED))
-        plain = " or ".join(DRAWN)
+        plain = " or ".join(STOCHASTIC)
         raise ValueError(
             f"rules: expected fixed-1 .. fixed-8, {names}, with or without {MEMORY}, or {plain} without it, got {name}"
         )
     return NamedRule(name, replace(every[base], depths=depths), memory)
+
+
+@dataclass(frozen=True)
+class DepthTable(Rule):
+    """A depth for every node, in the order of the graph."""
+
+    table: tuple[int, ...] = ()
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """What stands in the table."""
+        if len(plans) != len(self.table):
+            raise ValueError(f"table: expected a depth for each of {len(plans):,} nodes, got {len(self.table):,}")
+        return np.array(self.table, np.int32)
+
+
+@dataclass(frozen=True)
+class FunctionRule(Rule):
+    """A rule without a class: a function of plans."""
+
+    function: Callable[[Plans], Any]
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """What it returns."""
+        return np.asarray(self.function(plans))
+
+
+def from_code(path: Path, *, trusted: bool) -> NamedRule:
+    """What is called ``rule`` in a file of Python: a rule, one with a memory, or a function of plans."""
+    if not trusted:
+        raise ValueError(
+            f"rule: expected --run-code beside it, since {path} is a program that would run here, got none"
+        )
+    try:
+        rule = runpy.run_path(str(path)).get(DEFINED)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"rule: {_place(path, error)}: {type(error).__name__}: {error}") from error
+    name, memory = _free_name(path), isinstance(rule, WithMemory)
+    rule = rule.rule if isinstance(rule, WithMemory) else rule
+    if isinstance(rule, FunctionType):
+        rule = FunctionRule(rule)
+    if not isinstance(rule, Rule):
+        got = f"the class {rule.__name__}, which nobody called" if isinstance(rule, type) else type(rule).__name__
+        raise ValueError(f"rule: expected {path} to define `{DEFINED}`, a recommit.horizon.Rule, got {got}")  # noqa: TRY004  (a wrong file)
+    if isinstance(rule, ThresholdRule) and "previous" in rule.reads:
+        raise ValueError(f"rule: expected a rule of one number in {path} to read the present plan alone, got {rule}")
+    return NamedRule(name + MEMORY if memory else name, rule, memory)
+
+
+def with_memory(entry: NamedRule) -> list[NamedRule]:
+    """The rule, and the rule with a memory beside it."""
+    return [entry] if entry.memory else [entry, replace(entry, name=entry.name + MEMORY, memory=True)]
+
+
+def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
+    """Ask a rule about every plan before anything is scored, so that whoever wrote it reads where it fails."""
+    plans = read.plans_for(entry)
+    if "previous" in entry.reads:
+        plans = replace(plans, previous=Tail(plans.actions, np.zeros(len(plans), np.int64)))
+    try:
+        entry.orders(plans)
+    except (Exception, SystemExit) as error:  # whatever a program of somebody else may raise
+        raise ValueError(f"rule: {_place(path, error)}: {type(error).__name__}: {error}") from error
+
+
+def _place(path: Path, error: BaseException) -> str:
+    """The file, and the last of its lines that was at work."""
+    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if Path(each.filename) == path]
+    return f"{path}, line {lines[-1]}" if lines else str(path)
+
+
+def _free_name(path: Path) -> str:
+    """The name of a file, which no other rule may have."""
+    try:
+        named(path.stem)
+    except ValueError:
+        return path.stem
+    raise ValueError(f"rule: expected a file whose name no rule here has, got {path.name}")
+
+
+def from_table(path: Path) -> NamedRule:
+    """The depths in a ``.npy`` file, one number per node."""
+    try:
+        depths = npy.read_array(io.BytesIO(safe_open.content(path)), allow_pickle=False)
+    except (ValueError, EOFError, OSError, MemoryError, TokenError) as error:
+        raise ValueError(f"table: expected a .npy file of numbers, got {path}: {error}") from None
+    if depths.ndim != 1 or depths.dtype.kind not in "iu":
+        raise ValueError(f"table: expected whole numbers [nodes], got {depths.dtype}{list(depths.shape)} in {path}")
+    return NamedRule(_free_name(path), DepthTable(tuple(np.clip(depths, -1, MOST_DEPTH).astype(int).tolist())))

@@ -1,21 +1,28 @@
-"""Rules in a commitment graph: the value of each, its gain share, and why it misses the rest.
+"""Rules on a commitment graph: the value of each, its gain share, and why it misses the rest.
 
 A threshold is chosen on another graph of the same policy, from validation starts: once for each budget and price, and
-once for all of them together. Without such a graph it is chosen on the graph itself, and the table says so.
+once for all of them together. Without such a graph it is chosen on the graph itself, and the table says so. A rule of
+one number is played under all thresholds of its curve: once per budget, its scores computed once for all.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.graph import rules
+from recommit.graph.episodes import play
 from recommit.graph.gain import gain_interval
-from recommit.graph.judge import Judge
+from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.prices import Prices, Setting
-from recommit.graph.rules import NamedRule
+from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
+from recommit.graph.rule_episodes import RulesOnGraph
+from recommit.graph.values import OptimalValues, optimal_values, outcomes
+from recommit.horizon.rule import ThresholdRule
 from recommit.stats import bootstrap
 
 if TYPE_CHECKING:
@@ -23,19 +30,162 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.rules import NamedRule
+
     Floats = NDArray[np.float64]
+
+#: Thresholds of a curve.
+STEPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class GraphScorer:
+    """A finished graph of all depths under several settings: what fixed depths, the oracle depth and any rule come to
+    from its starts."""
+
+    graph: CommitmentGraph
+    settings: tuple[Setting, ...]
+    _best: dict[Setting, OptimalValues] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.graph.closed:
+            raise ValueError(CUT)
+        if self.graph.depths != ALL_DEPTHS:
+            raise ValueError(f"graph: expected one of the depths {ALL_DEPTHS}, got {self.graph.depths}")
+
+    @cached_property
+    def rules(self) -> RulesOnGraph:
+        """The plans of the graph, as rules read them."""
+        return RulesOnGraph(self.graph)
+
+    @cached_property
+    def budgets(self) -> list[int]:
+        """Those of the settings, each once."""
+        return list(dict.fromkeys(each.budget for each in self.settings))
+
+    def best(self, setting: Setting) -> OptimalValues:
+        """V^p of every state, by observations left."""
+        if setting not in self._best:
+            self._best[setting] = OptimalValues.of(self.graph, setting.budget, setting.prices)
+        return self._best[setting]
+
+    @cached_property
+    def _oracle(self) -> dict[Setting, Floats]:
+        result: dict[Setting, Floats] = {}
+        for budget in self.budgets:
+            settings = [each for each in self.settings if each.budget == budget]
+            prices = [each.prices for each in settings]
+            value = optimal_values(self.graph, budget, prices, last=True)[self.graph.starts]
+            result |= dict(zip(settings, value.T, strict=True))
+        return result
+
+    def oracle(self, setting: Setting) -> Floats:
+        """[starts] V^p."""
+        return self._oracle[setting]
+
+    @cached_property
+    def _fixed(self) -> list[dict[Setting, Floats]]:
+        return [self.values(rules.named(f"fixed-{depth}")) for depth in ALL_DEPTHS]
+
+    def best_fixed(self, setting: Setting) -> int:
+        """The best fixed depth."""
+        return 1 + int(np.argmax([values[setting].mean() for values in self._fixed]))
+
+    def fixed(self, setting: Setting, depth: int) -> Floats:
+        """[starts] values of a fixed depth."""
+        return self._fixed[depth - 1][setting]
+
+    def outcome(self, entry: NamedRule, budget: int, read: RulesOnGraph | None = None) -> tuple[NDArray[Any], ...]:
+        """[starts] solved, actions and observations of a rule, in expectation if it samples. It reads the plans of the
+        graph, or others of the same nodes."""
+        read = read or self.rules
+        if entry.stochastic:
+            *_, table = outcomes(self.graph, budget, read.probs(entry))
+            return tuple(table[self.graph.starts].T)
+        return play(self.graph, self.graph.starts, budget, read.chooser(entry)).outcome()
+
+    def values(self, entry: NamedRule) -> dict[Setting, Floats]:
+        """[starts] V^r under each setting; one price or many, a rule plays the same episodes."""
+        ends = {budget: self.outcome(entry, budget) for budget in self.budgets}
+        return {each: each.prices.returns(*ends[each.budget]) for each in self.settings}
+
+    def played(self, entry: NamedRule, setting: Setting) -> Attribution | ExpectedRegret:
+        """What a rule's episodes come to, and their regret; of one that samples in expectation."""
+        if entry.stochastic:
+            return expected_regret(self.best(setting), self.graph.starts, self.rules.probs(entry))
+        return attribute(self.best(setting), self.graph.starts, self.rules.chooser(entry))
+
+    def thresholds(self, entry: NamedRule, count: int = STEPS) -> Floats:
+        """Those that cut the rule's scores on this graph into equal parts."""
+        assert isinstance(entry.rule, ThresholdRule)
+        return np.unique(entry.rule.thresholds(self.rules.plans_for(entry), count))
+
+    def sweep(self, entry: NamedRule, count: int = STEPS) -> Sweep:
+        """Play every threshold of a rule under every budget."""
+        every = self.thresholds(entry, count)
+        ends = np.zeros((len(every), len(self.budgets), 3))
+        for i, choose in enumerate(self.rules.choosers(entry, every)):
+            for j, budget in enumerate(self.budgets):
+                played = play(self.graph, self.graph.starts, budget, choose).outcome()
+                ends[i, j] = [column.mean() for column in played]
+        place = [self.budgets.index(each.budget) for each in self.settings]
+        return Sweep(self.settings, every, ends[:, place])
+
+    def curve(self, entry: NamedRule, setting: Setting, count: int = STEPS) -> list[dict[str, float]]:
+        """Solved, actions and observations of a rule over its thresholds."""
+        swept = replace(self, settings=(setting,)).sweep(entry, count)
+        names = ("threshold", "solved", "actions", "observations")
+        rows = np.column_stack([swept.thresholds, swept.ends[:, 0]]).tolist()
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """What episodes with each threshold come to on average, under each setting."""
+
+    settings: tuple[Setting, ...]
+    thresholds: Floats  #: [T], ascending
+    ends: Floats  #: [T, settings, 3] solved, actions and observations
+
+    def best(self, settings: Sequence[Setting]) -> float:
+        """The threshold with the highest value over these settings together; of equals the one with fewer actions, then
+        the lower one."""
+        places = [self.settings.index(each) for each in settings]
+        value = np.stack([self.settings[i].prices.returns(*self.ends[:, i].T) for i in places], axis=1).mean(axis=1)
+        actions = self.ends[:, places, 1].mean(axis=1)
+        return float(self.thresholds[np.lexsort((self.thresholds, actions, -value))[0]])
 
 
 @dataclass(frozen=True)
-class RuleScore:
-    """A rule under one setting."""
+class SettingRow:
+    """Of one rule under one setting."""
 
     rule: str
     budget: int
     price_action: float
     price_observation: float
-    #: None for a rule without one; ``shared`` if it is the one for all settings.
+    #: None for a rule without one.
     threshold: float | None
+
+    def under(self, setting: Setting) -> bool:
+        """Is it of this setting?"""
+        return Setting(self.budget, Prices(self.price_action, self.price_observation)) == setting
+
+    def entry(self, entry: NamedRule) -> NamedRule:
+        """The rule with the threshold of this row."""
+        return entry if self.threshold is None else entry.at(self.threshold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class RuleScore(SettingRow):
+    """What a rule comes to, and how much of the gain it takes."""
+
+    #: Is the threshold the one for all settings?
     shared: bool
     solved: float
     actions: float
@@ -47,61 +197,52 @@ class RuleScore:
     gain: float | None
     gain_low: float | None
     gain_high: float | None
-    #: Shares of all that was given away, by cause.
+    #: Shares of all regret, by cause.
     causes: dict[str, float]
 
-    def entry(self, entry: NamedRule) -> NamedRule:
-        """The rule with the threshold of this row."""
-        return entry if self.threshold is None else entry.at(self.threshold)
 
-    def under(self, setting: Setting) -> bool:
-        """Is it of this setting?"""
-        prices = Prices(self.price_action, self.price_observation)
-        return Setting(self.budget, prices) == setting
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-
-def choices(judge: Judge, entry: NamedRule) -> tuple[dict[Setting, float], float]:
+def best_thresholds(scorer: GraphScorer, entry: NamedRule) -> tuple[dict[Setting, float], float]:
     """The best threshold for each setting, and the best for all together."""
-    swept = judge.sweep(entry)
-    return {each: swept.best([each]) for each in judge.settings}, swept.best(judge.settings)
+    swept = scorer.sweep(entry)
+    return {each: swept.best([each]) for each in scorer.settings}, swept.best(scorer.settings)
 
 
 def score(
-    judge: Judge,
+    scorer: GraphScorer,
     entries: Sequence[NamedRule],
-    validation: Judge | None = None,
+    validation: GraphScorer | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[RuleScore]:
     """Every rule under every setting; rules of one number twice, with thresholds of their own and with a shared one."""
     rows = []
-    chosen_on = validation or judge
+    chosen_on = validation or scorer
     for entry in entries:
         if progress is not None:
             progress(entry.name)
         if not entry.swept:
-            rows += [_row(judge, chosen_on, entry, each, None, shared=False) for each in judge.settings]
+            rows += [_row(scorer, chosen_on, entry, each, None, shared=False) for each in scorer.settings]
             continue
-        single, together = choices(chosen_on, entry)
-        for each, shared in product(judge.settings, (False, True)):
-            rows.append(_row(judge, chosen_on, entry, each, together if shared else single[each], shared=shared))
+        single, together = best_thresholds(chosen_on, entry)
+        for each, shared in product(scorer.settings, (False, True)):
+            rows.append(_row(scorer, chosen_on, entry, each, together if shared else single[each], shared=shared))
     return rows
 
 
 def _row(
-    judge: Judge, chosen_on: Judge, entry: NamedRule, setting: Setting, threshold: float | None, *, shared: bool
+    scorer: GraphScorer,
+    chosen_on: GraphScorer,
+    entry: NamedRule,
+    setting: Setting,
+    threshold: float | None,
+    *,
+    shared: bool,
 ) -> RuleScore:
-    rule = entry if threshold is None else entry.at(threshold)
-    played = judge.played(rule, setting)
+    played = scorer.played(entry if threshold is None else entry.at(threshold), setting)
     solved, actions, observations = played.outcome()
     value = setting.prices.returns(solved, actions, observations)
-    spread = bootstrap(value, np.unique(judge.graph.groups, return_inverse=True)[1])
-    fixed = judge.fixed(setting, chosen_on.best_fixed(setting))
-    gain = gain_interval(value, fixed, judge.oracle(setting), judge.graph.groups)
-    means = _means(solved=solved, actions=actions, observations=observations, value=value)
+    spread = bootstrap(value, np.unique(scorer.graph.groups, return_inverse=True)[1])
+    fixed = scorer.fixed(setting, chosen_on.best_fixed(setting))
+    gain = gain_interval(value, fixed, scorer.oracle(setting), scorer.graph.groups)
     return RuleScore(
         entry.name,
         setting.budget,
@@ -109,7 +250,10 @@ def _row(
         setting.prices.observation,
         threshold,
         shared,
-        **means,
+        solved=float(solved.mean()),
+        actions=float(actions.mean()),
+        observations=float(observations.mean()),
+        value=float(value.mean()),
         value_low=spread.low,
         value_high=spread.high,
         gain=gain.mean if gain else None,
@@ -117,7 +261,3 @@ def _row(
         gain_high=gain.high if gain else None,
         causes=played.shares(),
     )
-
-
-def _means(**columns: NDArray[Any]) -> dict[str, float]:
-    return {name: float(values.mean()) for name, values in columns.items()}

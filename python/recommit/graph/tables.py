@@ -1,8 +1,8 @@
-"""What a graph holds and what rules are worth in it, as text."""
+"""What a graph holds and what rules come to in it, as text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
     from recommit.graph.gain import MeanGain
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.judge import Judge
     from recommit.graph.optimal_plans import RuleParts
     from recommit.graph.prices import Setting
     from recommit.graph.regret import Attribution
-    from recommit.graph.score import RuleScore
-    from recommit.graph.to_goal import RuleWays
+    from recommit.graph.score import GraphScorer, RuleScore
+    from recommit.graph.without_budget import RuleCosts
+
+Row = TypeVar("Row", "RuleScore", "RuleParts")
 
 
 def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
@@ -29,12 +30,12 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     length = graph.distance[graph.starts]
     size, lost = "x".join(map(str, manifest["shape"])), (graph.distance < 0).mean()
     lines = [
-        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['planned']:,} of them looked at",
+        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['planned']:,} of them with a plan",
         f"{manifest['starts']:,} starts in {manifest['groups']:,} groups",
         f"from the starts to the goal: {length.min()} to {length.max()} actions",
         f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
         f"depths of the policy's own head: {', '.join(map(str, graph.head_depths))}",
-        f"samples of a look: {manifest['samples'] or 'none'}",
+        f"samples of an observation: {manifest['samples'] or 'none'}",
         f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
         f"content: {manifest['content']}",
     ]
@@ -71,106 +72,114 @@ Content (sha256 of all numbers): `{manifest["content"]}`. The files are those of
 """
 
 
-def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = None) -> str:
+def scores(scorer: GraphScorer, rows: Sequence[RuleScore], chosen_on: GraphScorer | None = None) -> str:
     """A table per setting, in Markdown; thresholds and fixed depths are ``chosen_on`` another graph, or on this one."""
+    head = ("rule", "threshold", "solved", "actions", "observations", "value", "gain share", "95 %", "most is lost by")
     parts = []
-    for setting in judge.settings:
-        chosen = [row for row in rows if row.under(setting)]
-        parts.append(f"## {setting.label()}\n\n{_ends(judge, chosen_on or judge, setting)}\n\n{_table(chosen)}")
+    for setting in scorer.settings:
+        depth = (chosen_on or scorer).best_fixed(setting)
+        fixed, oracle = scorer.fixed(setting, depth).mean(), scorer.oracle(setting).mean()
+        about = f"Best fixed depth: {depth}, value {100 * fixed:.1f}. Oracle depth: {100 * oracle:.1f}."
+        lines = [
+            [
+                row.rule,
+                _cell(row.threshold, ".3g") + (" (one for all)" if row.shared else ""),
+                f"{100 * row.solved:.1f}",
+                f"{row.actions:.1f}",
+                f"{row.observations:.2f}",
+                f"{100 * row.value:.1f}",
+                _cell(row.gain),
+                _between(row.gain_low, row.gain_high),
+                _most(row.causes),
+            ]
+            for row in _by_value(rows, setting)
+        ]
+        parts.append(f"## {setting.label()}\n\n{about}\n\n{grid(head, lines)}\n")
     note = "Thresholds and fixed depths were chosen on this graph itself: what is said of them is their best.\n\n"
     return (note if chosen_on is None else "") + "\n".join(parts)
 
 
 def over_prices(rows: Sequence[MeanGain]) -> str:
-    """A table per budget, in Markdown: the mean over all prices of a look, and some of them."""
-    parts = []
+    """A table per budget, in Markdown: the mean over all prices of an observation, and some of them."""
+    parts, some = [], [RATIOS.index(ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0, 8.0)]
+    head = ("rule", "threshold", "mean", "95 %", *(f"at {RATIOS[i]:g}" for i in some))
     for budget in dict.fromkeys(row.budget for row in rows):
         own = [row for row in rows if row.budget == budget]
         title = (
-            f"## Gain share over prices of a look, K = {budget}\n\n"
-            f"A look costs 1/8 to 8 actions, an action {own[0].price_action:g}; the mean is over log prices.\n"
+            f"## Gain share over prices of an observation, K = {budget}\n\nAn observation costs 1/8 to 8 actions, "
+            f"an action {own[0].price_action:g}; the mean is over log prices.\n"
         )
-        some = [RATIOS.index(ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0, 8.0)]
-        head = ["rule", "threshold", "mean", "95 %", *(f"at {RATIOS[i]:g}" for i in some)]
-        lines = []
-        for row in sorted(own, key=lambda each: -np.inf if each.gain is None else each.gain, reverse=True):
-            threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
-            between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
-            lines.append([row.rule, threshold, _share(row.gain), between, *(_share(row.by_price[i]) for i in some)])
+        lines = [
+            [
+                row.rule,
+                _cell(row.threshold, ".3g"),
+                _cell(row.gain),
+                _between(row.gain_low, row.gain_high),
+                *(_cell(row.by_price[i]) for i in some),
+            ]
+            for row in sorted(own, key=lambda each: -np.inf if each.gain is None else each.gain, reverse=True)
+        ]
         parts.append(f"{title}\n{grid(head, lines)}\n")
     return "\n".join(parts)
 
 
 def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
     """A table per setting, in Markdown: what plans lose and what depths lose, first the mean of both orders."""
-    head = ["rule", "value", "optimal", "plans lose", "95 %", "depths lose", "95 %", "plans first", "depths first"]
+    head = ("rule", "value", "optimal", "plans lose", "95 %", "depths lose", "95 %", "plans first", "depths first")
     parts = []
     for setting in settings:
-        lines = []
-        for row in sorted((each for each in rows if each.under(setting)), key=lambda each: -each.value):
-            ends = [cell for part in (row.plans_lose, row.depths_lose) for cell in _points(part)]
-            orders = [
-                "{:.1f}, then {:.1f}".format(*(100 * value for value in pair))
-                for pair in (row.plans_first, row.depths_first)
+        lines = [
+            [
+                row.rule,
+                f"{100 * row.value:.1f}",
+                f"{100 * row.best:.1f}",
+                *_points(row.plans_lose),
+                *_points(row.depths_lose),
+                *(f"{100 * one:.1f}, then {100 * other:.1f}" for one, other in (row.plans_first, row.depths_first)),
             ]
-            lines.append([row.rule, f"{100 * row.value:.1f}", f"{100 * row.best:.1f}", *ends, *orders])
+            for row in _by_value(rows, setting)
+        ]
         parts.append(f"## Plans or depths, {setting.label()}\n\n{grid(head, lines)}\n")
     return "\n".join(parts)
 
 
-def without_budget(rows: Sequence[RuleWays]) -> str:
-    """A table per price of a look, in Markdown: from where rules reach the goal, and what their ways cost."""
+def without_budget(rows: Sequence[RuleCosts]) -> str:
+    """A table per price of an observation, in Markdown: from where rules reach the goal, and what their ways cost."""
     head = ("rule", "threshold", "reached", "goes round", "loses the level", "cost", "cheapest", "more", "95 %")
     parts = []
-    for prices in dict.fromkeys((row.price_action, row.price_observation) for row in rows):
-        own = [row for row in rows if (row.price_action, row.price_observation) == prices]
-        lines = []
-        for row in sorted(own, key=lambda each: (-each.reached, each.cost or 0.0)):
-            threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
-            costs = ["" if each is None else f"{100 * each:.1f}" for each in (row.cost, row.cheapest)]
-            shares = [f"{100 * each:.1f}" for each in (row.reached, row.rounds, row.lost)]
-            lines.append([row.rule, threshold, *shares, *costs, *(_points(row.more) if row.more else ("", ""))])
-        title = f"## Without a budget, {prices[0]:g} per action, {prices[1]:g} per look"
+    for action, observation in dict.fromkeys((row.price_action, row.price_observation) for row in rows):
+        own = [row for row in rows if (row.price_action, row.price_observation) == (action, observation)]
+        lines = [
+            [
+                row.rule,
+                _cell(row.threshold, ".3g"),
+                *(f"{100 * share:.1f}" for share in (row.reached, row.rounds, row.lost)),
+                *(_cell(None if cost is None else 100 * cost, ".1f") for cost in (row.cost, row.cheapest)),
+                *(_points(row.more) if row.more else ("", "")),
+            ]
+            for row in sorted(own, key=lambda each: (-each.reached, each.cost or 0.0))
+        ]
+        title = f"## Without a budget, {action:g} per action, {observation:g} per observation"
         reachable = f"The best depths reach the goal from {100 * own[0].reachable:.1f} % of the starts."
         parts.append(f"{title}\n\n{reachable}\n\n{grid(head, lines)}\n")
     return "\n".join(parts)
 
 
+def _by_value(rows: Sequence[Row], setting: Setting) -> list[Row]:
+    return sorted((row for row in rows if row.under(setting)), key=lambda row: -row.value)
+
+
+def _cell(value: float | None, form: str = ".2f") -> str:
+    return "" if value is None else format(value, form)
+
+
+def _between(low: float | None, high: float | None) -> str:
+    return "" if low is None else f"{low:.2f} to {high:.2f}"
+
+
 def _points(ends: tuple[float, float, float]) -> list[str]:
     mean, low, high = (100 * value for value in ends)
     return [f"{mean:.1f}", f"{low:.1f} to {high:.1f}"]
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
-
-
-def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
-    depth = chosen_on.best_fixed(setting)
-    fixed, oracle = judge.fixed(setting, depth).mean(), judge.oracle(setting).mean()
-    return f"Best fixed depth: {depth}, value {100 * fixed:.1f}. Oracle depth: {100 * oracle:.1f}."
-
-
-def _table(rows: Sequence[RuleScore]) -> str:
-    head = ("rule", "threshold", "solved", "actions", "observations", "value", "gain share", "95 %", "most is lost by")
-    lines = []
-    for row in sorted(rows, key=lambda each: -each.value):
-        threshold = "" if row.threshold is None else f"{row.threshold:.3g}{' (one for all)' if row.shared else ''}"
-        between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
-        gain = "" if row.gain is None else f"{row.gain:.2f}"
-        cells = [
-            row.rule,
-            threshold,
-            f"{100 * row.solved:.1f}",
-            f"{row.actions:.1f}",
-            f"{row.observations:.2f}",
-            f"{100 * row.value:.1f}",
-            gain,
-            between,
-            _most(row.causes),
-        ]
-        lines.append(cells)
-    return grid(head, lines) + "\n"
 
 
 def _most(causes: dict[str, float]) -> str:

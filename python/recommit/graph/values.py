@@ -43,7 +43,7 @@ TIE = 1e-12
 
 
 def chosen_rows(graph: CommitmentGraph) -> Nodes:
-    """The nodes where somebody chooses, of a graph whose edges lead to nodes."""
+    """The nodes where a depth is chosen, of a graph whose edges lead to nodes."""
     rows = graph.rows
     if len(rows) and graph.landing[rows].min() < 0:
         raise ValueError(CUT)
@@ -66,7 +66,7 @@ def optimal_values(
     every: list[Floats] = []
     value: Floats = np.zeros(0)
     for remaining in range(budget + 1):
-        before, value = value, _unchosen(graph, remaining, action, observation)
+        before, value = value, _unchosen(graph, remaining, np.ones(len(action)), -action, -observation)
         for begin in range(0, len(rows) if remaining else 0, BLOCK):
             block = rows[begin : begin + BLOCK]
             value[block] = _largest(graph, block, before, action) - observation
@@ -74,12 +74,12 @@ def optimal_values(
     return value if last else np.stack(every)
 
 
-def _unchosen(graph: CommitmentGraph, remaining: int, action: Floats, observation: Floats) -> Floats:
-    """[N, prices] values where nobody chooses, and 0 elsewhere."""
-    value = np.zeros((len(graph), len(action)))
-    value[~graph.planned] = -remaining * (observation + action * graph.depths[0])
-    value[graph.goal] = 1.0
-    return value
+def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floats, observation: Floats) -> Floats:
+    """[N, columns] what is certain where nothing is chosen, and 0 elsewhere."""
+    table = np.zeros((len(graph), len(goal)))
+    table[~graph.planned] = remaining * (observation + action * graph.depths[0])
+    table[graph.goal] = goal
+    return table
 
 
 def _largest(graph: CommitmentGraph, rows: Nodes, value: Floats, action: Floats) -> Floats:
@@ -153,40 +153,46 @@ SOLVED, ACTIONS, OBSERVATIONS = range(3)
 def outcomes(graph: CommitmentGraph, budget: int, policy: DepthPolicy) -> Iterator[Floats]:
     """[N, 3] for 0, 1, ... ``budget`` observations: what episodes from every node are expected to come to. Their values
     at any prices are ``prices.returns(*table.T)``."""
-    rows, table = chosen_rows(graph), np.zeros((len(graph), 3))
-    table[graph.goal, SOLVED] = 1.0
-    stuck, ways = ~graph.planned & ~graph.goal, []
-    yield table
-    for remaining in range(1, budget + 1):
-        if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
-            ways = [
-                (nodes, graph.landing[nodes, column].astype(np.intp), graph.executed[nodes, column], probs)
-                for nodes, column, probs in _ways(graph, rows, policy, remaining)
-            ]
-        before, table = table, table.copy()
-        table[rows] = 0.0
-        table[stuck, ACTIONS], table[stuck, OBSERVATIONS] = remaining * graph.depths[0], remaining
-        for nodes, landing, executed, probs in ways:
-            onward = before.take(landing, axis=0)
-            onward[:, ACTIONS] += executed
-            onward[:, OBSERVATIONS] += 1.0
-            if probs is None:
-                table[nodes] = onward
-            else:
-                table[nodes] += probs[:, None] * onward
-        yield table
+    return _evaluated(graph, budget, policy, *np.eye(3))
 
 
 def policy_values(graph: CommitmentGraph, budget: int, policy: DepthPolicy, prices: Prices) -> Floats:
     """[K + 1, N] of a depth policy."""
-    return np.stack([prices.returns(*table.T) for table in outcomes(graph, budget, policy)])
+    action, observation = arrays([prices])
+    return np.stack([table[:, 0] for table in _evaluated(graph, budget, policy, np.ones(1), -action, -observation)])
+
+
+def _evaluated(
+    graph: CommitmentGraph, budget: int, policy: DepthPolicy, goal: Floats, action: Floats, observation: Floats
+) -> Iterator[Floats]:
+    """[N, columns] for 0, 1, ... ``budget`` observations: each column is an expectation of its own, by what the goal,
+    every action and every observation add to it."""
+    rows = chosen_rows(graph)
+    table = _unchosen(graph, 0, goal, action, observation)
+    yield table
+    for remaining in range(1, budget + 1):
+        if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
+            ways, reward = [], np.zeros((len(rows), len(goal)))
+            for nodes, column, probs in _ways(graph, rows, policy, remaining):
+                place = slice(None) if len(nodes) == len(rows) else np.searchsorted(rows, nodes)
+                weight = 1.0 if probs is None else probs[:, None]
+                reward[place] += weight * (graph.executed[nodes, column][:, None] * action + observation)
+                ways.append((place, graph.landing[nodes, column].astype(np.intp), weight))
+        before, table = table, _unchosen(graph, remaining, goal, action, observation)
+        value = reward.copy()
+        for place, landing, weight in ways:
+            onward = before.take(landing, axis=0, mode="clip")
+            onward *= weight
+            value[place] += onward
+        table[rows] = value
+        yield table
 
 
 def commitments(
     graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, policy: DepthPolicy
 ) -> Iterator[tuple[int, Nodes, Any, Floats]]:
     """Forward from these starts: observations left, nodes, the column of a depth (one for all, or one each), and how
-    often episodes are expected to commit to it there. Where nobody chooses, they end."""
+    often episodes are expected to commit to it there. Where nothing is chosen, they end."""
     choosing, visits = np.zeros(len(graph), np.bool_), np.bincount(starts, minlength=len(graph)).astype(np.float64)
     choosing[chosen_rows(graph)] = True
     for remaining in range(budget, 0, -1):

@@ -1,4 +1,4 @@
-"""A vision-language policy that looks once and commits: backbone, depth head, action decoder.
+"""A vision-language policy that commits to several actions per observation: backbone, depth head, action decoder.
 
     policy = recommit.CommitPolicy.from_backbone("Qwen/Qwen2.5-VL-7B-Instruct")
     depths, actions = policy.act(task, states)

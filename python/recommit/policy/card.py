@@ -25,7 +25,7 @@ tags:
 
 # {title}
 
-A policy that looks at a picture of a puzzle once, decides how many actions to commit to ({depths}), and which.
+A policy that observes a picture of a puzzle, decides how many actions to commit to ({depths}), and which.
 Tasks: {tasks}. {parts}
 
 ```python

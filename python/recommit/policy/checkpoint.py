@@ -4,7 +4,7 @@ config.json          configuration, and what backbone it belongs to, of which dt
 heads.safetensors    depth head and action decoder
 adapter/             LoRA weights in PEFT's format            (adapters on a backbone that lives elsewhere)
 backbone/            the whole model in its published format  (backbones that were trained whole)
-DIGESTS              sha256 of every file, checked before one is read; older policies have none
+DIGESTS              sha256 of every file, checked before one is read
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class Parts(Protocol):
 P = TypeVar("P", bound=Parts)
 
 
-def fingerprint(backbone: Backbone, rounded: torch.dtype = torch.bfloat16) -> str:
+def fingerprint(backbone: Backbone) -> str:
     """Tells one set of frozen weights from another without reading all of a large model: every name and shape, and up
-    to 4,096 values of each tensor; ``rounded``, so that weights in another dtype are still the same weights."""
+    to 4,096 values of each tensor; rounded, so that weights in another dtype are still the same weights."""
     digest = hashlib.sha256()
     for name, tensor in sorted(backbone.frozen_state().items()):
         digest.update(f"{name}{tuple(tensor.shape)}".encode())
-        sample = tensor.detach().flatten()[:SAMPLE].to(rounded).to("cpu", torch.float32)
+        sample = tensor.detach().flatten()[:SAMPLE].to(torch.bfloat16).to("cpu", torch.float32)
         digest.update(sample.numpy().tobytes())
     return digest.hexdigest()
 
@@ -146,8 +146,8 @@ def load_policy(
 
 
 def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
-    """The dtype of a saved policy's backbone; policies from before this was written down are read as float32."""
-    name = about.get("dtype", "float32")
+    """The dtype of a saved policy's backbone."""
+    name = about.get("dtype")
     if name not in DTYPES:
         raise ValueError(f"{path}: expected a backbone of dtype {', '.join(DTYPES)}, got {name}")
     dtype: torch.dtype = getattr(torch, name)
@@ -156,8 +156,7 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
 
 def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
     """The frozen weights must be those that the policy was trained on."""
-    # Older fingerprints have no dtype beside them and are of values as they are.
-    here = fingerprint(policy.backbone, torch.bfloat16 if "dtype" in about else torch.float32)
+    here = fingerprint(policy.backbone)
     if here != about["fingerprint"]:
         raise ValueError(
             f"backbone: expected the weights {about['fingerprint'][:12]} that {folder} was saved with, "
@@ -291,13 +290,13 @@ def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
 def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     plain["decoder"] = verified.typed(DecoderConfig, plain["decoder"])
-    plain["head"] = verified.typed(HeadConfig, plain.get("head", {}))
-    plain["world_model"] = verified.typed(WorldModelConfig, plain["world_model"]) if plain.get("world_model") else None
-    plain["lora"] = None if plain["lora"] is None else verified.typed(LoraConfig, plain["lora"])
+    plain["head"] = verified.typed(HeadConfig, plain["head"])
+    for name, kind in (("lora", LoraConfig), ("world_model", WorldModelConfig)):
+        plain[name] = None if plain[name] is None else verified.typed(kind, plain[name])
     return verified.typed(PolicyConfig, plain)
 
 
 def weights_of(policy: Path) -> str:
-    """One sha256 of all files of a saved policy but for their digests, which older ones do not have."""
+    """One sha256 of all files of a saved policy but for their digests."""
     listed = sorted(p for p in policy.rglob("*") if p.is_file() and p.name != DIGESTS)
     return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())

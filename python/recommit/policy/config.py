@@ -194,7 +194,8 @@ class PolicyConfig:
     def __post_init__(self) -> None:
         if self.head.reads("world-model") and self.world_model is None:
             raise ValueError(
-                f"head.features: expected {self.head.features} of a policy that has a world model, got one without"
+                f"head.features: expected {self.head.features} of a policy that has a world model "
+                "(recommit train world-model), got one without"
             )
         if len(self.prices) != 2 or not all(0 <= price < math.inf for price in self.prices):
             raise ValueError(

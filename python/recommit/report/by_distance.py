@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.evaluate.agent_names import ORACLE
 from recommit.graph.regret import CAUSES
-from recommit.report.agents import ORACLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

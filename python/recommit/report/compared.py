@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recommit import stats
-from recommit.report.agents import ORACLE, PRIVILEGED
+from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 
 if TYPE_CHECKING:
     from recommit.report.agents import Agent

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
-from recommit.report.agents import PRIVILEGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.evaluate import metrics, reported
+from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
 from recommit.report import by_distance, compared, plotting
-from recommit.report.agents import PRIVILEGED
 from recommit.report.by_distance import FEW
 from recommit.report.html import csv_text
 from recommit.report.plotting import COLOURS, DEPTHS, INK, SOFT

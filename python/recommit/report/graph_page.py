@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recommit.graph.judge import Judge
     from recommit.graph.prices import Setting
-    from recommit.graph.regret import Attribution, Expectation
+    from recommit.graph.regret import Attribution, ExpectedRegret
     from recommit.graph.rules import NamedRule
-    from recommit.graph.score import RuleScore
+    from recommit.graph.score import GraphScorer, RuleScore
     from recommit.report.figures import ReportFigure
 
 #: In the order of the page.
@@ -49,38 +48,38 @@ NOTHING = "Sampled depths have no one episode to watch: add a rule that samples 
 
 
 def write(
-    judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, out: Path, title: str
+    scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, out: Path, title: str
 ) -> None:
     """Make the page as a file, which is replaced whole or not at all."""
     files.make_folders(files.Files(), out.absolute().parent)
-    files.replace(files.Files(), out, make(judge, rows, entries, about, title).encode())
+    files.replace(files.Files(), out, make(scorer, rows, entries, about, title).encode())
 
 
-def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, title: str) -> str:
+def make(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, title: str) -> str:
     """All of it; regret is that of the last setting, which has prices if any has."""
     drawn: list[ReportFigure] = []
-    setting = judge.settings[-1]
+    setting = scorer.settings[-1]
     best = sorted((row for row in rows if row.under(setting) and not row.shared), key=lambda row: -row.value)
     by_name = {entry.name: entry for entry in entries}
-    played = {row.rule: judge.played(row.entry(by_name[row.rule]), setting) for row in best[:FIGURES]}
-    first = next((row for row in best if not by_name[row.rule].draws), None)
+    played = {row.rule: scorer.played(row.entry(by_name[row.rule]), setting) for row in best[:FIGURES]}
+    first = next((row for row in best if not by_name[row.rule].stochastic), None)
     worst, packed = [tag("p", NOTHING, class_="missing")], None
     if first is not None:
         rows_of = attribute(
-            judge.best(setting), judge.graph.starts, judge.bench.chooser(first.entry(by_name[first.rule]))
+            scorer.best(setting), scorer.graph.starts, scorer.rules.chooser(first.entry(by_name[first.rule]))
         )
         watched = text.worst(rows_of, WATCHED)
-        worst = _worst(judge, first.rule, setting, rows_of, watched)
-        packed = pack(judge, setting, first.rule, rows_of, watched) if watched else None
+        worst = _worst(scorer, first.rule, setting, rows_of, watched)
+        packed = pack(scorer, setting, first.rule, rows_of, watched) if watched else None
     parts: dict[str, list[Html]] = {
         "graph": [tag("pre", tag("code", about), tabindex=0)],
-        "rules": [_rules(rows, each) for each in judge.settings],
-        "regret": _regret(judge, setting, played, drawn),
+        "rules": [_rules(rows, each) for each in scorer.settings],
+        "regret": _regret(scorer, setting, played, drawn),
         "worst": worst,
     }
     content = [page.section(name, SECTIONS[name], *parts[name]) for name in SECTIONS]
     links = [(name, SECTIONS[name].title) for name in SECTIONS]
-    return page.document("recommit graph", title, judge.graph.task, content, packed, links)
+    return page.document("recommit graph", title, scorer.graph.task, content, packed, links)
 
 
 def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
@@ -106,9 +105,9 @@ def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
 
 
 def _regret(
-    judge: Judge, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[ReportFigure]
+    scorer: GraphScorer, setting: Setting, played: dict[str, Attribution | ExpectedRegret], drawn: list[ReportFigure]
 ) -> list[Html]:
-    distance = judge.graph.distance
+    distance = scorer.graph.distance
     furthest = max(int(distance[rows.node].max(initial=1)) for rows in played.values())
     lost = [
         regret_by_distance(name, distance[rows.node], rows.cause, rows.regret, len(rows.starts), furthest)
@@ -118,7 +117,7 @@ def _regret(
     return [note, *page.regret_parts(lost, drawn)]
 
 
-def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
+def _worst(scorer: GraphScorer, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
     if not places:
         return [tag("p", f"{name} has no regret: every depth is one of the best.", class_="missing")]
     head = ("commitment", "distance", "remaining budget", "depth", "best depth", "regret", "cause")
@@ -132,15 +131,15 @@ def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places:
                 each["cause"],
             ],
         )
-        for i, each in enumerate(text.described(judge.graph, rows, places))
+        for i, each in enumerate(text.described(scorer.graph, rows, places))
     ]
     label = f"Commitments of {name} with the most regret, {setting.label()}"
     return [table(head, cells, label), Html(page.asset("viewer.html"))]
 
 
-def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
+def pack(scorer: GraphScorer, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
     """The commitments at these places as episodes for the viewer; see ``recommit.report.episodes``."""
-    graph = judge.graph
+    graph = scorer.graph
     return {
         "task": graph.task,
         "rows": graph.states.shape[1],
@@ -159,8 +158,8 @@ def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: S
             for i, at in enumerate(places)
         ],
         "played": [
-            [_episode(judge, _rest(rows, at)) for at in places],
-            [_episode(judge, _best(judge, setting, int(rows.node[at]), int(rows.remaining[at]))) for at in places],
+            [_episode(scorer, _rest(rows, at)) for at in places],
+            [_episode(scorer, _best(scorer, setting, int(rows.node[at]), int(rows.remaining[at]))) for at in places],
         ],
     }
 
@@ -176,9 +175,9 @@ def _rest(rows: Attribution, at: int) -> list[_Commitment]:
     return list(zip(*(column[own].tolist() for column in columns), strict=True))
 
 
-def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitment]:
+def _best(scorer: GraphScorer, setting: Setting, node: int, left: int) -> list[_Commitment]:
     """The best depths from a node, of equals the shallowest."""
-    best, rows = judge.best(setting), list[_Commitment]()
+    best, rows = scorer.best(setting), list[_Commitment]()
     while left and best.graph.planned[node] and not best.graph.goal[node]:
         column = int(best.q_values(left, np.array([node]))[0].argmax())
         rows.append((node, best.graph.depths[column], 0.0, best.graph.depths[column], -1))
@@ -186,8 +185,8 @@ def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitm
     return rows
 
 
-def _episode(judge: Judge, rows: Sequence[_Commitment]) -> dict[str, Any]:
-    graph, executed = judge.graph, judge.graph.executed
+def _episode(scorer: GraphScorer, rows: Sequence[_Commitment]) -> dict[str, Any]:
+    graph, executed = scorer.graph, scorer.graph.executed
     done = [int(executed[node, depth - 1]) for node, depth, *_ in rows]
     last = int(graph.landing[rows[-1][0], rows[-1][1] - 1])
     nodes = [*(node for node, *_ in rows), last]

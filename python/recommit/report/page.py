@@ -110,8 +110,8 @@ SECTIONS = {
 }
 #: What each cause of regret means.
 CAUSES = (
-    "Last look: nothing could be solved any more. Lost level: it made the level unsolvable. Round: it led back to "
-    "where the episode had been. Too deep: a shallower depth was best. Too shallow: a deeper depth was best."
+    "Last observation: nothing could be solved any more. Lost level: it made the level unsolvable. Round: it led back "
+    "to where the episode had been. Too deep: a shallower depth was best. Too shallow: a deeper depth was best."
 )
 
 

@@ -55,9 +55,8 @@ def play(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, th
     from recommit.evaluate.evaluation import evaluated
     from recommit.evaluate.options import EvaluateOptions
 
-    settings: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in entry.values.get("evaluate", {}).items()
-    }
+    values = entry.values.get("evaluate", {})
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     settings |= {"seed": seed, "threads": threads, "device": entry.device or "auto", **_whom(entry, seed, tables)}
     evaluated(EvaluateOptions(out=entry.evaluation(seed), **settings), quiet=quiet)
     return 0

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.adapters import peers
 from tests.unit.zero_shot.servers import pixels
 
-from recommit.adapters import openenv_package
+from recommit.adapters import serving
 from recommit.puzzles import levels
 from recommit.puzzles.solutions import Limits
 from recommit.zero_shot.game_spec import GameSpec
@@ -124,16 +124,16 @@ def test_the_web_shows_what_it_is_sent_as_text(openenv):
 
 def test_a_package_has_a_manifest_and_a_board_that_earns_the_most(openenv, tmp_path):
     """What ``openenv validate`` reads; the board is the end of an optimal plan, and resets to the greatest reward."""
-    place = openenv_package.write(SPEC, str(tmp_path / "package"))
+    place = serving.write_package(SPEC, str(tmp_path / "package"))
     declared = json.loads((place / "openenv.yaml").read_text())["validation"]
     assert declared["capabilities"]["declared_task_count"] == dict.fromkeys(("train", "validation", "test"), 8)
     oracle = json.loads((place / declared["capabilities"]["oracle"]["location"]).read_text())
     seen = openenv.CommitEnvironment(SPEC).reset(**oracle)
     assert (seen.done, seen.reward) == (True, declared["reward"]["range"][1])
     with pytest.raises(ValueError, match=r"package: expected a folder without oracle\.json, got"):
-        openenv_package.write(SPEC, str(place))
-    with pytest.raises(ValueError, match="budget: expected looks enough for an optimal plan, got 1"):
-        openenv_package.oracle(GameSpec("sliding", (3,), length=(20, 20), budget=1, count=1))
+        serving.write_package(SPEC, str(place))
+    with pytest.raises(ValueError, match="budget: expected decisions enough for an optimal plan, got 1"):
+        serving.oracle(GameSpec("sliding", (3,), length=(20, 20), budget=1, count=1))
 
 
 def test_the_server_is_made_of_these(openenv, monkeypatch):

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from recommit.adapters.own_pages import OwnPages
+from recommit.adapters.serving import OwnPages
 
 
 def asked(kind, host, listening="127.0.0.1", **headers):

@@ -14,7 +14,7 @@ import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 from tests.waiting import until
 
-from recommit.adapters import openenv, openenv_package
+from recommit.adapters import openenv, serving
 from recommit.runs.peers import free_port
 from recommit.zero_shot.game_spec import GameSpec
 
@@ -57,7 +57,7 @@ def main():
     validated = validate("--url", base)
     shown |= {"validate": validated.returncode == 0, "said": validated.stdout[-1500:]}
     with tempfile.TemporaryDirectory() as folder:
-        shown["package"] = validate(str(openenv_package.write(spec, folder)), "--level", "static").stdout
+        shown["package"] = validate(str(serving.write_package(spec, folder)), "--level", "static").stdout
     print(json.dumps({"sessions": len(rewards), "solved": int(sum(rewards)), "injected": injected, **shown}))
 
 

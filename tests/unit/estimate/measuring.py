@@ -1,10 +1,11 @@
-"""Small recipes of both stages, their plans, and real trainers to hold them against."""
+"""Small recipes of both stages, their estimates, and real trainers to hold them against."""
 
 from __future__ import annotations
 
+from bench.training.measured_step import measured
+
 import recommit.data
 from recommit.estimate import CARDS, Machine, estimate
-from recommit.estimate.counting.measuring import measured
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.train.config import SftConfig, parse
@@ -36,7 +37,7 @@ def grpo(**more):
     return parse(GrpoConfig, {**QUIET, **values, **more, "optim": optim})
 
 
-def planned(config, model=None):
+def estimated(config, model=None):
     return estimate(config, model or config.model, recommit.Sliding(2, 3), HERE)
 
 
@@ -53,7 +54,7 @@ def taken(config, data, folder, model=None):
 
 
 def apart(said, real):
-    """How far a plan is from what was measured, at the worst, as a share."""
+    """How far an estimate is from what was measured, at the worst, as a share."""
     return max(abs(ratio - 1) for ratio in real.apart(said))
 
 

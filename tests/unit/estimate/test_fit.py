@@ -8,14 +8,13 @@ import pytest
 from tests.unit.estimate.measuring import sft
 
 import recommit
-from recommit.estimate import GIB, EvaluationStage, Machine, estimate, machine
-from recommit.estimate.report import text
+from recommit.estimate import GIB, EvaluationStage, Machine, estimate, machine, text
 
 TASK = recommit.Sliding(2, 3)
 
 
 def limited(config, peak, card="cpu"):
-    """The plan on a machine with so many bytes."""
+    """The estimate on a machine with so many bytes."""
     on = machine(card, memory=peak / GIB)
     return estimate(config, config.model, TASK, on)
 
@@ -47,7 +46,7 @@ def test_smaller_passes_come_first(config, free):
 
 def test_then_activations_are_computed_again(config):
     one = estimate(replace(config, optim=replace(config.optim, micro_batch=1)), config.model, TASK, machine("cpu"))
-    said = limited(config, one.memory.peak - 1)
+    said = limited(config, one.memory.peak - (1 << 16))
     assert said.fits_with is not None
     assert "engine.checkpointing=true" in said.fits_with
 
@@ -63,7 +62,7 @@ def test_more_is_split_on_a_gpu(config):
     on = machine("a100", 4)
     whole = estimate(config, config.model, TASK, on)
     kept = whole.memory.resident
-    said = estimate(config, config.model, TASK, replace(on, memory=(sum(kept.values()) - kept["optimiser"] // 2) / GIB))
+    said = estimate(config, config.model, TASK, replace(on, memory=(sum(kept.values()) - kept["optimizer"] // 2) / GIB))
     assert said.fits_with is None or any("engine." in change for change in said.fits_with)
 
 

@@ -1,12 +1,12 @@
-"""What a plan says, against real steps."""
+"""What an estimate says, against real steps."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.estimate.measuring import ADAPTED, WHOLE, apart, grpo, planned, sft, taken
+from tests.unit.estimate.measuring import ADAPTED, WHOLE, apart, estimated, grpo, sft, taken
 
-from recommit.estimate.counting import stages, work
-from recommit.estimate.machine import memory
+from recommit.estimate.memory import Split
+from recommit.estimate.shadow import Shadow
 
 #: Name -> the stage, and the model of its warm start if it is a reinforcement. One state is played once: no play, no
 #: bound.
@@ -30,31 +30,30 @@ MORE = ("adapter in bfloat16", "of an adapter, computed again", "of a fixed dept
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly) if name in MORE else name for name in CASES]
 )
-def test_a_step_takes_what_was_planned(name, data, tmp_path):
+def test_a_step_takes_what_was_estimated(name, data, tmp_path):
     config, model = CASES[name]
-    real, said = taken(config, data, tmp_path / "run", model), planned(config, model)
+    real, said = taken(config, data, tmp_path / "run", model), estimated(config, model)
     assert apart(said, real) < 0.05
     # Only pictures that come again, and what kernels need for themselves, lie between the two.
     assert said.phases[0].flops >= real.flops
 
 
 def forget_recomputation(patch):
-    once = work.Shadow._learned
-    patch.setattr(
-        work.Shadow,
-        "_learned",
-        lambda self, todo, *, recompute, several: once(  # noqa: ARG005
-            self, todo, recompute=False, several=several
-        ),
-    )
+    once = Shadow.cost
+
+    def kept(self, passes):
+        self.policy.backbone.recompute = False
+        return once(self, passes)
+
+    patch.setattr(Shadow, "cost", kept)
 
 
 def forget_the_reference(patch):
-    patch.setattr(stages.ReinforcementShadow, "_reference", lambda *_: lambda: None)
+    patch.setattr(Shadow, "_reference", lambda *_: lambda: None)
 
 
 def forget_the_moments(patch):
-    patch.setattr(memory.Split, "optimiser", lambda *_: 0)
+    patch.setattr(Split, "optimizer", lambda *_: 0)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +64,8 @@ def forget_the_moments(patch):
         (forget_the_moments, sft(WHOLE, engine={"checkpointing": True}), None),
     ],
 )
-def test_a_plan_that_forgets_something_is_seen(forget, config, model, data, tmp_path, monkeypatch):
+def test_an_estimate_that_forgets_something_is_seen(forget, config, model, data, tmp_path, monkeypatch):
     real = taken(config, data, tmp_path / "run", model)
-    assert apart(planned(config, model), real) < 0.05
+    assert apart(estimated(config, model), real) < 0.05
     forget(monkeypatch)
-    assert apart(planned(config, model), real) > 0.1
+    assert apart(estimated(config, model), real) > 0.1

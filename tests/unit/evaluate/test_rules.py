@@ -19,7 +19,7 @@ from recommit.evaluate import agent_names, thresholds
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import rules
-from recommit.graph.at_work import rule_on_growing
+from recommit.graph.rule_episodes import rule_on_growing
 from recommit.rollout import episodes
 
 BUDGET = 7

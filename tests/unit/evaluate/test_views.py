@@ -13,9 +13,8 @@ from tests.unit.train import runs
 
 import recommit
 from recommit.cli import main
-from recommit.estimate.counting import shadow
-from recommit.estimate.counting.passes import EvaluationStage, Passes
-from recommit.estimate.counting.stages import shadow_of
+from recommit.estimate.schedule import EvaluationStage, Passes
+from recommit.estimate.shadow import Shadow
 from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.episodes import always, play
@@ -90,10 +89,8 @@ def test_operations_are_those_of_an_estimate(tmp_path, views):
     model, task = ModelConfig(backbone="random:tiny", policy=config), recommit.Sokoban(6, 1)
     policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
     states = task.generate(4, seed=0).states
-    with shadow.kernels():
-        stage = EvaluationStage(8, 8, 6, 0)
-        shade = shadow_of(stage, model, task)
-        estimate = shade.cost(Passes("plans", 4, 1)).flops + shade.cost(Passes("pictures", 4, 1)).flops
+    shadow = Shadow(EvaluationStage(8, 8, 6, 0), model, task)
+    estimate = shadow.cost(Passes("plan", 4, 1)).flops + shadow.cost(Passes("encode", 4, 1)).flops
     assert compute.operations(policy, task, states) == pytest.approx(estimate / 4, rel=0.01)
 
 

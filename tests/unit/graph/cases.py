@@ -74,7 +74,7 @@ def graph(name: str, starts: Any, wrong: int = 4) -> CommitmentGraph:
 
 
 def _samples(plans: Any, generator: Any) -> Any:
-    """Six other plans of each look, of which a tenth of the actions are others."""
+    """Six other plans of each observation, of which a tenth of the actions are others."""
     others = np.repeat(plans[:, None], 6, axis=1)
     apart = generator.random(others.shape) < 0.1
     return np.where(apart, generator.integers(0, 4, others.shape), others).astype(np.uint8)

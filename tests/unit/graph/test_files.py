@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from recommit.cli import main
 from recommit.graph import files, rules, score
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.storage import errors, verified
 from recommit.storage.files import Files
 
@@ -168,8 +168,8 @@ def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch
 def test_numbers_of_rooms_cost_no_memory(graph):
     """They are names: the largest says nothing about how many there are."""
     rooms = graph.groups.astype(np.int32) + 2**30
-    judged = [Judge(each, (Setting(3, Prices()),)) for each in (graph, cases.changed(graph, groups=rooms))]
-    one, other = (score.score(judge, [rules.named("fixed-2")]) for judge in judged)
+    scorers = [GraphScorer(each, (Setting(3, Prices()),)) for each in (graph, cases.changed(graph, groups=rooms))]
+    one, other = (score.score(scorer, [rules.named("fixed-2")]) for scorer in scorers)
     assert one == other
 
 

@@ -1,4 +1,4 @@
-"""Gain share over all prices of a look against plain Python, with ceilings that try every sequence of depths."""
+"""Gain share over all prices of an observation against plain Python, with oracles that try every sequence of depths."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from tests.reference import regret as tried
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
-from recommit.graph import judge as judging
 from recommit.graph import rules
-from recommit.graph.gain import RATIOS, PricedRange, mean_gains, mean_share
+from recommit.graph.gain import RATIOS, mean_gains, mean_share
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.prices import Prices
+from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values
 
 BUDGET, ACTION = 2, 0.02
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
-def judge(request):
-    return judging.Judge(cases.some(request.param, 12, wrong=3), ())
+def scorer(request):
+    return GraphScorer(cases.some(request.param, 12, wrong=3), ())
 
 
 def board(graph):
     """For the reference, with all eight depths."""
     executed = graph.executed.tolist()
     edges = [list(zip(*row, strict=True)) for row in zip(graph.landing.tolist(), executed, strict=True)]
-    ends = [row if looked else None for row, looked in zip(edges, graph.planned.tolist(), strict=True)]
+    ends = [row if planned else None for row, planned in zip(edges, graph.planned.tolist(), strict=True)]
     distance = graph.distance.tolist()
     return SimpleNamespace(depths=ALL_DEPTHS, edges=ends, goal=graph.goal.tolist(), distance=distance)
 
 
 @pytest.fixture(scope="module")
-def by_hand(judge):
-    """Outcomes of the constants and of the head, and the ceiling at every price."""
-    graph, slow_graph = judge.graph, board(judge.graph)
+def by_hand(scorer):
+    """Outcomes of the fixed depths and of the head, and the oracle at every price."""
+    graph, slow_graph = scorer.graph, board(scorer.graph)
     fixed = [[episode(graph, s, BUDGET, lambda *_, h=h: h) for s in graph.starts] for h in range(1, 9)]
     own = [episode(graph, start, BUDGET, head_rule(graph)) for start in graph.starts]
-    ceilings = [
+    oracles = [
         [tried.best(slow_graph, start, BUDGET, ACTION, ACTION * ratio) for start in graph.starts.tolist()]
         for ratio in RATIOS
     ]
-    return [*fixed, own], ceilings
+    return [*fixed, own], oracles
 
 
 def test_prices_are_those_of_one_eighth_to_eight_actions():
@@ -54,31 +54,37 @@ def test_prices_are_those_of_one_eighth_to_eight_actions():
     assert np.allclose(np.diff(np.log(RATIOS)), np.log(2) / 2)
 
 
-def test_the_mean_equals_plain_python(judge, by_hand):
-    outcomes, ceilings = by_hand
-    (row,) = mean_gains(judge, [rules.named("head")], BUDGET, ACTION)
-    np.testing.assert_allclose(PricedRange(judge, BUDGET, ACTION).oracle.T, ceilings, atol=1e-12)
-    assert row.gain == pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS))
+def test_the_mean_equals_plain_python(scorer, by_hand):
+    outcomes, oracles = by_hand
+    (row,) = mean_gains(scorer, [rules.named("head")], BUDGET, ACTION)
+    oracle = priced(scorer)
+    np.testing.assert_allclose([oracle.oracle(each) for each in oracle.settings], oracles, atol=1e-12)
+    assert row.gain == pytest.approx(slow.over_prices(outcomes, oracles, ACTION, RATIOS))
     assert row.gain_low < row.gain < row.gain_high
-    assert row.gain != pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS, defect=True))
+    assert row.gain != pytest.approx(slow.over_prices(outcomes, oracles, ACTION, RATIOS, defect=True))
 
 
-def test_a_constant_takes_at_most_nothing_and_the_ceiling_all(judge):
-    here = PricedRange(judge, BUDGET, ACTION)
-    constant, groups = here.at_fixed(here.best_fixed), judge.graph.groups
-    assert mean_share(here.oracle, constant, here.oracle, groups)[:3] == pytest.approx((1, 1, 1))
-    assert mean_share(constant, constant, here.oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
-    for row in mean_gains(judge, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
+def priced(scorer):
+    """At every price of the range."""
+    return GraphScorer(scorer.graph, tuple(Setting(BUDGET, Prices(ACTION, ACTION * ratio)) for ratio in RATIOS))
+
+
+def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(scorer):
+    here, groups = priced(scorer), scorer.graph.groups
+    fixed = np.stack([here.fixed(each, here.best_fixed(each)) for each in here.settings], axis=1)
+    oracle = np.stack([here.oracle(each) for each in here.settings], axis=1)
+    assert mean_share(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
+    assert mean_share(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    for row in mean_gains(scorer, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 
 
-def test_one_threshold_serves_all_prices(judge):
-    entry, other = rules.named("confidence-product"), judging.Judge(cases.some(judge.graph.task, 7, wrong=2), ())
-    (row,) = mean_gains(judge, [entry], BUDGET, ACTION, other)
-    there = PricedRange(other, BUDGET, ACTION)
-    every = other.thresholds(entry).tolist()
-    means = {v: there.values(other.bench.chooser(entry.at(v))).mean() for v in every}
-    assert means[row.threshold] == max(means.values())
+def test_one_threshold_serves_all_prices(scorer):
+    entry, other = rules.named("confidence-product"), GraphScorer(cases.some(scorer.graph.task, 7, wrong=2), ())
+    (row,) = mean_gains(scorer, [entry], BUDGET, ACTION, other)
+    there, every = priced(other), other.thresholds(entry).tolist()
+    means = {v: np.mean(list(there.values(entry.at(v)).values())) for v in every}
+    assert means[row.threshold] == pytest.approx(max(means.values()), abs=1e-15)
 
 
 def test_where_nothing_is_to_be_taken_there_is_no_share():
@@ -92,15 +98,15 @@ def test_where_nothing_is_to_be_taken_there_is_no_share():
 
 def test_the_interval_is_that_of_groups():
     rng = np.random.default_rng(2)
-    constant, ceiling = np.zeros((60, 2)), np.ones((60, 2))
+    fixed, oracle = np.zeros((60, 2)), np.ones((60, 2))
     rule = np.repeat(rng.random((6, 1)), 10, axis=0) * np.ones(2)
-    alone, together = (mean_share(rule, constant, ceiling, groups) for groups in (np.arange(60), np.arange(60) // 10))
+    alone, together = (mean_share(rule, fixed, oracle, groups) for groups in (np.arange(60), np.arange(60) // 10))
     assert alone[0] == together[0]
     assert together[2] - together[1] == pytest.approx(np.sqrt(10) * (alone[2] - alone[1]))
 
 
 @pytest.mark.parametrize("budget", [0, 1, 3])
-def test_the_last_values_are_those_of_all_looks(judge, budget):
+def test_the_last_values_are_those_of_all_observations(scorer, budget):
     prices = [Prices(0.01, 0.02), Prices(), Prices(0.2, 0.5)]
-    every = optimal_values(judge.graph, budget, prices)
-    assert np.array_equal(every[budget], optimal_values(judge.graph, budget, prices, last=True))
+    every = optimal_values(scorer.graph, budget, prices)
+    assert np.array_equal(every[budget], optimal_values(scorer.graph, budget, prices, last=True))

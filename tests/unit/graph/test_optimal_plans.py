@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.reference import compare as slow
+from tests.reference.graphs import explore, key
 from tests.unit.graph import cases
 
-from recommit.graph import judge as judging
 from recommit.graph import optimal_plans, rules, score
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.optimal_plans import with_optimal_plans
+from recommit.graph.optimal_plans import ways, with_optimal_plans
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values, solver_values
 
 TASK = cases.TASKS["sliding"]
@@ -36,16 +37,16 @@ def test_optimal_plans_are_worth_what_distances_say(boards, budget):
 
 
 @pytest.fixture(scope="module")
-def judge(boards):
+def scorer(boards):
     """Twelve starts of all boards."""
     starts = np.flatnonzero((boards.distance > 1) & (boards.distance < 9))[::3][:12]
-    return judging.Judge(boards.part(np.ones(len(boards), bool), starts), SETTINGS)
+    return GraphScorer(boards.part(np.ones(len(boards), bool), starts), SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def rows(judge):
+def rows(scorer):
     entries = [rules.named(name) for name in NAMES]
-    return optimal_plans.of_rules(judge, score.score(judge, entries), entries)
+    return optimal_plans.rule_parts(scorer, score.score(scorer, entries), entries)
 
 
 def crossed(graph, start, setting, depth_of, plan_of):
@@ -75,26 +76,29 @@ def depths_of(graph, name):
 
 
 @pytest.mark.parametrize("name", ["fixed-3", "head", "repetition"])
-def test_crossed_values_are_those_of_plain_python(judge, rows, name):
+def test_crossed_values_are_those_of_plain_python(scorer, rows, name):
     for setting in SETTINGS:
         row = next(each for each in rows if each.rule == name and each.under(setting))
         mean = np.mean(
-            [crossed(judge.graph, s, setting, depths_of(judge.graph, name), plan_of_solver) for s in judge.graph.starts]
+            [
+                crossed(scorer.graph, s, setting, depths_of(scorer.graph, name), plan_of_solver)
+                for s in scorer.graph.starts
+            ]
         )
         assert row.crossed == pytest.approx(mean, abs=1e-12)
 
 
-def test_a_rule_that_reads_the_solvers_plans_is_noticed(judge, rows):
+def test_a_rule_that_reads_the_solvers_plans_is_noticed(scorer, rows):
     """The planted defect."""
-    perfect, setting = with_optimal_plans(judge.graph), SETTINGS[1]
+    perfect, setting = with_optimal_plans(scorer.graph), SETTINGS[1]
     row = next(each for each in rows if each.rule == "repetition" and each.under(setting))
     planted = [
-        crossed(judge.graph, s, setting, depths_of(perfect, "repetition"), plan_of_solver) for s in judge.graph.starts
+        crossed(scorer.graph, s, setting, depths_of(perfect, "repetition"), plan_of_solver) for s in scorer.graph.starts
     ]
     assert row.crossed != pytest.approx(np.mean(planted), abs=1e-9)
 
 
-def test_both_orders_add_up_to_what_is_missing(judge, rows):
+def test_both_orders_add_up_to_what_is_missing(scorer, rows):
     assert len(rows) == len(NAMES) * len(SETTINGS)
     for row in rows:
         missing = row.best - row.value
@@ -104,12 +108,51 @@ def test_both_orders_add_up_to_what_is_missing(judge, rows):
         assert row.depths_lose[0] == pytest.approx((row.plans_first[1] + row.depths_first[0]) / 2)
         assert row.plans_lose[1] <= row.plans_lose[0] <= row.plans_lose[2]
         setting = next(each for each in SETTINGS if row.under(each))
-        assert row.oracle == pytest.approx(judge.oracle(setting).mean())
+        assert row.oracle == pytest.approx(scorer.oracle(setting).mean())
 
 
 def test_a_graph_without_the_solvers_ways_says_so():
     graph = cases.some("sliding", 12, wrong=1)
-    judge = judging.Judge(graph, SETTINGS)
+    scorer = GraphScorer(graph, SETTINGS)
     entries = [rules.named("fixed-2")]
     with pytest.raises(ValueError, match="got one without; build it with --ways"):
-        optimal_plans.of_rules(judge, score.score(judge, entries), entries)
+        optimal_plans.rule_parts(scorer, score.score(scorer, entries), entries)
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def graph(request):
+    return cases.some(request.param, 10, wrong=3)
+
+
+def test_a_part_is_the_graph_of_its_starts(graph):
+    first = graph.starts[:3]
+    part = graph.part(graph.reachable(first), first, np.array([4, 4, 2]))
+    assert part.closed
+    assert part.groups.tolist() == [4, 4, 2]
+    task = cases.TASKS[graph.task]
+    edges = explore(task, [graph.states[i] for i in first], lambda state: cases.plan_of(task, state, 3))
+    planned = {key(state) for state, seen in zip(part.states, part.planned, strict=True) if seen}
+    assert planned == set(edges)
+    setting = Setting(3, Prices(0.01, 0.02))
+    whole = GraphScorer(graph, (setting,))
+    np.testing.assert_array_equal(GraphScorer(part, (setting,)).oracle(setting), whole.oracle(setting)[:3])
+
+
+def test_a_part_without_what_it_leads_to_is_not_closed(graph):
+    """The planted defect: the starts alone."""
+    nodes = np.zeros(len(graph), np.bool_)
+    nodes[graph.starts] = True
+    assert not graph.part(nodes, graph.starts).closed
+
+
+def test_ways_are_all_states_of_the_solvers_plans(graph):
+    task = cases.TASKS[graph.task]
+    starts = graph.states[graph.starts]
+    expected = set()
+    for start in starts:
+        here = start
+        expected.add(key(here))
+        for action in task.solve(start[None]).actions:
+            here = task.step(here[None], np.array([action], np.uint8))[0]
+            expected.add(key(here))
+    assert {key(state) for state in ways(task, starts)} == expected

@@ -1,4 +1,4 @@
-"""The ceiling against trying every sequence of depths, on a policy whose plans are often wrong."""
+"""The oracle depth against trying every sequence of depths, on a policy whose plans are often wrong."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from tests.reference import metrics as slow
 pytest.importorskip("torch")
 
 import recommit
-from recommit.evaluate import agent_names, agents, metrics
+from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
-from recommit.graph.episodes import always, head, play, sampled
 from recommit.graph.prices import Prices
 from recommit.rollout import episodes
 
@@ -80,13 +79,14 @@ def board(task):
     return step, goal
 
 
-#: Of an action and a look: one of both, both with many ties, dear looks, and so dear that to give up is best.
+#: Of an action and an observation: one of both, both with many ties, dear observations, and so dear that to give up
+#: is best.
 PRICES = [("0.01", "0"), ("0", "0.05"), ("0.01", "0.02"), ("0.001", "0.2"), ("0.4", "0.3")]
 
 
 @pytest.mark.parametrize("prices", PRICES)
-def test_the_ceiling_at_prices_equals_trying_everything(player, prices):
-    """Also on a graph where nobody has looked before: the search stops no earlier than it may."""
+def test_the_oracle_at_prices_equals_trying_everything(player, prices):
+    """Also on a graph where nobody has planned before: the search stops no earlier than it may."""
     step, goal = board(player.task)
     exact, budget = tuple(map(Fraction, prices)), 4
     own = Prices(*map(float, prices))
@@ -100,19 +100,14 @@ def test_the_ceiling_at_prices_equals_trying_everything(player, prices):
         value, solved, actions, decisions = slow.best_at(step, start.tobytes(), budget, goal, DEPTHS, exact)
         assert best.value[budget, fresh.nodes(start[None])[0]] == pytest.approx(float(value), abs=1e-12)
         assert (bool(played.solved[i]), played.actions[i], played.decisions[i]) == (bool(solved), -actions, -decisions)
-    without = oracle.oracle(fresh, fresh.nodes(player.starts), budget, DEPTHS)
-    roots = fresh.nodes(player.starts)
-    tied = best.ties[budget, roots[player.length > 0]]
-    assert tied.min() >= 1
-    assert tied.sum() < without.ties[budget, roots[player.length > 0]].sum(), "prices leave fewer ties"
 
 
-def test_a_search_that_minds_actions_alone_falls_short_of_the_ceiling(monkeypatch):
-    """The rule from before looks had a price, planted: it stops at the fewest actions, and misses the fewest looks."""
+def test_a_search_that_minds_actions_alone_falls_short_of_the_oracle(monkeypatch):
+    """Planted, as if observations had no price: it stops at the fewest actions, and misses the fewest observations."""
     task, prices, budget = recommit.Sliding(2, 3), Prices(0.0001, 0.2), 6
     starts = task.generate(100, seed=3, length=(3, 16)).states
 
-    def ceiling():
+    def values():
         """Of every start on a graph of its own, where no other start's search helps."""
         values = []
         for start in np.split(starts, len(starts)):
@@ -125,15 +120,15 @@ def test_a_search_that_minds_actions_alone_falls_short_of_the_ceiling(monkeypatc
         cost = oracle.best_depths(graph, budget, depths).cost[budget, roots]
         return (cost < oracle.FAILED) & (cost // oracle.STEP - graph.distance[roots] <= level)
 
-    exact = ceiling()
+    exact = values()
     monkeypatch.setattr(oracle, "_done", fewest_actions)
     monkeypatch.setattr(oracle, "WIDER", 1)
-    short = ceiling()
+    short = values()
     assert (short <= exact + 1e-12).all()
     assert (short < exact - 1e-6).any()
 
 
-def test_the_ceiling_equals_trying_everything(player):
+def test_the_oracle_equals_trying_everything(player):
     step, goal = board(player.task)
     for budget in (1, 3, 4):
         found = oracle.oracle(player.graph, player.graph.nodes(player.starts), budget, DEPTHS)
@@ -147,7 +142,7 @@ def test_the_ceiling_equals_trying_everything(player):
                 assert (played.actions[i], played.decisions[i]) == (-actions, -decisions)
 
 
-def test_nobody_beats_the_ceiling(player):
+def test_nobody_beats_the_oracle(player):
     budget = 5
     solved = player.rows("oracle-dp", budget).solved.sum()
     for agent in ("adaptive", "fixed-1", "fixed-2", "fixed-4", "random", "shuffled", "oracle-delta", "oracle-rate"):
@@ -160,112 +155,10 @@ def test_a_cap_is_reported(player):
     assert oracle.oracle(fresh, fresh.nodes(player.starts), 5, DEPTHS, cap=8).missing > 0
 
 
-def test_each_state_is_looked_at_once(player):
-    fresh = PolicyPlayer(Scripted(), player.task, player.starts, 5)
-    before = Scripted.asked
-    for agent in ("adaptive", "fixed-1", "fixed-3", "fixed-8", "random", "shuffled", "oracle-delta"):
-        fresh.rows(agent, 5)
-    assert Scripted.asked - before == fresh.graph.planned.sum()
-
-
-def test_the_first_decisions_do_not_depend_on_the_budget(player):
-    whole = episodes.on_graph(player.graph, player.starts, 5, head(player.graph))
-    short = episodes.on_graph(player.graph, player.starts, 3, head(player.graph))
-    cut = metrics.within(whole, 3)
-    assert all((getattr(cut, n) == getattr(short, n)).all() for n in ("instance", "turn", "depth", "after", "solved"))
-
-
-def test_rows_replay_and_fixed_depths_are_fixed(player):
-    for depth in (1, 3, 8):
-        rows = episodes.on_graph(player.graph, player.starts, 4, always(player.graph, depth))
-        assert set(rows.depth) == {depth}
-        assert (rows.executed <= depth).all()
-        assert (rows.executed[~rows.solved] == depth).all()
-        assert (rows.before[rows.turn == 0] == player.length[rows.instance[rows.turn == 0]]).all()
-        assert ((rows.after == 0) == rows.solved).all()
-
-
-def test_rows_hold_plans_and_probabilities(player):
-    rows = player.rows("adaptive", 5)
-    grids = player.graph.states[player.graph.nodes(player.starts[rows.instance[rows.turn == 0]])]
-    plans = player.policy.plan(player.task, grids, (8,))[2][:, 0]
-    held = rows.actions[rows.turn == 0]
-    assert ((held[:, None] >> np.arange(0, 16, 2, dtype=np.uint16)) & 3 == plans).all()
-    probs = (rows.depth_probs[:, None] >> (8 * (np.array(DEPTHS, np.uint64) - 1)).astype(np.uint64)) & np.uint64(255)
-    assert np.abs(probs.sum(axis=1).astype(int) - 255).max() <= 2
-    assert (np.array(DEPTHS)[probs.argmax(axis=1)] == rows.depth).mean() > 0.9, "but for ties by rounding"
-
-
-def test_the_solver_is_optimal_and_random_actions_are_not(player):
-    rows = player.rows("solver", 5)
-    played = metrics.episodes(rows, player.length, 5)
-    assert played.solved.all()
-    assert (played.actions == player.length).all()
-    assert not player.rows("random-actions", 5).solved.all()
-
-
-def test_shuffled_draws_as_adaptive_does(player):
-    marginal = player.marginal(5)
-    rows = player.rows("adaptive", 5)
-    assert marginal.tolist() == pytest.approx([(rows.depth == d).mean() for d in DEPTHS])
-
-
-@pytest.mark.parametrize("agent", ["adaptive", "adaptive-memory"])
-def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent):
-    """Episode by episode, by hand; who has no memory does the same again."""
-    longer = PolicyPlayer(Scripted(), player.task, player.starts, 14)
-    rows, same_again = longer.rows(agent, 14), 0
-    for episode, start in enumerate(player.starts):
-        depths, been, state = [], {}, start[None]
-        while len(depths) < 14 and not player.task.is_solved(state)[0]:
-            logits, _, plans = Scripted().plan(player.task, state, (8,))
-            ranked = sorted(range(len(DEPTHS)), key=lambda c, row=logits[0]: (-row[c], c))
-            tried = been.setdefault(state.tobytes(), [])
-            depths.append(DEPTHS[ranked[len(tried) % len(DEPTHS) if agent == "adaptive-memory" else 0]])
-            same_again += depths[-1] in tried[len(tried) // len(DEPTHS) * len(DEPTHS) :]
-            tried.append(depths[-1])
-            state = player.task.execute(state, plans[:, 0], np.array(depths[-1:], np.int32)).states
-        assert rows.depth[rows.instance == episode].tolist() == depths
-    assert (same_again > 0) == (agent == "adaptive")
-
-
-def test_mixtures_need_no_more_actions_than_adaptive(player):
-    probs = player.mixture(5)
-    assert probs.sum() == pytest.approx(1)
-    assert len(agents.simplex(3, 4)) == 15
-
-
-def test_wrong_agents_are_refused(player):
-    with pytest.raises(ValueError, match=r"agents: expected names of adaptive.*, got clever"):
-        agent_names.check("clever")
-    with pytest.raises(ValueError, match=r"agent: expected 25 depths of 1\.\.8"):
-        episodes.of_callable(lambda s, _t: (np.full(len(s), 9), np.zeros((len(s), 8))), player.task, player.starts, 2)
-
-
-@pytest.mark.parametrize("budget", [2, 5])
-def test_the_best_mixture_is_the_best_of_all(player, budget):
-    """Giving up early changes nothing: every mixture played to its end."""
-    rows = player.rows("adaptive", budget)
-    limit = rows.executed[rows.turn < budget].sum()
-    scores = {}
-    for probs in agents.simplex(len(DEPTHS), 10):
-        played = play(player.graph, player.graph.nodes(player.starts), budget, sampled(player.graph, probs, 0))
-        if played.actions.sum() <= limit:
-            scores[tuple(probs)] = (int(played.solved.sum()), -int(played.actions.sum()))
-    assert len(scores) < len(agents.simplex(len(DEPTHS), 10)), "some are too expensive"
-    assert scores[tuple(player.mixture(budget))] == max(scores.values())
-
-
-def test_without_a_cheap_mixture_the_shallowest_stands_in(player, monkeypatch):
-    monkeypatch.setattr(agents.on_graph, "scores", lambda _g, _s, _b, choices, _l: [(-1, 0)] * len(choices))
-    monkeypatch.setattr(player, "_mixtures", {})
-    assert player.mixture(5).tolist() == [1.0, *[0.0] * (len(DEPTHS) - 1)]
-
-
 @pytest.mark.parametrize(
     ("task", "length", "budget"), [(recommit.Sokoban(7, 3), (4, 32), 4), (recommit.Sliding(3), (4, 31), 5)]
 )
-def test_the_ceiling_plays_on_a_graph_of_its_own(task, length, budget):
+def test_the_oracle_plays_on_a_graph_of_its_own(task, length, budget):
     """Starts that cannot be solved in time are played to the end, by the shallowest commitments, in states that the
     program has not seen; nobody else has been there before."""
     starts = task.generate(16, seed=0, length=length).states
@@ -282,7 +175,7 @@ def test_the_ceiling_plays_on_a_graph_of_its_own(task, length, budget):
     assert np.array_equal(metrics.episodes(again, alone.length, budget).solved, played.solved)
 
 
-def test_a_ceiling_that_is_none_says_so(player, monkeypatch):
+def test_an_oracle_that_was_cut_says_so(player, monkeypatch):
     fresh = PolicyPlayer(Scripted(), player.task, player.starts, 5)
     capped = oracle.oracle
     monkeypatch.setattr(oracle, "oracle", lambda *a: capped(*a, cap=8))

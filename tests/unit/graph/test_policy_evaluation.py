@@ -1,4 +1,4 @@
-"""Values by dynamic evaluationming against plain recursion over every sequence of depths."""
+"""Values by policy evaluation against plain recursion over every sequence of depths."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_values_visits_and_advantages_equal_recursion(board, prices):
 
 
 def test_they_give_the_gradient_of_the_expected_return(board):
-    """Sum of visits x chance x advantage is the derivative by the logit, as finite differences say."""
+    """Sum of visits x probability x advantage is the derivative by the logit, as finite differences say."""
     graph, roots = board
     probs = softmax(graph.logits)
     found = valued(graph, roots, probs, 4, BOTH)
@@ -142,7 +142,7 @@ def test_budgets_may_be_mixed(board):
     ("limit", "prices", "budgets"),
     [(1000, FREE, ()), (3, ACTIONS, (2, 4)), (1, BOTH, (9, 3)), (1000, LOOKS, (2, 4))],
 )
-def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, prices, budgets):
+def test_values_equal_plain_python_where_states_were_not_planned_at(task, limit, prices, budgets):
     """Also where states are lost, or too far."""
     graph = PolicyGraph(Scripted(), task, DEPTHS)
     roots = graph.nodes(task.generate(12, seed=3, length=(3, 14)).states)
@@ -239,8 +239,8 @@ def mostly_right():
 
 
 def enumerated(graph, roots, prices):
-    """The return, and its gradient by the logits: every episode's chance times its return times the slope of the log of
-    its chance."""
+    """The return, and its gradient by the logits: every episode's probability times its return times the slope of the
+    log of its probability."""
     probs = softmax(graph.logits)
     total, gradient = 0.0, np.zeros(graph.logits.shape)
 
@@ -282,7 +282,7 @@ def test_it_is_the_gradient_of_every_episode(mostly_right, prices):
     by_evaluation = evaluated(*mostly_right, prices)
     assert by_evaluation[0] == pytest.approx(total, rel=1e-12)
     assert by_evaluation[1] == pytest.approx(gradient, rel=1e-9, abs=1e-13)
-    assert (np.abs(gradient - enumerated(*mostly_right, Prices(prices.action))[1]) > 1e-4).any(), "looks matter"
+    assert (np.abs(gradient - enumerated(*mostly_right, Prices(prices.action))[1]) > 1e-4).any(), "observations matter"
 
 
 @pytest.mark.parametrize(
@@ -292,9 +292,9 @@ def test_it_is_the_gradient_of_every_episode(mostly_right, prices):
         lambda prices, executed: (prices.action + prices.observation) * executed,
         lambda prices, executed: prices.action * executed + prices.observation * (executed > 1),
     ],
-    ids=["looks are free", "a look per action", "shallow looks are free"],
+    ids=["observations are free", "an observation per action", "shallow observations are free"],
 )
-def test_a_wrong_price_of_a_look_is_another_gradient(mostly_right, planted, monkeypatch):
+def test_a_wrong_price_of_an_observation_is_another_gradient(mostly_right, planted, monkeypatch):
     prices = Prices(0.01, 0.05)
     _, gradient = enumerated(*mostly_right, prices)
     monkeypatch.setattr(Prices, "cost", planted)

@@ -1,4 +1,5 @@
-"""Exact regret against its slow twin on small graphs, where every sequence of depths is tried."""
+"""Exact regret against its slow twins on small graphs, where every sequence of depths is tried, and every way that
+sampled depths may go."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.reference import expectation as slow_expectation
 from tests.reference import regret as slow
 
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.prices import Prices
-from recommit.graph.regret import CAUSES, attribute
+from recommit.graph.regret import CAUSES, attribute, expected_regret
 from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values
 
 DEPTHS = (1, 2, 4)
@@ -177,3 +179,81 @@ def test_planted_defects_are_noticed():
     wrong = [slow.regret(twin, node, BUDGET, column_of(depths), *rates, defect=True) for node in nodes]
     assert regrets(best, graph.columns(depths, BUDGET))[BUDGET, nodes] != pytest.approx(wrong, abs=1e-6)
     assert any(one != other for one, other in all_causes(defect=True))
+
+
+def random_probs(graph, seed):
+    """A third of the depths is never sampled."""
+    rng = np.random.default_rng(200 + seed)
+    shape = (len(graph), len(DEPTHS))
+    weights = rng.random(shape) * (rng.random(shape) > 0.3)
+    weights[:, 0] += ~weights.any(axis=1)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def close(own, prices, defect=""):
+    """Do all figures of every start equal those of plain Python?"""
+    graph = own.best.graph
+    twin, probs = plain(graph), own.probs.tolist()
+    lost = np.zeros(len(CAUSES))
+    for start in range(len(graph)):
+        *ends, causes = slow_expectation.expected(twin, start, BUDGET, probs, prices.action, prices.observation, defect)
+        if not np.allclose([*own.played.ends[start], own.played.total()[start]], ends, atol=1e-12):
+            return False
+        lost += [causes.get(name, 0.0) for name in CAUSES]
+    return np.allclose(own.played.lost.sum(axis=0), lost, atol=1e-11)
+
+
+class Case:
+    """A random graph with probabilities, and what is expected there."""
+
+    def __init__(self, seed, prices):
+        graph = random_graph(seed)
+        self.best, self.probs = OptimalValues.of(graph, BUDGET, prices), random_probs(graph, seed)
+        self.played = expected_regret(self.best, np.arange(len(graph)), self.probs)
+
+
+@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_everything_equals_every_way_with_its_probability(seed, prices):
+    assert close(Case(seed, prices), prices)
+
+
+@pytest.mark.parametrize("defect", ["likeliest", "even", "path"])
+def test_planted_defects_of_expectations_are_noticed(defect):
+    assert not all(close(Case(seed, PRICES[3]), PRICES[3], defect) for seed in range(4))
+
+
+@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("seed", range(10))
+def test_expected_regret_is_the_whole_gap(seed, prices):
+    graph, budget = random_graph(seed, nodes=60), 6
+    best, starts = OptimalValues.of(graph, budget, prices), np.arange(60)
+    played = expected_regret(best, starts, random_probs(graph, seed))
+    assert played.total() == pytest.approx(best.value[budget] - prices.returns(*played.outcome()), abs=1e-12)
+    assert played.lost.sum() == pytest.approx(played.total().sum(), abs=1e-11)
+    assert played.regret.sum() == pytest.approx(played.lost.sum())
+    assert np.array_equal(played.lost[played.node, played.cause], played.regret)
+    assert sum(played.shares().values()) == pytest.approx(float(played.lost.sum() > 1e-9))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_probabilities_of_one_are_a_fixed_rule(seed):
+    graph, prices = random_graph(seed, nodes=40), PRICES[3]
+    depths = random_rule(graph, seed, 1)[0]
+    best, starts = OptimalValues.of(graph, 5, prices), np.flatnonzero(graph.planned)
+    columns = graph.columns(depths)
+    played = expected_regret(best, starts, (depths[:, None] == np.array(DEPTHS)).astype(float))
+    assert prices.returns(*played.outcome()) == pytest.approx(
+        policy_values(graph, 5, columns, prices)[5, starts], abs=1e-12
+    )
+    plain_rule = attribute(best, starts, by_state(columns))
+    assert played.total() == pytest.approx(plain_rule.total(), abs=1e-12)
+
+
+def test_what_are_no_probabilities_is_refused():
+    graph = random_graph(0)
+    best = OptimalValues.of(graph, 2)
+    with pytest.raises(ValueError, match=r"probs: expected shape \[8, 3\], got \[8, 2\]"):
+        expected_regret(best, np.arange(8), np.full((8, 2), 0.5))
+    with pytest.raises(ValueError, match="probs"):
+        expected_regret(best, np.arange(8), np.full((8, 3), 0.5))

@@ -9,12 +9,12 @@ import pytest
 from tests.reference import horizon as slow_rules
 from tests.unit.graph import cases
 
-from recommit.graph import judge as judging
 from recommit.graph import rules, score
-from recommit.graph.at_work import RuleBench
 from recommit.graph.episodes import play
 from recommit.graph.gain import gain_interval, mean_gains
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.rule_episodes import RulesOnGraph
+from recommit.graph.score import GraphScorer
 from recommit.horizon import Agreement
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
@@ -26,12 +26,12 @@ def graph(request):
 
 
 @pytest.fixture(scope="module")
-def judge(graph):
-    return judging.Judge(graph, SETTINGS)
+def scorer(graph):
+    return GraphScorer(graph, SETTINGS)
 
 
 def episode(graph, start, budget, depth_of):
-    """One episode in plain Python: solved, actions, looks, and the nodes with their depths."""
+    """One episode in plain Python: solved, actions, observations, and the nodes with their depths."""
     node, actions, steps = int(start), 0, []
     for _ in range(budget):
         if graph.distance[node] == 0:
@@ -92,7 +92,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
         "consecutive": consecutive_rule(graph),
         "consecutive+memory": consecutive_rule(graph, memory=True),
     }[name]
-    choose = RuleBench(graph).chooser(entry)
+    choose = RulesOnGraph(graph).chooser(entry)
     columns = play(graph, graph.starts, budget, choose).outcome()
     expected = [episode(graph, start, budget, twin) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
@@ -100,15 +100,15 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
 
 def test_a_rule_that_forgets_is_noticed(graph):
     """The planted defect: the memory's twin without its memory."""
-    choose = RuleBench(graph).chooser(rules.named("head+memory"))
+    choose = RulesOnGraph(graph).chooser(rules.named("head+memory"))
     columns = play(graph, graph.starts, 12, choose).outcome()
     forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful
 
 
-def test_rows_say_what_episodes_say(judge):
+def test_rows_say_what_episodes_say(scorer):
     entries = [rules.named(name) for name in rules.NAMES]
-    rows = score.score(judge, entries)
+    rows = score.score(scorer, entries)
     assert len(rows) == len(SETTINGS) * (len(entries) + len(rules.SWEPT))
     for row in rows:
         setting = next(each for each in SETTINGS if row.under(each))
@@ -116,25 +116,25 @@ def test_rows_say_what_episodes_say(judge):
         assert row.value == pytest.approx(
             row.solved - price.action * row.actions - price.observation * row.observations
         )
-        assert row.value <= judge.oracle(setting).mean() + 1e-12
+        assert row.value <= scorer.oracle(setting).mean() + 1e-12
         assert row.value_low - 1e-12 <= row.value <= row.value_high + 1e-12
-        missing = judge.oracle(setting).mean() - row.value
+        missing = scorer.oracle(setting).mean() - row.value
         assert sum(row.causes.values()) == pytest.approx(1.0 if missing > 1e-9 else 0.0)
-        constant = judge.fixed(setting, judge.best_fixed(setting)).mean()
-        assert row.gain == pytest.approx((row.value - constant) / (judge.oracle(setting).mean() - constant))
+        fixed = scorer.fixed(setting, scorer.best_fixed(setting)).mean()
+        assert row.gain == pytest.approx((row.value - fixed) / (scorer.oracle(setting).mean() - fixed))
 
 
-def test_the_best_constant_has_a_gain_of_nothing(judge):
+def test_the_best_fixed_depth_has_a_gain_of_nothing(scorer):
     for setting in SETTINGS:
-        rows = score.score(judge, [rules.named(f"fixed-{judge.best_fixed(setting)}")])
+        rows = score.score(scorer, [rules.named(f"fixed-{scorer.best_fixed(setting)}")])
         assert next(row.gain for row in rows if row.under(setting)) == 0.0
 
 
-def test_thresholds_come_from_the_other_graph(graph, judge):
+def test_thresholds_come_from_the_other_graph(graph, scorer):
     entry = rules.named("confidence-product")
-    other = judging.Judge(cases.some(graph.task, 7, wrong=2), SETTINGS)
-    single, shared = score.choices(other, entry)
-    rows = score.score(judge, [entry], other)
+    other = GraphScorer(cases.some(graph.task, 7, wrong=2), SETTINGS)
+    single, shared = score.best_thresholds(other, entry)
+    rows = score.score(scorer, [entry], other)
     assert {row.threshold for row in rows if not row.shared} == set(single.values())
     assert {row.threshold for row in rows if row.shared} == {shared}
     every = other.thresholds(entry).tolist()
@@ -144,24 +144,23 @@ def test_thresholds_come_from_the_other_graph(graph, judge):
         assert single[setting] == every[columns.index(best)]
 
 
-def played(judge, entry, setting):
-    choose = judge.bench.chooser(entry)
-    columns = play(judge.graph, judge.graph.starts, setting.budget, choose).outcome()
+def played(scorer, entry, setting):
+    choose = scorer.rules.chooser(entry)
+    columns = play(scorer.graph, scorer.graph.starts, setting.budget, choose).outcome()
     return [float(column.mean()) for column in columns]
 
 
 @pytest.mark.parametrize(
     "name", ["confidence-entropy", "confidence-least+memory", "disagreement", "disagreement+memory"]
 )
-def test_a_sweep_is_every_threshold_by_itself(judge, name):
+def test_a_sweep_is_every_threshold_by_itself(scorer, name):
     entry = rules.named(name, depths=(1, 2, 4, 8) if "least" in name else None)
-    swept = judge.sweep(entry, 7)
+    swept = scorer.sweep(entry, 7)
     assert len(swept.thresholds) > 2
     for i, threshold in enumerate(swept.thresholds.tolist()):
         for place, setting in enumerate(SETTINGS):
-            columns = played(judge, entry.at(threshold), setting)
-            assert swept.value[i, place] == pytest.approx(setting.prices.returns(*columns), abs=1e-12)
-            assert swept.actions[i, place] == columns[1]
+            columns = played(scorer, entry.at(threshold), setting)
+            assert swept.ends[i, place].tolist() == pytest.approx(columns, abs=1e-12)
 
 
 def agreement_rule(graph, threshold, *, defect=False):
@@ -174,11 +173,11 @@ def agreement_rule(graph, threshold, *, defect=False):
     return depth_of
 
 
-def test_agreement_reads_the_samples_of_the_graph(graph, judge):
+def test_agreement_reads_the_samples_of_the_graph(graph, scorer):
     entry = rules.named("agreement")
-    assert len(judge.thresholds(entry)) > 1
+    assert len(scorer.thresholds(entry)) > 1
     for threshold in (0.4, 0.7):
-        columns = play(judge.graph, graph.starts, 4, judge.bench.chooser(entry.at(threshold))).outcome()
+        columns = play(scorer.graph, graph.starts, 4, scorer.rules.chooser(entry.at(threshold))).outcome()
         own = list(zip(*(column.tolist() for column in columns), strict=True))
         assert own == [episode(graph, start, 4, agreement_rule(graph, threshold)) for start in graph.starts]
         planted = [episode(graph, start, 4, agreement_rule(graph, threshold, defect=True)) for start in graph.starts]
@@ -186,44 +185,44 @@ def test_agreement_reads_the_samples_of_the_graph(graph, judge):
 
 
 def test_without_samples_agreement_says_so(graph):
-    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
     with pytest.raises(ValueError, match=r"graph: expected one with samples, .* build it with --samples 32"):
         score.score(plain, [rules.named("agreement")])
 
 
-def test_samples_change_no_other_rule(graph, judge):
-    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+def test_samples_change_no_other_rule(graph, scorer):
+    plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
     entries = [rules.named(name) for name in rules.NAMES]
-    assert score.score(judge, entries) == score.score(plain, entries)
+    assert score.score(scorer, entries) == score.score(plain, entries)
 
 
-def by_chance(graph, node, budget, chance_of):
-    """[solved, actions, looks] of an episode that draws, by going every way."""
+def by_every_way(graph, node, budget, probs_of):
+    """[solved, actions, observations] of an episode that draws, by going every way."""
     if not budget or graph.distance[node] == 0:
         return np.array([float(graph.distance[node] == 0), 0.0, 0.0])
     total = np.zeros(3)
-    for depth, share in zip(graph.head_depths, chance_of(node), strict=True):
+    for depth, share in zip(graph.head_depths, probs_of(node), strict=True):
         executed = int(graph.executed[node, depth - 1])
-        rest = by_chance(graph, int(graph.landing[node, depth - 1]), budget - 1, chance_of)
+        rest = by_every_way(graph, int(graph.landing[node, depth - 1]), budget - 1, probs_of)
         total += share * (rest + np.array([0.0, executed, 1.0]))
     return total
 
 
-@pytest.mark.parametrize("name", rules.DRAWN)
-def test_rules_that_draw_are_judged_by_expectation(graph, judge, name):
-    def chance_of(node):
+@pytest.mark.parametrize("name", rules.STOCHASTIC)
+def test_rules_that_draw_are_scored_by_expectation(graph, scorer, name):
+    def probs_of(node):
         weights = [float(np.exp(float(logit))) if name == "sampled" else 1.0 for logit in graph.logits[node]]
         return [weight / sum(weights) for weight in weights]
 
     other = {"sampled": "random", "random": "sampled"}[name]
-    rows, others = (score.score(judge, [rules.named(each)]) for each in (name, other))
+    rows, others = (score.score(scorer, [rules.named(each)]) for each in (name, other))
     for row, planted in zip(rows, others, strict=True):
-        expected = np.mean([by_chance(graph, int(start), row.budget, chance_of) for start in graph.starts], axis=0)
+        expected = np.mean([by_every_way(graph, int(start), row.budget, probs_of) for start in graph.starts], axis=0)
         assert [row.solved, row.actions, row.observations] == pytest.approx(expected.tolist(), abs=1e-9)
         assert [planted.solved, planted.actions] != pytest.approx(expected[:2].tolist(), abs=1e-9)
         assert row.gain <= 1
         assert sum(row.causes.values()) == pytest.approx(1.0)
-    (mean,) = mean_gains(judge, [rules.named(name)], 2, 0.02)
+    (mean,) = mean_gains(scorer, [rules.named(name)], 2, 0.02)
     assert mean.gain < 1
 
 
@@ -233,39 +232,39 @@ def test_a_rule_that_draws_has_no_memory():
 
 
 def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():
-    value, actions = np.array([[0.5], [0.7], [0.7], [0.7]]), np.array([[1.0], [9.0], [4.0], [4.0]])
-    assert judging.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), value, actions).best(SETTINGS[:1]) == 0.3
+    ends = np.array([[[0.5, 1.0, 1.0]], [[0.7, 9.0, 1.0]], [[0.7, 4.0, 1.0]], [[0.7, 4.0, 1.0]]])
+    assert score.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), ends).best(SETTINGS[:1]) == 0.3
 
 
-def test_a_curve_has_every_threshold(judge):
+def test_a_curve_has_every_threshold(scorer):
     entry = rules.named("confidence-least")
-    points = judge.curve(entry, SETTINGS[0])
-    assert [point["threshold"] for point in points] == judge.thresholds(entry).tolist()
+    points = scorer.curve(entry, SETTINGS[0])
+    assert [point["threshold"] for point in points] == scorer.thresholds(entry).tolist()
     assert points[0]["actions"] >= points[-1]["actions"], "the least threshold commits deepest"
 
 
-def test_a_graph_that_was_cut_is_not_judged(graph):
+def test_a_graph_that_was_cut_is_not_scored(graph):
     cut = graph.landing.copy()
     cut[graph.starts[0], 3] = -1
     with pytest.raises(ValueError, match="build it with a higher limit"):
-        judging.Judge(cases.changed(graph, landing=cut), SETTINGS)
+        GraphScorer(cases.changed(graph, landing=cut), SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["fixed-9", "confidence", "nothing+memory"])
-def test_a_name_that_is_none_is_refused(judge, name):
+def test_a_name_that_is_none_is_refused(scorer, name):
     with pytest.raises(ValueError, match="rules: expected"):
-        judge.bench.chooser(rules.named(name))
+        scorer.rules.chooser(rules.named(name))
 
 
-def test_the_gain_of_constant_ceiling_and_half():
+def test_the_gain_of_the_fixed_depth_the_oracle_and_half_way():
     generator = np.random.default_rng(1)
-    constant, ceiling = generator.random(200), 1.0 + generator.random(200)
+    fixed, oracle = generator.random(200), 1.0 + generator.random(200)
     rooms = np.arange(200) // 4
-    for values, expected in ((constant, 0.0), (ceiling, 1.0), ((constant + ceiling) / 2, 0.5)):
-        gain = gain_interval(values, constant, ceiling, rooms)
+    for values, expected in ((fixed, 0.0), (oracle, 1.0), ((fixed + oracle) / 2, 0.5)):
+        gain = gain_interval(values, fixed, oracle, rooms)
         assert gain is not None
         assert (gain.mean, gain.low, gain.high) == pytest.approx((expected,) * 3)
-    noisy = gain_interval(constant + generator.random(200), constant, ceiling, rooms)
+    noisy = gain_interval(fixed + generator.random(200), fixed, oracle, rooms)
     assert noisy is not None
     assert noisy.low < noisy.mean < noisy.high
-    assert gain_interval(constant, constant, constant) is None
+    assert gain_interval(fixed, fixed, fixed) is None

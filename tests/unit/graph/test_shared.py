@@ -58,7 +58,7 @@ def unlike(run):
 
 @pytest.fixture(scope="module")
 def larger(run, tmp_path_factory):
-    """A run on 3x3 boards: more states than one process looks at together."""
+    """A run on 3x3 boards: more states than one process plans at together."""
     folder = tmp_path_factory.mktemp("larger")
     config = json.loads((run / "config.json").read_text())
     config["data"]["recipe"] |= {"size": [3, 3], "difficulties": [{"length": [8, 20]}]}
@@ -133,14 +133,14 @@ def test_every_rank_has_the_graph_of_one_process(run, world, monkeypatch):
     policy = unlike(run)
     task = recommit.Sliding(2, 3)
     starts = task.generate(72, seed=4, length=(4, 14)).states
-    looked = []
+    planned = []
     plan = policy.plan
-    monkeypatch.setattr(policy, "plan", lambda *a: (looked.append(len(a[1])), plan(*a))[1])
+    monkeypatch.setattr(policy, "plan", lambda *a: (planned.append(len(a[1])), plan(*a))[1])
     (alone,) = graph(policy, task, starts, 1)
-    once = sum(looked)
-    looked.clear()
+    once = sum(planned)
+    planned.clear()
     team = graph(policy, task, starts, world)
-    assert sum(looked) == once, "every state is looked at by one rank"
+    assert sum(planned) == once, "every state is planned at by one rank"
     names = ("states", "plans", "logits", "landing", "executed", "goal", "planned")
     for reach in team:
         assert all(np.array_equal(getattr(reach, name), getattr(alone, name)) for name in names)

@@ -77,16 +77,16 @@ class Likeliest(Rule):
 @settings(max_examples=30, deadline=None)
 @given(looks=LOOKS, seed=st.integers(0, 99))
 def test_with_the_order_of_a_depth_head_it_is_our_agent_with_a_memory(looks, seed):
-    """Against ``graph.episodes.adaptive_memory``."""
+    """Against ``graph.rule_episodes.adaptive_memory``."""
     from types import SimpleNamespace
 
-    from recommit.graph.episodes import adaptive_memory
+    from recommit.graph.rule_episodes import adaptive_memory
 
     logits = np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32).round(1)
-    graph = SimpleNamespace(head_depths=ALLOWED, column=ALLOWED.index, logits=logits)
+    graph = SimpleNamespace(head_depths=ALLOWED, depths=ALLOWED, logits=logits)
     agent = adaptive_memory(graph)
     rule = WithMemory(Likeliest(depths=ALLOWED))
-    for turn, look in enumerate(looks):
+    for turn, look in enumerate([dict.fromkeys(range(4), 0), *looks]):  # all begin, and some end
         episodes, nodes = np.array(list(look)), np.array(list(look.values()))
         plans = Plans(np.zeros((len(nodes), 8), int), features=logits[nodes], keys=nodes)
         columns = agent(turn, episodes, nodes)

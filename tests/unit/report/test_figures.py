@@ -103,7 +103,7 @@ def test_bars_of_regret_are_as_high_as_the_regret():
         for i, bar in enumerate(bars)
         if bar.get_height()
     }
-    assert drawn == {("too deep", 2): 25, ("too shallow", 2): 12.5, ("last look", 4): 12.5}
+    assert drawn == {("too deep", 2): 25, ("too shallow", 2): 12.5, ("last observation", 4): 12.5}
     assert axes.get_title() == "a $b$", "no name is taken for a formula"
 
 

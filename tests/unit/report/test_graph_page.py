@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 from tests.unit.graph import cases
 
-from recommit.graph import judge as judging
 from recommit.graph import rules, score
 from recommit.graph import tables as text
-from recommit.graph.own_rule import DepthTable
 from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import attribute
+from recommit.graph.rules import DepthTable
+from recommit.graph.score import GraphScorer
 from recommit.report import graph_page
 
 SETTING = Setting(4, Prices(0.01, 0.02))
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
-def judge(request):
-    return judging.Judge(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()), SETTING))
+def scorer(request):
+    return GraphScorer(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()), SETTING))
 
 
 @pytest.fixture(scope="module")
-def rows(judge):
-    return attribute(judge.best(SETTING), judge.graph.starts, judge.bench.chooser(rules.named("repetition")))
+def rows(scorer):
+    return attribute(scorer.best(SETTING), scorer.graph.starts, scorer.rules.chooser(rules.named("repetition")))
 
 
 def replayed(graph, one, state):
@@ -43,21 +43,21 @@ def replayed(graph, one, state):
     return [*distances, int(puzzle.distance(state)[0])], bool(puzzle.is_solved(state)[0])
 
 
-def test_the_worst_are_the_worst(judge, rows):
+def test_the_worst_are_the_worst(scorer, rows):
     places = text.worst(rows, 5)
     lost = rows.regret[places].tolist()
     assert lost == sorted(lost, reverse=True)
     assert lost[0] == rows.regret.max()
     assert len({int(rows.node[i]) for i in places}) == len(places)
-    each = text.described(judge.graph, rows, places)
+    each = text.described(scorer.graph, rows, places)
     assert [one["regret"] for one in each] == lost
-    assert [one["state"] for one in each] == [judge.graph.states[rows.node[i]].tolist() for i in places]
+    assert [one["state"] for one in each] == [scorer.graph.states[rows.node[i]].tolist() for i in places]
 
 
-def test_what_is_watched_is_what_was_judged(judge, rows):
-    graph, places = judge.graph, text.worst(rows, 6)
-    packed = graph_page.pack(judge, SETTING, "repetition", rows, places)
-    best = judge.best(SETTING)
+def test_what_is_watched_is_what_was_judged(scorer, rows):
+    graph, places = scorer.graph, text.worst(rows, 6)
+    packed = graph_page.pack(scorer, SETTING, "repetition", rows, places)
+    best = scorer.best(SETTING)
     for at, instance, own, ideal in zip(places, packed["instances"], *packed["played"], strict=True):
         state = np.frombuffer(bytes.fromhex(instance["state"]), np.uint8).reshape(1, *graph.states.shape[1:])
         for one in (own, ideal):
@@ -70,23 +70,23 @@ def test_what_is_watched_is_what_was_judged(judge, rows):
         assert set(ideal["c"]) == {"0"}
 
 
-def test_the_page_holds_rules_figures_and_commitments(judge):
+def test_the_page_holds_rules_figures_and_commitments(scorer):
     entries = [rules.named(name) for name in ("head", "fixed-4", "confidence-least")]
-    html = graph_page.make(judge, score.score(judge, entries), entries, "about <it>", "A graph")
+    html = graph_page.make(scorer, score.score(scorer, entries), entries, "about <it>", "A graph")
     parts = re.findall(r'<section id="(\w+)"><h2>[^<]+</h2><p class="how">[^<]+</p>', html)
     assert parts == ["graph", "rules", "regret", "worst"]
     assert "about &lt;it&gt;" in html
     assert "Regret by distance and cause" in html
     packed = json.loads(re.search(r'id="packed">(.*?)</script>', html)[1])
     assert html.count('href="#i=') == len(packed["instances"]) > 3
-    assert html == graph_page.make(judge, score.score(judge, entries), entries, "about <it>", "A graph")
+    assert html == graph_page.make(scorer, score.score(scorer, entries), entries, "about <it>", "A graph")
 
 
-def test_a_rule_that_loses_nothing_has_nothing_to_watch(judge):
-    one = judging.Judge(judge.graph, (Setting(1, Prices()),))
+def test_a_rule_that_loses_nothing_has_nothing_to_watch(scorer):
+    one = GraphScorer(scorer.graph, (Setting(1, Prices()),))
     best = one.best(Setting(1, Prices()))
     columns = best.graph.landing[best.graph.rows]
-    depths = np.full(len(judge.graph), 1)
+    depths = np.full(len(scorer.graph), 1)
     depths[best.graph.rows] = 1 + best.value[0][columns].argmax(axis=1)
     entry = rules.NamedRule("best", DepthTable(tuple(depths.tolist())))
     html = graph_page.make(one, score.score(one, [entry]), [entry], "", "A graph")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recommit.estimate.counting.passes import schedule
+from recommit.estimate.schedule import schedule
 from recommit.rollout.variants import variant
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
@@ -156,13 +156,13 @@ def test_the_7b_recipe_is_the_laptops_but_for_its_rates(task):
 
 
 def passes(plan):
-    """Of a whole run at most, as looks: a state that is learned from counts as three."""
-    of = schedule(plan, 1, 4)
-    step, finish = (
-        sum(p.looks * (3 if p.kind == "learn" else 1) for p in part if p.kind in ("plans", "propose", "learn"))
-        for part in (of.step, of.finish)
+    """Of a whole run at most, as observations: a state that is learned from counts as three."""
+    weights = {"plan": 1, "sample": 1, "learn": 3}
+    return sum(
+        phase.times * sum(weight * phase.observations(kind) for kind, weight in weights.items())
+        for phase in schedule(plan, 1, 4)
+        if phase.name != "validation"
     )
-    return of.steps * step + of.finish_steps * finish
 
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])

@@ -123,25 +123,10 @@ def training(extras: dict[str, Extra]) -> str:
     gpus = int(torch.cuda.device_count())
     memory = min((torch.cuda.get_device_properties(i).total_memory for i in range(gpus)), default=0)
     if not gpus:
-        return f"laptop recipes on the CPU; no GPU is seen, and the paper's recipes {_least()}"
+        return "laptop recipes on the CPU; no GPU is seen, which the paper's recipes need (recommit estimate)"
     spread = "" if gpus == 1 or extras["deepspeed"].complete else f"; for all of them {extras['deepspeed'].install}"
-    return f"laptop recipes and {_on_gpu(memory)}; {gpus} GPU of {memory >> 30} GiB{spread}"
-
-
-def _on_gpu(memory: int) -> str:
-    """Which of the paper's stages fit one GPU, by plan."""
-    from recommit.estimate.paper import fitting
-
-    whole, smaller, _ = fitting(memory)
-    parts = [f"on one GPU, by plan, {', '.join(whole)}"] if whole else []
-    parts += [f"in smaller passes {', '.join(smaller)} (recommit estimate)"] if smaller else []
-    return "; ".join(parts) or f"none of the paper's, which {_least()}"
-
-
-def _least() -> str:
-    from recommit.estimate.paper import fitting
-
-    return f"need one of {fitting(0)[2] / 2**30:.0f} GiB at least, by plan"
+    asked = f"recommit estimate paper-sliding --memory {memory >> 30} --gpus {gpus}"
+    return f"laptop recipes; {gpus} GPU of {memory >> 30} GiB, of which {asked} says what fits{spread}"
 
 
 def works() -> bool:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recommit.graph.judge import Judge
     from recommit.graph.rules import NamedRule
+    from recommit.graph.score import GraphScorer
 
 
 def build(options: GraphBuildOptions, quiet: bool = False) -> int:
@@ -61,31 +61,31 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         json: Print scores.json instead of the tables.
         quiet: Print nothing while scoring.
     """
-    from recommit.graph import files, gain, optimal_plans, tables, to_goal
+    from recommit.graph import files, gain, optimal_plans, tables, without_budget
     from recommit.graph import score as scoring
-    from recommit.graph.judge import Judge
     from recommit.graph.prices import Prices
+    from recommit.graph.score import GraphScorer
     from recommit.report import graph_page
     from recommit.storage.ownership import refuse_foreign
 
     if options.out is not None:
         refuse_foreign(options.out, ("scores.json",), "scores")
     graph, price = files.read(options.graph), options.price_action
-    judge = Judge(graph, settings(options, graph))
+    judge = GraphScorer(graph, settings(options, graph))
     entries = _entries(options, judge)
-    other = None if options.choose_on is None else Judge(files.read(options.choose_on), judge.settings)
+    other = None if options.choose_on is None else GraphScorer(files.read(options.choose_on), judge.settings)
     rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
     budgets = dict.fromkeys(each.budget for each in judge.settings) if price else ()
     means = [row for k in budgets for row in gain.mean_gains(judge, entries, k, price, other)]
     value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
     text = tables.scores(judge, rows, other) + ("\n" + tables.over_prices(means) if means else "")
     if options.split:
-        parts = optimal_plans.of_rules(judge, rows, entries)
+        parts = optimal_plans.rule_parts(judge, rows, entries)
         value["split"] = [row.to_dict() for row in parts]
         text += "\n" + tables.split(judge.settings, parts)
     if options.without_budget:
         prices = [Prices(price, each) for each in options.price_observation or (price,)]
-        ways = [row for each in prices for row in to_goal.of_rules(judge, entries, each, other)]
+        ways = [row for each in prices for row in without_budget.rule_costs(judge, entries, each, other)]
         value["without_budget"] = [row.to_dict() for row in ways]
         text += "\n" + tables.without_budget(ways) if ways else ""
     if options.out is not None:
@@ -96,18 +96,17 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     return 0
 
 
-def _entries(options: GraphScoreOptions, judge: Judge) -> list[NamedRule]:
+def _entries(options: GraphScoreOptions, judge: GraphScorer) -> list[NamedRule]:
     """All rules that are asked for."""
-    from recommit.graph import own_rule
     from recommit.graph import rules as by_name
 
     usual = options.rules == RULES and judge.graph.samples is not None
     entries = [by_name.named(name) for name in (*options.rules, *(by_name.SAMPLED if usual else ()))]
-    own = [(own_rule.from_code(options.rule, trusted=options.run_code), options.rule)] if options.rule else []
-    own += [(own_rule.from_table(options.table), options.table)] if options.table else []
+    own = [(by_name.from_code(options.rule, trusted=options.run_code), options.rule)] if options.rule else []
+    own += [(by_name.from_table(options.table), options.table)] if options.table else []
     for entry, path in own:
-        own_rule.ask_once(entry, path, judge.bench)
-        entries += own_rule.with_memory(entry)
+        by_name.ask_once(entry, path, judge.rules)
+        entries += by_name.with_memory(entry)
     if options.fitted:
         from recommit.train.heads import fitted
 
@@ -115,18 +114,20 @@ def _entries(options: GraphScoreOptions, judge: Judge) -> list[NamedRule]:
     return entries
 
 
-def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
+def _values(
+    judge: GraphScorer, chosen_on: GraphScorer, entries: Sequence[NamedRule], rows: Sequence[Any]
+) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
     from recommit.graph import files, tables
     from recommit.graph.regret import attribute
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
-    plain = [row for row in rows if row.under(first) and not by_name[row.rule].draws]
+    plain = [row for row in rows if row.under(first) and not by_name[row.rule].stochastic]
     worst: dict[str, Any] = {"rule": None, "commitments": []}
     if plain:
         best = max(plain, key=lambda row: row.value)
-        episodes = attribute(judge.best(first), judge.graph.starts, judge.bench.chooser(best.entry(by_name[best.rule])))
+        episodes = attribute(judge.best(first), judge.graph.starts, judge.rules.chooser(best.entry(by_name[best.rule])))
         worst = {"rule": best.rule, "commitments": tables.described(judge.graph, episodes, tables.worst(episodes))}
     return {
         "graph": files.content(judge.graph),
@@ -189,10 +190,10 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
     if options.page is not None:
         from recommit.graph import rules as by_name
         from recommit.graph import score as scoring
-        from recommit.graph.judge import Judge
+        from recommit.graph.score import GraphScorer
         from recommit.report import graph_page
 
-        judge = Judge(graph, settings(options, graph))
+        judge = GraphScorer(graph, settings(options, graph))
         entries = [by_name.named(name) for name in options.rules]
         graph_page.write(judge, scoring.score(judge, entries), entries, text, options.page, _title(options.graph))
     tell(json_module.dumps(manifest, indent=2) + "\n" if json else text, end="")

@@ -59,7 +59,7 @@ class Ablation(Table):
             ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
         published = reported.ABLATION[results.task]
         lines = [[name, *beside(published[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
-        return Content((Grid.of(("row", "paper %", "ours %", "diff"), lines),))
+        return Content((Grid.of("row | paper % | ours % | diff", lines),))
 
 
 class CumulativeAblation(Table):
@@ -91,4 +91,4 @@ class CumulativeAblation(Table):
             for name, words in CHANGES.items()
             for row in (results.of(self._agent(name), budget) if self.agents() else ())
         ]
-        return Content((Grid.of(("budget", "run", "what changes", "solved %", "actions"), lines),) if lines else ())
+        return Content((Grid.of("budget | run | what changes | solved % | actions", lines),) if lines else ())

@@ -30,20 +30,8 @@ class StateDependence(Table):
     def render(self, results: FamilyResults) -> Content:
         """A row per bucket of distances."""
         lines = _by_distance(results, "adaptive", "") + _by_distance(results, SAMPLED, ", sampled")
-        head = (
-            "distance",
-            "decisions",
-            "paper depth",
-            "ours",
-            "diff",
-            "shuffled",
-            "paper failing %",
-            "ours",
-            "diff",
-            "shuffled",
-            "mean progress",
-            "shuffled",
-        )
+        head = "distance | decisions | paper depth | ours | diff | shuffled | paper failing % | ours | diff | shuffled"
+        head += " | mean progress | shuffled"
         own = results.row("adaptive", "loose")
         few = [b for b in metrics.BUCKETS if (of(own, "by_distance_solved", b, "count") or 0) < FEW]
         return Content((Grid.of(head, lines),), (f"Fewer than {FEW} decisions: {', '.join(few)}.",) if few else ())
@@ -89,7 +77,7 @@ class Efficiency(Table):
     def render(self, results: FamilyResults) -> Content:
         """A row per budget, figure and agent."""
         lines = [line for budget in ("tight", "loose") for line in _efficiency(results, budget)]
-        head = ("per episode", "paper, solved", "ours", "diff", "paper, unsolved", "ours", "diff")
+        head = "per episode | paper, solved | ours | diff | paper, unsolved | ours | diff"
         return Content((Grid.of(head, lines),))
 
 
@@ -128,7 +116,7 @@ class DepthShares(Table):
                 published = reported.DEPTH_SHARES[results.task, budget].get(depth)
                 ours = [_share(results.row(agent, budget), depth) for agent in ("adaptive", SAMPLED)]
                 lines.append([f"{budget}: h={depth}", *beside(published, ours[0]), *beside(published, ours[1])[1:]])
-        head = ("decisions on solved episodes", "paper %", "ours %", "diff", "sampled %", "diff")
+        head = "decisions on solved episodes | paper % | ours % | diff | sampled % | diff"
         return Content((Grid.of(head, lines),))
 
 

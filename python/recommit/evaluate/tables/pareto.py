@@ -10,7 +10,7 @@ from recommit.evaluate.family import DEPTHS, EVERY, best, clamped
 from recommit.evaluate.regret import plans_digest
 from recommit.evaluate.tables.solving import fixed
 from recommit.evaluate.tables.table import Content, Table
-from recommit.evaluate.text import Grid, beside, hundred, number, of, percent
+from recommit.evaluate.text import Grid, beside, hundred, number, of, percent, with_interval
 from recommit.runs.directory import best_policy
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Oracle(Table):
             cells = beside(published, share)
             cells[1] = "n/a" if share is None else cells[1]
             lines.append([f"gap to {kind} best fixed closed", *cells, "-", "-", "-"])
-        head = ("row", "paper %", "ours %", "diff", "paper actions", "ours", "diff")
+        head = "row | paper % | ours % | diff | paper actions | ours | diff"
         return Content((Grid.of(head, lines),), (_depths(of(top, "depth_shares") or {}),))
 
 
@@ -127,7 +127,7 @@ class ZeroShotModels(Table):
             lines.append(_model(name, published, rows.get(name)))
         own = reported.MAIN[results.task, "loose"]["adaptive"]
         lines.append(_model("adaptive", own, results.row("adaptive", "loose")))
-        return Content((Grid.of(("model", "paper %", "ours %", "diff", "paper actions", "ours", "diff"), lines),))
+        return Content((Grid.of("model | paper % | ours % | diff | paper actions | ours | diff", lines),))
 
 
 def _model(name: str, published: reported.Reported, row: dict[str, Any] | None) -> list[str]:
@@ -170,7 +170,7 @@ class Heads(Table):
     def render(self, results: FamilyResults) -> Content:
         """Per budget a row for each, of the fixed depths for the best on validation."""
         lines = [line for budget in results.budgets for line in self._under(results, budget)]
-        head = ("budget", "depth by", "solved %", "actions", "observations", "gain share", "95 %")
+        head = "budget | depth by | solved % | actions | observations | gain share | 95 %"
         return Content((Grid.of(head, lines),) if lines else ())
 
     def _under(self, results: FamilyResults, budget: str) -> list[list[str]]:
@@ -184,7 +184,5 @@ class Heads(Table):
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    gain = ["-", "-"]
-    if row.get("gain") is not None:
-        gain = [f"{row['gain']:.2f}", f"{row['gain_low']:.2f} .. {row['gain_high']:.2f}"]
-    return [number(hundred(row)), number(row["actions_per_episode"]), f"{row['decisions_per_episode']:.2f}", *gain]
+    spent = number(row["actions_per_episode"]), f"{row['decisions_per_episode']:.2f}"
+    return [number(hundred(row)), *spent, *with_interval(row, "gain", 2)]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import reported
 from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
 from recommit.evaluate.tables.table import Content, Table
-from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short
+from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from recommit.evaluate.family import FamilyResults, Members
 
 #: Adaptive's depths and actions sampled: the paper does not say whether its figures are of this
@@ -57,16 +54,17 @@ class Main(Table):
 
     def render(self, results: FamilyResults) -> Content:
         """A block of rows per budget."""
-        head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff")
+        head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff", *_further(results))
         lines = [row for budget in ("tight", "loose") for row in _under(results, budget)]
-        return Content((Grid.of((*head, *(name for name, _ in _further(results))), lines),), _without(results))
+        return Content((Grid.of(head, lines),), _without(results))
 
 
 def _under(results: FamilyResults, budget: str) -> list[list[str]]:
     published, further = reported.MAIN[results.task, budget], _further(results)
 
     def solving(name: str, cell: reported.Reported, row: dict[str, Any] | None) -> list[str]:
-        return [*_solving(name, cell, row), *(fill(row) for _, fill in further)]
+        solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
+        return [name, short(row), *solved, *actions, *(_figure(row, *how) for how in further.values())]
 
     lines = [
         solving(f"{budget}: adaptive", published["adaptive"], results.row("adaptive", budget)),
@@ -81,41 +79,30 @@ def _under(results: FamilyResults, budget: str) -> list[list[str]]:
     for kind in ("RL", "SFT"):
         name = f"{budget}: {kind} best fixed of h = {', '.join(map(str, DEPTHS))}"
         row = results.best_fixed(kind, budget, depths=DEPTHS)
-        lines.append(solving(name, _printed_within(results.task, budget, kind), row))
+        lines.append(solving(name, _published_within(results.task, budget, kind), row))
     return lines
 
 
-def _solving(name: str, cell: reported.Reported, row: dict[str, Any] | None) -> list[str]:
-    """Who it is, what is solved, and with how many actions."""
-    solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
-    return [name, short(row), *solved, *actions]
-
-
-def _further(results: FamilyResults) -> list[tuple[str, Callable[[dict[str, Any] | None], str]]]:
-    """Columns of ours that the paper does not have, where some row has the figure: head, and what fills it."""
-    digits = {"value": ("value", 3), "gain": ("gain share", 2)}
-    return [
-        (name, partial(_figure, key=key, digits=many))
-        for key, (name, many) in digits.items()
-        if any(row.get(key) is not None for row in results.rows)
-    ]
+def _further(results: FamilyResults) -> dict[str, tuple[str, int]]:
+    """Columns of ours that the paper does not have, where some row has the figure: its key and its digits by head."""
+    every = {"value": ("value", 3), "gain share": ("gain", 2)}
+    return {name: how for name, how in every.items() if any(row.get(how[0]) is not None for row in results.rows)}
 
 
 def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
-    """A figure and its interval, a dash where the row has none."""
-    if row is None or row.get(key) is None:
-        return "-"
-    return f"{row[key]:.{digits}f} ({row[f'{key}_low']:.{digits}f} .. {row[f'{key}_high']:.{digits}f})"
+    """A figure and its interval in one cell, a dash where the row has none."""
+    figure, interval = with_interval(row, key, digits)
+    return figure if figure == "-" else f"{figure} ({interval})"
 
 
 def _without(results: FamilyResults) -> tuple[str, ...]:
     """Say where gain shares are missing."""
     if any(row.get("gain") is not None for row in results.rows):
-        return ("Gain shares are of the fixed depths and the ceiling of the same plans.",)
+        return ("Gain shares are of the fixed depths and the oracle of the same plans.",)
     return ("There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too.",)
 
 
-def _printed_within(task: str, budget: str, kind: str) -> reported.Reported:
+def _published_within(task: str, budget: str, kind: str) -> reported.Reported:
     """The paper's best fixed depth of those that the head has: where the best of all is one of them, that one."""
     cell = reported.MAIN[task, budget][f"{kind} best fixed"]
     return cell if cell.depth in DEPTHS else reported.WITHIN.get((task, budget, kind), reported.Reported())
@@ -193,4 +180,4 @@ class OneDepth(Table):
             ["best of those played as trained", *beside(published, hundred(top))],
             ["adaptive ahead of it", *beside(leads - published, less(hundred(own), hundred(top)))],
         ]
-        return Grid.of(("row", "paper %", "ours %", "diff"), lines)
+        return Grid.of("row | paper % | ours % | diff", lines)

@@ -92,17 +92,7 @@ class Entropy(Table):
         own = results.row("adaptive", "loose")
         for name, field in (("depth head, played", "depth_entropy"), ("depths of an episode", "trajectory_entropy")):
             lines.append([name, "-", "-", "-", "-", "-", *beside(None, of(own, field), 3)])
-        head = (
-            "in nats (log 4 = 1.386)",
-            "first",
-            "last",
-            "paper lowest",
-            "ours",
-            "diff",
-            "paper mean",
-            "ours",
-            "diff",
-        )
+        head = "in nats (log 4 = 1.386) | first | last | paper lowest | ours | diff | paper mean | ours | diff"
         return Content((Grid.of(head, lines),))
 
 
@@ -150,18 +140,7 @@ class Seeds(Table):
             (_mean([p[0] for p in rows]), _mean([p[1] for p in rows])) for rows in (published.values(), ours.values())
         ]
         lines.append(_pair("mean", *means))
-        head = (
-            "row",
-            "paper adaptive %",
-            "ours",
-            "diff",
-            "paper best fixed %",
-            "ours",
-            "diff",
-            "paper ahead",
-            "ours",
-            "diff",
-        )
+        head = "row | paper adaptive % | ours | diff | paper best fixed % | ours | diff | paper ahead | ours | diff"
         remark = "Seeds of one number share nothing but the number: the paper's samples are its own."
         return Content((Grid.of(head, lines),), (remark,) if published.keys() & ours.keys() else ())
 
@@ -212,19 +191,10 @@ class TrainingBudgets(Table):
 
     def render(self, results: FamilyResults) -> Content:
         """A row per training budget."""
-        head = (
-            "K while training",
-            "paper %",
-            "ours %",
-            "diff",
-            "best fixed %",
-            "paper h*",
-            "ours",
-            "diff",
-            *(f"h={d} %" for d in DEPTHS),
-        )
+        head = ("K while training", "paper %", "ours %", "diff", "best fixed %", "paper h*", "ours", "diff")
         every = sorted({*reported.TRAINING_BUDGETS[results.task], *self.members.budgets})
-        return Content((Grid.of(head, [self._trained(results, k) for k in every]),))
+        shares = (f"h={d} %" for d in DEPTHS)
+        return Content((Grid.of((*head, *shares), [self._trained(results, k) for k in every]),))
 
     def _trained(self, results: FamilyResults, budget: int) -> list[str]:
         solved, depth = reported.TRAINING_BUDGETS[results.task].get(budget, (None, None))

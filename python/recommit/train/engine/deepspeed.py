@@ -51,8 +51,9 @@ class Root(nn.Module):
     def forward(self, work: Callable[[], T]) -> T:
         """Run ``work``, which goes through the policy; a pass that learns returns its loss first."""
         result: Any = work()
-        if self.stage == 3 and isinstance(result, tuple) and result[0].requires_grad:
-            result = (result[0] + self._zero(), *result[1:])
+        loss = result[0] if isinstance(result, tuple) else None
+        if self.stage == 3 and isinstance(loss, torch.Tensor) and loss.requires_grad:
+            result = (loss + self._zero(), *result[1:])
         answer: T = result
         return answer
 

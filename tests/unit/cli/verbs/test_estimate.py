@@ -21,16 +21,16 @@ def said(capsys, *words):
     return json.loads(capsys.readouterr().out)
 
 
-def test_both_stages_are_planned_in_words(capsys):
+def test_both_stages_are_estimated_in_words(capsys):
     assert main(["estimate", "laptop-sliding", *SMALL, *LITTLE, "engine.kind=plain"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("sft, sliding 3x3, on 1 rank\n")
     assert "\n\ngrpo, sliding 3x3" in text
-    assert "finishing step, 2 of them" in text
+    assert "step of the depth head alone, 2 of them" in text
     assert "it fits" in text
 
 
-def test_flags_change_what_is_planned(capsys):
+def test_flags_change_what_is_estimated(capsys):
     plain = ["engine.kind=plain", "engine.bf16=false"]
     (one,) = said(capsys, "paper-sokoban", "--stage", "grpo", *SMALL, *LITTLE, *plain)
     (other,) = said(

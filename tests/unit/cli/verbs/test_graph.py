@@ -29,7 +29,7 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "12 starts in" in shown
     assert "closed: yes" in shown
-    assert "samples of a look: 4" in shown
+    assert "samples of an observation: 4" in shown
     words = [
         "--choose-on",
         str(folders / "validation"),
@@ -44,7 +44,7 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert "| confidence-least " in text
     assert "| agreement " in text
     assert (tmp_path / "scores" / "scores.md").read_text() == text
-    assert text.count("## Gain share over prices of a look, K = ") == 2
+    assert text.count("## Gain share over prices of an observation, K = ") == 2
     assert "<h2>Regret</h2>" in (tmp_path / "scores" / "page.html").read_text()
     values = json.loads((tmp_path / "scores" / "scores.json").read_text())
     assert len(values["over_prices"]) == 2 * len({row["rule"] for row in values["rows"]})
@@ -64,7 +64,7 @@ def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, ca
 def test_costs_without_a_budget(capsys):
     words = ["sliding-2x3", "--rules", "fixed-8", "head+memory", "--budget", "3", "--without-budget", "--quiet"]
     assert main(["graph", "score", *words]) == 0
-    assert "## Without a budget, 0.01 per action, 0.01 per look" in capsys.readouterr().out
+    assert "## Without a budget, 0.01 per action, 0.01 per observation" in capsys.readouterr().out
     assert main(["graph", "score", *words, "--price-observation", "0.02", "0.04", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["without_budget"]
     assert [(row["rule"], row["price_observation"]) for row in rows] == [("fixed-8", 0.02), ("fixed-8", 0.04)]
@@ -153,7 +153,7 @@ def test_a_page_about_a_graph(folders, tmp_path, capsys):
     assert main(["graph", "show", str(folders / "test"), *words]) == 0
     assert "closed: yes" in capsys.readouterr().out
     page = (tmp_path / "page.html").read_text()
-    assert "K = 3, 0.01 per action, 0.02 per look" in page
+    assert "K = 3, 0.01 per action, 0.02 per observation" in page
     assert "closed: yes" in page
 
 

@@ -14,8 +14,8 @@ pytest.importorskip("safetensors")
 
 from safetensors.numpy import load_file, save_file
 
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.storage import errors
 from recommit.train.baselines import groups as grouped
 from recommit.train.baselines import verifier
@@ -160,20 +160,20 @@ def test_the_best_try_is_taken(problem):
 def test_a_head_is_the_same_from_its_folder(problem, heads, method, tmp_path):
     fitted.write(heads[method], tmp_path / "head")
     again = fitted.read(tmp_path / "head")
-    judge = Judge(WHOLE, (Setting(4, problem.prices),))
+    judge = GraphScorer(WHOLE, (Setting(4, problem.prices),))
     rules = [fitted.rule(head, "it") for head in (heads[method], again)]
-    one, other = (1 + judge.bench.columns(rule) for rule in rules)
+    one, other = (1 + judge.rules.columns(rule) for rule in rules)
     assert np.array_equal(one, other)
     assert set(one[problem.rows].tolist()) <= set(problem.depths)
-    order = rules[0].rule.order(judge.bench.plans)
+    order = rules[0].rule.order(judge.rules.plans)
     assert np.array_equal(order[problem.rows, 0], one[problem.rows])
 
 
 def test_a_rule_has_the_value_that_the_fit_said(problem, heads):
     for method in ("q", "verifier"):
         rule = fitted.rule(heads[method], method)
-        each = [Judge(WHOLE, (Setting(k, problem.prices),)) for k in problem.budgets]
-        values = [judge.values(judge.bench.chooser(rule), judge.settings[0]).mean() for judge in each]
+        each = [GraphScorer(WHOLE, (Setting(k, problem.prices),)) for k in problem.budgets]
+        values = [judge.values(judge.rules.chooser(rule), judge.settings[0]).mean() for judge in each]
         assert np.mean(values) == pytest.approx(heads[method].record["value"], abs=1e-12)
 
 

@@ -13,8 +13,8 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.graph import build, files
-from recommit.graph.judge import Judge
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.policy import augmentations
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
@@ -61,8 +61,8 @@ def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, features, 
     assert again.config.depths == (1, 3, 8)
     nodes = np.flatnonzero(graph.planned)[:60]
     depths, plans = again.act(TASK, graph.states[nodes])
-    judge = Judge(graph, (Setting(3, Prices()),))
-    expected = 1 + judge.bench.columns(fitted.rule(head, "it"))[nodes]
+    judge = GraphScorer(graph, (Setting(3, Prices()),))
+    expected = 1 + judge.rules.columns(fitted.rule(head, "it"))[nodes]
     scores = np.sort(head.raw(HeadProblem.of(graph, (1, 3, 8), (3,), Prices(), features).inputs[nodes]), axis=1)
     clear = scores[:, -1] - scores[:, -2] > 1e-3
     assert clear.mean() > 0.8

@@ -7,10 +7,10 @@ import pytest
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
 
-from recommit.graph import judge as judging
-from recommit.graph import own_rule, rules, score
+from recommit.graph import rules, score
 from recommit.graph.episodes import play
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
 
@@ -21,14 +21,14 @@ def graph(request):
 
 
 @pytest.fixture(scope="module")
-def judge(graph):
-    return judging.Judge(graph, SETTINGS)
+def scorer(graph):
+    return GraphScorer(graph, SETTINGS)
 
 
 def written(folder, text, name="mine.py"):
     """A file with this text, as a rule."""
     (folder / name).write_text(text)
-    return own_rule.from_code(folder / name, trusted=True)
+    return rules.from_code(folder / name, trusted=True)
 
 
 RULE = """
@@ -44,36 +44,36 @@ rule = Two()
 """
 
 
-def test_a_rule_of_ones_own(judge, tmp_path):
+def test_a_rule_of_ones_own(scorer, tmp_path):
     path = tmp_path / "two.py"
     path.write_text(RULE)
     with pytest.raises(ValueError, match="rule: expected --run-code"):
-        own_rule.from_code(path, trusted=False)
+        rules.from_code(path, trusted=False)
     own, fixed = (
-        score.score(judge, [entry]) for entry in (own_rule.from_code(path, trusted=True), rules.named("fixed-2"))
+        score.score(scorer, [entry]) for entry in (rules.from_code(path, trusted=True), rules.named("fixed-2"))
     )
     assert [row.value for row in own] == [row.value for row in fixed]
     assert own[0].rule == "two"
     path.write_text("rule = 3")
     with pytest.raises(ValueError, match=r"got int$"):
-        own_rule.from_code(path, trusted=True)
+        rules.from_code(path, trusted=True)
 
 
-def test_a_table_of_ones_own(judge, graph, tmp_path):
+def test_a_table_of_ones_own(scorer, graph, tmp_path):
     np.save(tmp_path / "four.npy", np.full(len(graph), 4))
     table, fixed = (
-        score.score(judge, [entry]) for entry in (own_rule.from_table(tmp_path / "four.npy"), rules.named("fixed-4"))
+        score.score(scorer, [entry]) for entry in (rules.from_table(tmp_path / "four.npy"), rules.named("fixed-4"))
     )
     assert [row.value for row in table] == [row.value for row in fixed]
     np.save(tmp_path / "short.npy", np.full(3, 4))
     with pytest.raises(ValueError, match="table: expected a depth for each of"):
-        score.score(judge, [own_rule.from_table(tmp_path / "short.npy")])
+        score.score(scorer, [rules.from_table(tmp_path / "short.npy")])
     np.save(tmp_path / "floats.npy", np.full(3, 4.0))
     with pytest.raises(ValueError, match=r"table: expected whole numbers \[nodes\], got float64"):
-        own_rule.from_table(tmp_path / "floats.npy")
+        rules.from_table(tmp_path / "floats.npy")
     np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers"):
-        own_rule.from_table(tmp_path / "objects.npy")
+        rules.from_table(tmp_path / "objects.npy")
 
 
 def header(text):
@@ -94,14 +94,14 @@ def header(text):
 def test_a_file_that_is_no_table_is_a_sentence(tmp_path, data):
     (tmp_path / "table.npy").write_bytes(data)
     with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers, got .*table\.npy"):
-        own_rule.from_table(tmp_path / "table.npy")
+        rules.from_table(tmp_path / "table.npy")
 
 
 @pytest.mark.parametrize("depth", [2**63, -(2**40), 2**32 + 4])
-def test_depths_of_a_table_are_not_cut_to_fewer_bits(judge, graph, tmp_path, depth):
+def test_depths_of_a_table_are_not_cut_to_fewer_bits(scorer, graph, tmp_path, depth):
     np.save(tmp_path / "table.npy", np.full(len(graph), depth, np.uint64 if depth >= 2**63 else np.int64))
     with pytest.raises(ValueError, match=r"propose: expected depths in 1\.\.8"):
-        score.score(judge, [own_rule.from_table(tmp_path / "table.npy")])
+        score.score(scorer, [rules.from_table(tmp_path / "table.npy")])
 
 
 @pytest.mark.parametrize("text", ["def(", "1 / 0", "import sys; sys.exit(0)"])
@@ -109,29 +109,29 @@ def test_a_file_of_python_that_fails_is_a_sentence(tmp_path, text):
     """One that ends the process would else look like success."""
     (tmp_path / "mine.py").write_text(text)
     with pytest.raises(ValueError, match=r"rule: .*mine\.py(, line 1)?: (SyntaxError|ZeroDivisionError|SystemExit): "):
-        own_rule.from_code(tmp_path / "mine.py", trusted=True)
+        rules.from_code(tmp_path / "mine.py", trusted=True)
 
 
-def test_a_function_will_do(judge, tmp_path):
+def test_a_function_will_do(scorer, tmp_path):
     """With what the file imports, and with a memory beside it."""
     entry = written(tmp_path, "import numpy as np\ndef rule(plans):\n    return np.full(len(plans), 3)\n")
-    own = score.score(judge, own_rule.with_memory(entry))
-    named = score.score(judge, [rules.named("fixed-3"), rules.named("fixed-3+memory")])
+    own = score.score(scorer, rules.with_memory(entry))
+    named = score.score(scorer, [rules.named("fixed-3"), rules.named("fixed-3+memory")])
     assert [row.rule for row in own] == ["mine", "mine", "mine+memory", "mine+memory"]
     assert [row.value for row in own] == [row.value for row in named]
 
 
-def test_a_memory_is_the_one_of_rules_by_name(judge, tmp_path):
+def test_a_memory_is_the_one_of_rules_by_name(scorer, tmp_path):
     entry = written(tmp_path, "from recommit.horizon import Fixed, WithMemory\nrule = WithMemory(Fixed(3))")
     assert entry.name == "mine+memory"
-    assert own_rule.with_memory(entry) == [entry]
-    (one, *_), (other, *_) = score.score(judge, [entry]), score.score(judge, [rules.named("fixed-3+memory")])
+    assert rules.with_memory(entry) == [entry]
+    (one, *_), (other, *_) = score.score(scorer, [entry]), score.score(scorer, [rules.named("fixed-3+memory")])
     assert one.value == other.value
 
 
-def test_a_number_is_chosen_as_that_of_other_rules(judge, tmp_path):
+def test_a_number_is_chosen_as_that_of_other_rules(scorer, tmp_path):
     entry = written(tmp_path, "from recommit.horizon import Confidence\nrule = Confidence(0.1)")
-    own, named = (score.score(judge, [each]) for each in (entry, rules.named("confidence-product")))
+    own, named = (score.score(scorer, [each]) for each in (entry, rules.named("confidence-product")))
     assert [(row.threshold, row.value) for row in own] == [(row.threshold, row.value) for row in named]
 
 
@@ -151,15 +151,15 @@ rule = Mine()
 """
 
 
-def test_the_last_plan_is_there_for_a_rule_that_reads_it(judge, graph, tmp_path):
+def test_the_last_plan_is_there_for_a_rule_that_reads_it(scorer, graph, tmp_path):
     """A twin of ``consecutive``, which also reads what that one does not."""
-    choose = judge.bench.chooser(written(tmp_path, PREVIOUS))
-    columns = play(judge.graph, graph.starts, 4, choose).outcome()
+    choose = scorer.rules.chooser(written(tmp_path, PREVIOUS))
+    columns = play(scorer.graph, graph.starts, 4, choose).outcome()
     expected = [episode(graph, start, 4, consecutive_rule(graph)) for start in graph.starts]
     assert [tuple(each) for each in zip(*columns, strict=True)] == expected
     entry = written(tmp_path, PREVIOUS.replace('("previous",)', "()"))
     with pytest.raises(ValueError, match=r"'NoneType' object has no attribute 'actions'"):
-        own_rule.ask_once(entry, tmp_path / "mine.py", judge.bench)
+        rules.ask_once(entry, tmp_path / "mine.py", scorer.rules)
 
 
 def test_a_rule_of_one_number_reads_the_present_plan(tmp_path):
@@ -180,10 +180,10 @@ def test_a_rule_of_one_number_reads_the_present_plan(tmp_path):
         ("def rule(plans):\n    exit(1)", r"mine\.py, line 2: SystemExit: 1"),
     ],
 )
-def test_a_rule_that_fails_says_where_before_anything_is_judged(judge, tmp_path, text, message):
+def test_a_rule_that_fails_says_where_before_anything_is_scored(scorer, tmp_path, text, message):
     entry = written(tmp_path, text)
     with pytest.raises(ValueError, match=message):
-        own_rule.ask_once(entry, tmp_path / "mine.py", judge.bench)
+        rules.ask_once(entry, tmp_path / "mine.py", scorer.rules)
 
 
 def test_a_class_that_nobody_called_is_named(tmp_path):
@@ -196,4 +196,4 @@ def test_the_name_of_another_rule_is_refused(tmp_path):
         written(tmp_path, "def rule(plans):\n    return 1", "head.py")
     np.save(tmp_path / "fixed-4.npy", np.ones(3, int))
     with pytest.raises(ValueError, match=r"no rule here has, got fixed-4\.npy"):
-        own_rule.from_table(tmp_path / "fixed-4.npy")
+        rules.from_table(tmp_path / "fixed-4.npy")

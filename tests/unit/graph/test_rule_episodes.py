@@ -1,4 +1,4 @@
-"""A rule gives the same episodes where states are looked at on the way and on the finished graph of the same plans."""
+"""A rule gives the same episodes where states are planned at on the way and on the finished graph of the same plans."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tests.unit.graph.test_oracle import Scripted
 
 import recommit
 from recommit.graph import rules
-from recommit.graph.at_work import LikeliestDepth, RuleBench, rule_on_growing
 from recommit.graph.build import PolicyGraph
-from recommit.graph.episodes import adaptive_memory, head, play
+from recommit.graph.episodes import head, play
+from recommit.graph.rule_episodes import RulesOnGraph, adaptive_memory, rule_on_growing
 
 BUDGET, ALL = 7, tuple(range(1, 9))
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
@@ -39,10 +39,8 @@ def both(request):
     return growing(task), starts, finished(growing(task), starts)
 
 
-def entry_of(name, graph):
+def entry_of(name):
     entry = rules.named(name)
-    if entry.rule is None:
-        entry = rules.NamedRule(name, LikeliestDepth(depths=graph.head_depths), entry.memory)
     return entry.at(2.0 if "entropy" in name else 0.3) if entry.swept else entry
 
 
@@ -52,29 +50,24 @@ def on_the_way(graph, starts, choose):
 
 
 def on_graph(graph, entry):
-    choose = RuleBench(graph).chooser(entry)
+    choose = RulesOnGraph(graph).chooser(entry)
     return [column.tolist() for column in play(graph, graph.starts, BUDGET, choose).outcome()]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_both_ways_give_the_same_episodes(both, name):
     graph, starts, whole = both
-    entry = entry_of(name, whole)
-    own = rules.named(name) if name.startswith("head") else entry
-    assert on_the_way(graph, starts, rule_on_growing(graph, entry)) == on_graph(whole, own)
-
-
-def test_the_head_is_the_agent_of_evaluations(both):
-    graph, starts, whole = both
-    for name, choose in (("head", head(graph)), ("head+memory", adaptive_memory(graph))):
-        assert on_the_way(graph, starts, choose) == on_graph(whole, rules.named(name))
+    entry = entry_of(name)
+    agents = {"head": lambda: head(graph), "head+memory": lambda: adaptive_memory(graph)}
+    choose = agents[name]() if name in agents else rule_on_growing(graph, entry)
+    assert on_the_way(graph, starts, choose) == on_graph(whole, entry)
 
 
 @pytest.mark.parametrize("name", ["confidence-product", "consecutive", "repetition+memory"])
 def test_other_depths_are_other_episodes(both, name):
     """The planted difference: evaluations restrict a rule to the depths of the head, graphs leave it all eight."""
     graph, starts, whole = both
-    entry = entry_of(name, whole)
+    entry = entry_of(name)
     few = rules.named(name, whole.head_depths)
     few = few.at(entry.rule.threshold) if few.swept else few
     assert on_the_way(graph, starts, rule_on_growing(graph, few)) == on_graph(whole, few)

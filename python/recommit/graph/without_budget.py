@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.judge import Judge
     from recommit.graph.prices import Prices
     from recommit.graph.rules import NamedRule
+    from recommit.graph.score import GraphScorer
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class RuleWays:
+class RuleCosts:
     """The ways of a rule from all starts of a graph; shares are of the starts."""
 
     rule: str
@@ -56,44 +56,44 @@ class RuleWays:
         return asdict(self)
 
 
-def has_ways(entry: NamedRule) -> bool:
-    """Does its depth follow from the present plan alone? With a memory, with the last plan or by chance it does not."""
-    return not (entry.memory or entry.reads_last_plan or entry.draws)
+def reads_plan_alone(entry: NamedRule) -> bool:
+    """Does its depth follow from the present plan alone: without memory, without the last plan, without sampling?"""
+    return not (entry.memory or entry.reads_last_plan or entry.stochastic)
 
 
-def of_rules(
-    judge: Judge, entries: Sequence[NamedRule], prices: Prices, validation: Judge | None = None
-) -> list[RuleWays]:
+def rule_costs(
+    scorer: GraphScorer, entries: Sequence[NamedRule], prices: Prices, validation: GraphScorer | None = None
+) -> list[RuleCosts]:
     """Every rule that has ways; a threshold is the one with the lowest mean cost on ``validation``, or on this graph,
     among those that reach the goal most often."""
-    rows, cheapest = [], shortest_costs(judge.graph, prices)[judge.graph.starts]
-    for entry in filter(has_ways, entries):
-        threshold = _best(validation or judge, entry, prices) if entry.swept else None
-        rows.append(_row(judge, entry if threshold is None else entry.at(threshold), threshold, prices, cheapest))
+    rows, cheapest = [], shortest_costs(scorer.graph, prices)[scorer.graph.starts]
+    for entry in filter(reads_plan_alone, entries):
+        threshold = _best(validation or scorer, entry, prices) if entry.swept else None
+        rows.append(_row(scorer, entry if threshold is None else entry.at(threshold), threshold, prices, cheapest))
     return rows
 
 
-def _best(judge: Judge, entry: NamedRule, prices: Prices) -> float:
+def _best(scorer: GraphScorer, entry: NamedRule, prices: Prices) -> float:
     """Reached most often, then cheapest, then the lowest."""
-    every, starts = judge.thresholds(entry), judge.graph.starts
+    every, starts = scorer.thresholds(entry), scorer.graph.starts
     ends = []
     for threshold in every.tolist():
-        cost = policy_costs(judge.graph, prices, judge.bench.columns(entry.at(threshold)))[starts]
+        cost = policy_costs(scorer.graph, prices, scorer.rules.columns(entry.at(threshold)))[starts]
         some = np.isfinite(cost)
         ends.append((some.mean(), -cost[some].mean() if some.any() else 0.0))
     return float(every[max(range(len(ends)), key=lambda i: (*ends[i], -i))])
 
 
-def _row(judge: Judge, entry: NamedRule, threshold: float | None, prices: Prices, cheapest: Floats) -> RuleWays:
-    graph, starts, columns = judge.graph, judge.graph.starts, judge.bench.columns(entry)
+def _row(scorer: GraphScorer, entry: NamedRule, threshold: float | None, prices: Prices, cheapest: Floats) -> RuleCosts:
+    graph, starts, columns = scorer.graph, scorer.graph.starts, scorer.rules.columns(entry)
     own = policy_costs(graph, prices, columns)[starts]
     reached, lost = np.isfinite(own), loses(graph, columns)[starts]
     more = None
     if reached.any():
-        rooms = np.unique(judge.graph.groups[reached], return_inverse=True)[1]
+        rooms = np.unique(scorer.graph.groups[reached], return_inverse=True)[1]
         spread = bootstrap(own[reached] - cheapest[reached], rooms)
         more = (spread.mean, spread.low, spread.high)
-    return RuleWays(
+    return RuleCosts(
         entry.name,
         prices.action,
         prices.observation,

@@ -9,9 +9,9 @@ import pytest
 from tests.reference import regret as slow
 from tests.unit.graph import cases
 
-from recommit.graph import judge as judging
-from recommit.graph import rules, to_goal
+from recommit.graph import rules, without_budget
 from recommit.graph.prices import Prices, Setting
+from recommit.graph.score import GraphScorer
 from recommit.graph.values import policy_costs, shortest_costs
 
 PRICES = Prices(0.01, 0.03)
@@ -19,13 +19,13 @@ RULES = ("fixed-1", "fixed-3", "fixed-8", "head", "repetition", "confidence-leas
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
-def judge(request):
-    return judging.Judge(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()),))
+def scorer(request):
+    return GraphScorer(cases.some(request.param, 20, wrong=3), (Setting(4, Prices()),))
 
 
 @pytest.fixture(scope="module")
-def rows(judge):
-    return to_goal.of_rules(judge, [rules.named(name) for name in RULES], PRICES)
+def rows(scorer):
+    return without_budget.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
 
 
 def plain(graph):
@@ -50,11 +50,11 @@ def end(graph, node, depths):
     return "goal"
 
 
-def by_hand(judge, row):
+def by_hand(scorer, row):
     """(reached, rounds, lost, cost, cheapest) of a row."""
-    graph, starts = judge.graph, judge.graph.starts.tolist()
+    graph, starts = scorer.graph, scorer.graph.starts.tolist()
     entry = rules.named(row.rule)
-    depths = 1 + judge.bench.columns(entry if row.threshold is None else entry.at(row.threshold))
+    depths = 1 + scorer.rules.columns(entry if row.threshold is None else entry.at(row.threshold))
     ends, twin = [end(graph, start, depths) for start in starts], plain(graph)
     there = [start for start, how in zip(starts, ends, strict=True) if how == "goal"]
     own = [slow.rule_cost(twin, start, depths - 1, PRICES.action, PRICES.observation) for start in there]
@@ -63,33 +63,33 @@ def by_hand(judge, row):
     return *shares, np.mean(own), np.mean([cheapest[start] for start in there])
 
 
-def test_rows_equal_plain_python(judge, rows):
+def test_rows_equal_plain_python(scorer, rows):
     assert [row.rule for row in rows] == list(RULES)
     for row in rows:
         got = (row.reached, row.rounds, row.lost, row.cost, row.cheapest)
-        assert got == pytest.approx(by_hand(judge, row), abs=1e-12)
+        assert got == pytest.approx(by_hand(scorer, row), abs=1e-12)
         assert row.more[0] == pytest.approx(row.cost - row.cheapest, abs=1e-12)
     assert any(row.rounds for row in rows)
-    assert any(row.lost for row in rows) == (judge.graph.task == "sokoban")
+    assert any(row.lost for row in rows) == (scorer.graph.task == "sokoban")
 
 
-def test_a_round_that_costs_what_it_did_so_far_is_noticed(judge, rows, monkeypatch):
+def test_a_round_that_costs_what_it_did_so_far_is_noticed(scorer, rows, monkeypatch):
     """The planted defect: rounds end, and are counted as ways to the goal."""
 
     def defective(graph, prices, columns):
         cost, cheapest = policy_costs(graph, prices, columns), shortest_costs(graph, prices)
         return np.where(np.isinf(cost) & np.isfinite(cheapest), 1.0, cost)
 
-    monkeypatch.setattr(to_goal, "policy_costs", defective)
-    wrong = to_goal.of_rules(judge, [rules.named(name) for name in RULES], PRICES)
+    monkeypatch.setattr(without_budget, "policy_costs", defective)
+    wrong = without_budget.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
     assert [row.reached for row in wrong] != [row.reached for row in rows]
 
 
-def test_the_threshold_reaches_most_and_then_costs_least(judge, rows):
-    entry, starts = rules.named("confidence-least"), judge.graph.starts
+def test_the_threshold_reaches_most_and_then_costs_least(scorer, rows):
+    entry, starts = rules.named("confidence-least"), scorer.graph.starts
     ends = []
-    for threshold in judge.thresholds(entry).tolist():
-        cost = policy_costs(judge.graph, PRICES, judge.bench.columns(entry.at(threshold)))[starts]
+    for threshold in scorer.thresholds(entry).tolist():
+        cost = policy_costs(scorer.graph, PRICES, scorer.rules.columns(entry.at(threshold)))[starts]
         some = cost[np.isfinite(cost)]
         ends.append((-len(some), some.mean() if len(some) else 0.0, threshold))
     assert rows[-1].threshold == min(ends)[2]
@@ -99,12 +99,12 @@ def test_the_threshold_reaches_most_and_then_costs_least(judge, rows):
     ("name", "has"), [("head", True), ("head+memory", False), ("consecutive", False), ("sampled", False)]
 )
 def test_what_does_not_follow_from_the_present_plan_has_no_one_way(name, has):
-    assert to_goal.has_ways(rules.named(name)) == has
+    assert without_budget.reads_plan_alone(rules.named(name)) == has
 
 
-def test_a_rule_that_reaches_nothing_has_no_cost(judge):
-    graph, columns = judge.graph, judge.bench.columns(rules.named("fixed-1"))
-    nowhere = graph.starts[np.isinf(policy_costs(judge.graph, PRICES, columns)[graph.starts])]
-    part = judging.Judge(graph.part(graph.reachable(nowhere), nowhere), judge.settings)
-    (row,) = to_goal.of_rules(part, [rules.named("fixed-1")], PRICES)
+def test_a_rule_that_reaches_nothing_has_no_cost(scorer):
+    graph, columns = scorer.graph, scorer.rules.columns(rules.named("fixed-1"))
+    nowhere = graph.starts[np.isinf(policy_costs(scorer.graph, PRICES, columns)[graph.starts])]
+    part = GraphScorer(graph.part(graph.reachable(nowhere), nowhere), scorer.settings)
+    (row,) = without_budget.rule_costs(part, [rules.named("fixed-1")], PRICES)
     assert (row.reached, row.cost, row.cheapest, row.more) == (0.0, None, None, None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recommit.estimate.results import GIB, Rate
+GIB = 2**30
+#: Of a step's time that matrix products take of the best rate; nobody has measured it for these recipes.
+SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -14,26 +16,32 @@ class Card:
     title: str
     #: GiB that programs get.
     memory: float
-    #: Floating-point operations per second, dense, by data type; 0: unknown.
+    #: FLOPs per second, dense, by data type; 0: unknown.
     bfloat16: float
     float32: float
     source: str
 
-    def peak(self, dtype: str) -> float:
-        """For weights of that type."""
-        return self.bfloat16 if dtype == "bfloat16" else self.float32
 
-
-#: Of a step's time that matrix products take of the best rate; nobody has measured it for these recipes.
-SHARE = 0.4
-#: The card that is none.
-PROCESSOR = "cpu"
 CARDS = {
     "a100": Card("A100 80 GB", 79.2, 312e12, 19.5e12, "the vendor's sheet, dense"),
     "h200": Card("H200 141 GB", 139.8, 790e12, 67e12, "bfloat16 measured on one card, float32 the vendor's sheet"),
     "rtx4090": Card("RTX 4090 24 GB", 23.5, 165e12, 82.6e12, "the vendor's sheet, dense, sums in float32"),
-    PROCESSOR: Card("processor", 16.0, 0.0, 0.0, "unknown; say --peak"),
+    "cpu": Card("processor", 16.0, 0.0, 0.0, "unknown; say --peak"),
 }
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How fast a rank is taken to be."""
+
+    #: FLOPs per second at best; 0: unknown, and no time is estimated.
+    peak: float
+    share: float
+    source: str
+
+    def seconds(self, flops: float) -> float | None:
+        """Time that one rank takes for so many FLOPs."""
+        return flops / (self.peak * self.share) if self.peak else None
 
 
 @dataclass(frozen=True)
@@ -45,14 +53,15 @@ class Machine:
     #: GiB per rank; 0: the card's.
     memory: float = 0.0
     share: float = SHARE
-    #: Floating-point operations per second at best; 0: the card's.
+    #: FLOPs per second at best; 0: the card's.
     peak: float = 0.0
 
     def rate(self, dtype: str) -> Rate:
         """For weights of that type."""
-        peak = self.peak or self.card.peak(dtype)
-        source = "as said on the command line" if self.peak else f"{self.card.title}, {self.card.source}"
-        return Rate(peak, self.share, source)
+        if self.peak:
+            return Rate(self.peak, self.share, "as said on the command line")
+        peak = self.card.bfloat16 if dtype == "bfloat16" else self.card.float32
+        return Rate(peak, self.share, f"{self.card.title}, {self.card.source}")
 
     @property
     def limit(self) -> int:
@@ -62,7 +71,7 @@ class Machine:
     @property
     def cuda(self) -> bool:
         """Is it an accelerator with a context of its own?"""
-        return self.card is not CARDS[PROCESSOR]
+        return self.card is not CARDS["cpu"]
 
 
 def machine(card: str, gpus: int = 1, *, memory: float = 0.0, peak: float = 0.0, share: float = SHARE) -> Machine:

@@ -1,7 +1,7 @@
 """Bias and variance of the gradients of advantage estimators, as a table, as numbers and as a figure.
 
 recommit graph build run --split train --starts 64 --features --out graph
-python bench/training/gradient_bias.py graph --episodes 16 64 --repeats 4 --out gradients
+python bench/pages/gradient_bias.py graph --episodes 16 64 --repeats 4 --out gradients
 """
 
 from __future__ import annotations

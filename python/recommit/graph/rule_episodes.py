@@ -1,8 +1,8 @@
 """Rules at work in episodes: the one place that asks a rule again and again and remembers what its episodes have seen.
 
 On a graph that still grows, each observation asks the rule about the plans that are new (``rule_on_growing``). On a
-finished one, a rule that reads the present plan alone is asked about all nodes at once (``RuleBench``). Both give the
-same episodes on the same plans.
+finished one, a rule that reads the present plan alone is asked about all nodes at once (``RulesOnGraph``). Both give
+the same episodes on the same plans.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from recommit.graph import rules
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
 from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, near
@@ -107,22 +108,22 @@ def rule_on_growing(graph: PolicyGraph, entry: NamedRule) -> Chooser:
         )
     if entry.rule is None:
         raise ValueError(f"rules: expected a rule that reads plans, got {entry.name}")
-    of_head = isinstance(entry.rule, LikeliestDepth)
 
     def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
-        features = graph.logits[nodes] if of_head else None
-        return Plans(graph.plans[nodes], graph.probs[nodes], previous=previous, features=features)
+        return Plans(graph.plans[nodes], graph.probs[nodes], previous=previous)
 
     return RuleChooser(entry, plans_of, graph.depths)
 
 
-def on_finished(entry: NamedRule, every: Plans, orders: Depths | None = None) -> Chooser:
-    """The rule in episodes on a finished graph of all depths with the plans ``every``; ``orders`` of all nodes need not
-    be asked for where they are at hand."""
-    if orders is None and not entry.reads_last_plan:
-        orders = entry.orders(every)
-    part = _actions if isinstance(entry.rule, Consecutive) else _all
-    return RuleChooser(entry, partial(part, every), orders=orders)
+def adaptive_memory(graph: PolicyGraph) -> Chooser:
+    """The depth head with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
+    round."""
+
+    def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
+        return Plans(np.zeros((len(nodes), PLAN), np.uint8), previous=previous, features=graph.logits[nodes])
+
+    entry = rules.NamedRule("head+memory", LikeliestDepth(depths=graph.head_depths), memory=True)
+    return RuleChooser(entry, plans_of, graph.depths)
 
 
 def _actions(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
@@ -138,7 +139,7 @@ def _all(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleBench:
+class RulesOnGraph:
     """A finished graph laid out for rules: the plans of all nodes, read once."""
 
     graph: CommitmentGraph
@@ -176,15 +177,19 @@ class RuleBench:
         return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64) - 1
 
     def probs(self, entry: NamedRule) -> NDArray[np.float64]:
-        """[N, 8] of every depth, of a rule that draws."""
+        """[N, 8] of every depth, of a rule that samples."""
         logits: NDArray[np.float32] = self.graph.logits * np.float32(entry.name == "sampled")
         result = np.zeros((len(self.graph), PLAN))
         result[:, [depth - 1 for depth in self.graph.head_depths]] = softmax(logits)
         return result
 
-    def chooser(self, entry: NamedRule) -> Chooser:
-        """The rule at work in episodes."""
-        return on_finished(self._with_head(entry), self.plans_for(entry))
+    def chooser(self, entry: NamedRule, orders: Depths | None = None) -> Chooser:
+        """The rule at work in episodes; ``orders`` of all nodes need not be asked for where they are at hand."""
+        entry, every = self._with_head(entry), self.plans_for(entry)
+        if orders is None and not entry.reads_last_plan:
+            orders = entry.orders(every)
+        part = _actions if isinstance(entry.rule, Consecutive) else _all
+        return RuleChooser(entry, partial(part, every), orders=orders)
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Chooser]:
         """The rule at work with each of these thresholds."""
@@ -194,8 +199,7 @@ class RuleBench:
             return
         returning = _orders_by_depth(entry.rule)
         for depths in entry.rule.sweep(self.plans_for(entry), thresholds):
-            orders = returning[depths - 1] if entry.memory else depths[:, None]
-            yield on_finished(entry, self.plans, orders)
+            yield self.chooser(entry, returning[depths - 1] if entry.memory else depths[:, None])
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))

@@ -20,7 +20,7 @@ from recommit.policy.counting import attention, attention_backward
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recommit.estimate.results import Estimate
+    from recommit.estimate import Estimate
     from recommit.train.trainer import Trainer
 
 MARK = "the step that counts"

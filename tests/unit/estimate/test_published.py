@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.estimate.counting import names
-from recommit.estimate.counting.names import PublishedTokenizer, preset_of
+from recommit.estimate.shadow import PUBLISHED, PublishedTokenizer, preset_of
 from recommit.policy.backbones.internvl import InternBackbone
 from recommit.policy.backbones.make import BACKBONES
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.prompt import load_prompt
 
 
-def test_a_backbone_is_planned_by_its_preset(tmp_path):
+def test_a_backbone_has_the_shapes_of_its_preset(tmp_path):
     assert preset_of("Qwen/Qwen2.5-VL-7B-Instruct") == "7b"
     assert preset_of("random:small") == "small"
     assert preset_of(str(tmp_path)) is None  # a folder says its shapes itself
-    assert set(names.PUBLISHED.values()) <= set(BACKBONES)
+    assert set(PUBLISHED.values()) <= set(BACKBONES)
 
 
 def test_an_unknown_backbone_is_refused():

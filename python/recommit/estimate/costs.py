@@ -1,0 +1,317 @@
+"""An estimate of a stage on a machine, and the settings under which it fits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from recommit.estimate.machine import GIB, Machine, Rate
+from recommit.estimate.memory import Split, size
+from recommit.estimate.schedule import EvaluationStage, schedule
+from recommit.estimate.shadow import Shadow
+from recommit.train.config import SftConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recommit.estimate.schedule import Passes, Stage
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.config import EngineConfig, ModelConfig
+
+_KINDS = {
+    "learn": "forward and backward",
+    "reference": "of the reference policy",
+    "sample": "with sampled plans",
+    "plan": "with greedy plans",
+    "imitate": "supervised loss, forward only",
+    "encode": "pictures encoded",
+    "head": "updates of the depth head alone",
+}
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """Who learns, and what it reads of a state."""
+
+    backbone: str
+    #: Parameters by part (language, vision, lora, decoder, depth head): all of them, and those that are trained.
+    parameters: dict[str, int]
+    trained: dict[str, int]
+    visual_tokens: int
+    text_tokens: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """Passes of one kind in a step of one rank: how many, over how many states, and the FLOPs of all of them; an upper
+    bound if it is ``at_most`` so many."""
+
+    kind: str
+    passes: int
+    states: int
+    flops: int
+    at_most: bool
+
+
+@dataclass(frozen=True)
+class PhaseCost:
+    """A kind of step: how many there are, and what one takes of one rank."""
+
+    name: str
+    times: int
+    counts: tuple[Count, ...]
+    seconds: float | None
+
+    @property
+    def flops(self) -> int:
+        """Of one step of one rank."""
+        return sum(count.flops for count in self.counts)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of one rank, by kind; each kind by itself, and ``peak`` at the worst moment."""
+
+    #: There all the time: weights, lora, heads, optimizer, reference, features, buckets, gathered, allowance.
+    resident: dict[str, int]
+    gradients: int
+    #: Beyond gradients, at the peak of a pass that learns.
+    activations: int
+    #: Of the largest pass that does not learn.
+    inference: int
+    #: While the optimizer steps, gradients included.
+    stepping: int
+
+    @property
+    def peak(self) -> int:
+        """While a pass learns, a pass does not, or the optimizer steps."""
+        return sum(self.resident.values()) + max(self.gradients + self.activations, self.inference, self.stepping)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A stage of a recipe on so many ranks."""
+
+    stage: str
+    task: str
+    size: tuple[int, int]
+    gpus: int
+    #: Bytes that a rank may take.
+    limit: int
+    model: ModelSize
+    phases: tuple[PhaseCost, ...]
+    memory: Memory
+    rate: Rate
+    #: Bytes of the node's memory, and of the run's folder, by kind.
+    host: dict[str, int]
+    disk: dict[str, int]
+    #: Settings under which it fits, if it does not as it is; None: none was found.
+    fits_with: tuple[str, ...] | None = ()
+
+    @property
+    def fits(self) -> bool:
+        """Does the recipe fit as it is?"""
+        return self.memory.peak <= self.limit
+
+    @property
+    def flops(self) -> int:
+        """Of the whole run, all ranks together."""
+        return self.gpus * sum(phase.times * phase.flops for phase in self.phases)
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of the whole run, its passes alone."""
+        return self.rate.seconds(self.flops / self.gpus)
+
+    def to_json(self) -> dict[str, Any]:
+        """All numbers."""
+        derived = {"fits": self.fits, "peak": self.memory.peak, "flops": self.flops, "seconds": self.seconds}
+        phases = [asdict(phase) | {"flops": phase.flops} for phase in self.phases]
+        return {**asdict(self), "phases": phases, **derived}
+
+
+def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Estimate:
+    """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one. Where it
+    does not fit, the estimate says the settings under which it does (``fit``)."""
+    shadow = Shadow(stage, model, task)
+    split = Split(shadow, stage, machine.gpus, cuda=machine.cuda)
+    rate = machine.rate("bfloat16" if stage.engine.bf16 else model.dtype)
+    phases, depths = [], len(shadow.policy.config.depths)
+    for phase in schedule(stage, machine.gpus, depths):
+        counts = tuple(_counts(shadow, phase.passes))
+        phases.append(PhaseCost(phase.name, phase.times, counts, rate.seconds(sum(count.flops for count in counts))))
+    parts = {name: each for name, each in shadow.parts().items() if name != "reference" and each}
+    trained = {name: sum(p.numel() for p in each if p.requires_grad) for name, each in parts.items()}
+    result = Estimate(
+        "evaluate" if isinstance(stage, EvaluationStage) else "sft" if isinstance(stage, SftConfig) else "grpo",
+        task.task,
+        task.shape,
+        machine.gpus,
+        machine.limit,
+        ModelSize(
+            model.backbone,
+            {name: sum(p.numel() for p in each) for name, each in parts.items()},
+            {name: count for name, count in trained.items() if count},
+            *shadow.tokens,
+        ),
+        tuple(phases),
+        _memory(stage, shadow, split),
+        rate,
+        split.host(),
+        split.disk(stage, model),
+    )
+    return result if result.fits or not fit else replace(result, fits_with=_fitting(stage, model, task, machine))
+
+
+def _counts(shadow: Shadow, passes: tuple[Passes, ...]) -> Iterator[Count]:
+    """Passes of a kind together."""
+    for kind in dict.fromkeys(p.kind for p in passes):
+        same = [p for p in passes if p.kind == kind]
+        flops = sum(p.times * shadow.cost(p).flops for p in same)
+        if flops:
+            times, states = sum(p.times for p in same), sum(p.observations for p in same)
+            yield Count(kind, times, states, flops, any(p.at_most for p in same))
+
+
+def _memory(stage: Stage, shadow: Shadow, split: Split) -> Memory:
+    """Bytes of one rank. Of passes that do not learn the ones with the most states count, one of each kind."""
+    phases = schedule(stage, split.world, len(shadow.policy.config.depths))
+    every = [p for phase in phases for p in phase.passes]
+    largest = {p.kind: p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head")}
+    met = sum(
+        (1 if phase.name == "validation" else phase.times) * phase.observations(kind)
+        for phase in phases
+        for kind in ("encode", "plan", "imitate")
+    )
+    whole = size(shadow.trained)
+    return Memory(
+        resident=split.resident(shadow.features(met)),
+        gradients=split.gradients(),
+        activations=max((shadow.cost(p).peak for p in every if p.kind == "learn"), default=whole) - whole,
+        inference=max((shadow.cost(p).peak for p in largest.values()), default=0),
+        stepping=split.stepping(),
+    )
+
+
+def _fitting(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> tuple[str, ...] | None:
+    """The first settings that fit, as ``--set`` takes them: smaller passes, then less kept, then more split up, then
+    the node's memory; None where none do, as an evaluation has none."""
+    if isinstance(stage, EvaluationStage):
+        return None
+    for engine in _engines(stage.engine, machine):
+        shadow, micro = Shadow(replace(stage, engine=engine), model, task), stage.optim.micro_batch
+        micro = micro or stage.optim.batch // machine.gpus
+        while not _fits(replace(stage, engine=engine), shadow, machine, micro) and micro > 1:
+            micro //= 2
+        if _fits(replace(stage, engine=engine), shadow, machine, micro):
+            return _changes(stage, engine, micro)
+    return None
+
+
+def _fits(stage: Any, shadow: Shadow, machine: Machine, micro: int) -> bool:
+    changed = replace(stage, optim=replace(stage.optim, micro_batch=micro))
+    split = Split(shadow, changed, machine.gpus, cuda=machine.cuda)
+    return _memory(changed, shadow, split).peak <= machine.limit
+
+
+def _engines(engine: EngineConfig, machine: Machine) -> Iterator[EngineConfig]:
+    """As it is, then with one thing more each time."""
+    yield engine
+    engine = replace(engine, checkpointing=True)
+    yield engine
+    if not machine.cuda:
+        return
+    split = replace(engine, kind="deepspeed", stage=max(engine.stage, 2), bf16=True)
+    yield split
+    if machine.gpus > 1:
+        yield replace(split, stage=3)
+    yield replace(split, offload=True)
+    yield replace(split, stage=3, offload=True)
+
+
+def _changes(stage: Any, engine: EngineConfig, micro: int) -> tuple[str, ...]:
+    """What differs."""
+    smaller = [f"optim.micro_batch={micro}"] if micro < (stage.optim.micro_batch or stage.optim.batch) else []
+    names = ("kind", "stage", "bf16", "checkpointing", "offload")
+    other = [name for name in names if getattr(engine, name) != getattr(stage.engine, name)]
+    return (*smaller, *(f"engine.{name}={str(getattr(engine, name)).lower()}" for name in other))
+
+
+def text(estimate: Estimate) -> str:
+    """All that an estimate says, for people."""
+    return "\n".join(_lines(estimate)) + "\n"
+
+
+def _lines(estimate: Estimate) -> Iterator[str]:
+    (rows, cols), gpus, model = estimate.size, estimate.gpus, estimate.model
+    yield f"{estimate.stage}, {estimate.task} {rows}x{cols}, on {gpus} rank{'s' * (gpus > 1)}"
+    yield f"model    {model.backbone}: {sum(model.parameters.values()):,} parameters ({_parts(model.parameters)})"
+    yield f"trained  {sum(model.trained.values()):,} ({_parts(model.trained)})"
+    tokens = model.visual_tokens + model.text_tokens
+    yield f"tokens   {tokens} per observation: {model.visual_tokens} visual, {model.text_tokens} of text"
+    for phase in estimate.phases:
+        took = "" if phase.seconds is None else f", {seconds(phase.seconds)}"
+        flops = f"{operations(phase.flops * gpus)} on all ranks{took}"
+        yield f"{phase.name}, {phase.times:,} of them: {flops}; of one rank:"
+        for count in phase.counts:
+            passes = f"{count.passes:,} pass{'es' * (count.passes > 1)}"
+            states = f"{'at most ' * count.at_most}{count.states:,}"
+            yield f"  {operations(count.flops):>12}  {states} observations, {_KINDS[count.kind]}, in {passes}"
+    memory = estimate.memory
+    yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(estimate.limit)} at the worst moment"
+    sizes = {
+        **memory.resident,
+        "gradients": memory.gradients,
+        "activations": memory.activations,
+        "the largest pass that does not learn, at another time": memory.inference,
+        "the optimizer's step, at another time": memory.stepping,
+    }
+    yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
+    yield f"  {_verdict(estimate)}"
+    yield f"node     {_sizes(estimate.host)} (all ranks; allowances and loading included)"
+    yield f"disk     {_sizes(estimate.disk)}, the data set left out"
+    yield f"time     {_time(estimate)}"
+
+
+def _parts(parts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in parts.items())
+
+
+def _verdict(estimate: Estimate) -> str:
+    if estimate.fits:
+        return "it fits"
+    if estimate.fits_with is None:
+        return "IT DOES NOT FIT, and no setting was found under which it does"
+    return f"IT DOES NOT FIT; it does with --set {' '.join(estimate.fits_with)}"
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    return f"{gib(sum(sizes.values()))} GiB: {', '.join(f'{kind} {gib(each)}' for kind, each in sizes.items())}"
+
+
+def _time(estimate: Estimate) -> str:
+    whole, rate = f"{operations(estimate.flops)} in the whole run", estimate.rate
+    if estimate.seconds is None:
+        return f"{whole}; how long that takes is unknown without --peak"
+    basis = f"{rate.share:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
+    return f"{whole}: {seconds(estimate.seconds)} at {basis}; simulation, solving and disks not included"
+
+
+def gib(size: float) -> str:
+    """Bytes in GiB."""
+    return f"{size / GIB:,.2f}"
+
+
+def operations(flops: float) -> str:
+    """FLOPs with three digits."""
+    for unit, name in ((1e18, "EFLOP"), (1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP")):
+        if flops >= unit:
+            return f"{flops / unit:.3g} {name}"
+    return f"{flops / 1e6:.3g} MFLOP"
+
+
+def seconds(value: float) -> str:
+    """A time that people can read."""
+    if value < 120:
+        return f"{value:.3g} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

@@ -1,1 +1,0 @@
-"""Operations and bytes, counted on a shadow of the policy."""

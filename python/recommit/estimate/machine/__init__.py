@@ -1,1 +1,0 @@
-"""What a machine has: cards, memory, disks."""

@@ -1,0 +1,189 @@
+"""How often a run goes through its policy, from its recipe alone. All counts are those of one rank.
+
+Where a count depends on play it is an upper bound: episodes that end early, and states that were met before, need fewer
+observations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from recommit.policy.config import PASS
+from recommit.rollout.variants import variant
+from recommit.train.config import EngineConfig, SftConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recommit.train.grpo.config import GrpoConfig, GrpoPhase
+
+    #: What is estimated.
+    Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
+
+#: States that the search for the best depths may observe besides; see ``recommit.graph.oracle``.
+ORACLE_STATES = 1 << 18
+#: Agents that do not walk among the states of greedy plans.
+OFF_GRAPH = ("fixed-4-sampled", "solver", "random-actions", "zero-shot")
+
+
+@dataclass(frozen=True)
+class Passes:
+    """So many passes of so many states each."""
+
+    #: ``learn``, ``reference``, ``sample`` (plans are sampled), ``plan`` (greedy ones), ``imitate`` (the supervised
+    #: loss alone), ``encode`` (pictures), ``head`` (the depth head alone learns).
+    kind: str
+    states: int
+    times: int
+    #: Plans per state.
+    plans: int = 1
+    #: Is it an upper bound?
+    at_most: bool = False
+
+    @property
+    def observations(self) -> int:
+        """States that pass, of one rank."""
+        return self.states * self.times
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A kind of step: how many there are, and the passes of one."""
+
+    name: str
+    times: int
+    passes: tuple[Passes, ...]
+
+    def observations(self, kind: str) -> int:
+        """States in the passes of a kind."""
+        return sum(p.observations for p in self.passes if p.kind == kind)
+
+
+@dataclass(frozen=True)
+class EvaluationStage:
+    """What the preset of a family of runs asks of ``recommit evaluate``, for one seed."""
+
+    instances: int
+    validation: int
+    #: Decisions of the loosest budget.
+    budget: int
+    #: Runs beside the adaptive one, the warm start included.
+    others: int
+    #: Different boards that there are; 0: nobody knows.
+    boards: int = 0
+    engine: EngineConfig = field(default_factory=EngineConfig)
+
+
+def schedule(config: Stage, world: int, depths: int) -> list[Phase]:
+    """The phases of a stage on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
+    if isinstance(config, EvaluationStage):
+        return _evaluation(config, world)
+    steps, watch = config.optim.steps, config.validation
+    if isinstance(config, SftConfig):
+        phases = [Phase("step", steps, _imitation(config, world))]
+        walks = (watch.budget,) * depths
+    else:
+        finishing = [phase for phase in config.phases if phase.head_only]
+        alone = sum(phase.steps for phase in finishing)
+        phases = [Phase("step", steps - alone, _update(config, world, depths))]
+        if finishing:
+            largest = max(finishing, key=lambda phase: phase.starts)
+            passes = _head_update(config, largest, world, depths)
+            phases.append(Phase("step of the depth head alone", alone, passes))
+        longest = max(watch.budget, *config.validation.budgets, 1)
+        walks = (longest, watch.budget, watch.budget) if variant(config.variant).head else (longest,)
+    if watch.instances:
+        # Imitation, and greedy episodes of so many decisions that share their states; ranks divide both.
+        walked = watch.instances * (1 + sum(budget - 1 for budget in walks))
+        imitated = parts("imitate", -(-watch.instances // world), PASS)
+        planned = parts("plan", -(-walked // world), PASS, at_most=True)
+        phases.append(Phase("validation", -(-steps // watch.every), (*imitated, *planned)))
+    return [phase for phase in phases if phase.times and phase.passes]
+
+
+def _imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
+    """A step of the warm start."""
+    share = config.optim.batch // world
+    learn = parts("learn", share, config.optim.micro_batch or share)
+    return (*parts("encode", share, PASS, at_most=True), *learn)
+
+
+def _update(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, ...]:
+    """A step of rollouts and learning."""
+    rollouts, learned = _rollouts(config, config.rollout.instances, world, depths)
+    share = config.optim.batch // world
+    micro = config.optim.micro_batch or share
+    updates, at_most = -(-learned // config.optim.batch), any(p.at_most for p in rollouts)
+    learn = [replace(p, times=p.times * updates, at_most=at_most) for p in parts("learn", share, micro)]
+    against = [replace(p, kind="reference") for p in learn] if config.objective.kl > 0 else []
+    return (*_encoded(rollouts), *rollouts, *against, *learn)
+
+
+def _head_update(config: GrpoConfig, phase: GrpoPhase, world: int, depths: int) -> tuple[Passes, ...]:
+    """A step of the depth head alone: the same rollouts from more starts, then updates without an observation."""
+    rollouts, _ = _rollouts(config, config.rollout.instances * config.shards(phase), world, depths)
+    nodes = sum(p.observations for p in rollouts if p.kind == "plan")
+    return (*_encoded(rollouts), *rollouts, Passes("head", nodes, phase.head_updates, at_most=True))
+
+
+def _rollouts(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
+    """Passes from so many starts of all ranks, and the states that all of them can learn from."""
+    advantage, budget = config.advantage, config.rollout.budget
+    if advantage.estimator == "exact":
+        return _expanded(config, starts, world, depths)
+    size, at_most, starts = advantage.group_size, budget > 1, starts // world
+    if advantage.estimator == "episode":
+        passes = parts("sample", starts * size, PASS, times=budget, at_most=at_most)
+        return passes, starts * world * size * budget
+    passes = parts("sample", starts, PASS, times=budget, plans=size, at_most=at_most)
+    if advantage.estimator == "branch":
+        for remaining in range(budget - 1, 0, -1):  # branches of all turns go on side by side, the latest end first
+            passes += parts("sample", starts * size * remaining, PASS, at_most=True)
+    return passes, starts * world * budget
+
+
+def _expanded(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
+    """Greedy plans of every node of the commitment graph, and plans sampled in those that are learned from; ranks
+    divide both."""
+    advantage, reached = config.advantage, 1 if variant(config.variant).depth else depths
+    each = [min(starts * reached**turn, advantage.max_expansions * starts) for turn in range(config.rollout.budget)]
+    nodes = sum(each)
+    learned = min(nodes, config.rollout.states or nodes)
+    passes = [p for many in each for p in parts("plan", -(-many // world), PASS, at_most=True)]
+    passes += parts("sample", -(-learned // world), PASS, plans=advantage.group_size, at_most=True)
+    if updates := max((phase.head_updates for phase in config.phases if not phase.head_only), default=0):
+        passes.append(Passes("head", -(-nodes // world), updates, at_most=True))
+    return passes, learned
+
+
+def _encoded(rollouts: list[Passes]) -> list[Passes]:
+    """Each state that is observed for the first time is encoded; learning finds it again."""
+    first = "plan" if any(p.kind == "plan" for p in rollouts) else "sample"
+    return [Passes("encode", p.states, p.times, at_most=True) for p in rollouts if p.kind == first]
+
+
+def _evaluation(config: EvaluationStage, world: int) -> list[Phase]:
+    """The run whose best depths are searched for, and each of the others."""
+    from recommit.evaluate.agent_names import ACTION_SEEDS, AGENTS
+    from recommit.graph.build import PIECE
+
+    episodes = (config.instances + config.validation) * config.budget
+    walks = ORACLE_STATES + episodes * len(AGENTS.keys() - OFF_GRAPH)
+    first = parts("plan", -(-min(walks, config.boards or walks) // world), PIECE, at_most=True)
+    others = parts("plan", -(-episodes // world), PIECE, at_most=True)
+    others += parts("sample", -(-config.instances * ACTION_SEEDS * config.budget // world), PIECE, at_most=True)
+    return [
+        Phase("run whose best depths are searched for", 1, (*_encoded(first), *first)),
+        Phase("run beside it", config.others, (*_encoded(others), *others)),
+    ]
+
+
+def parts(kind: str, states: int, most: int, *, times: int = 1, plans: int = 1, at_most: bool = False) -> list[Passes]:
+    """Passes of at most ``most`` states, the last of them with the rest."""
+    whole, rest = divmod(states, most)
+    return list(_some(Passes(kind, most, whole * times, plans, at_most), Passes(kind, rest, times, plans, at_most)))
+
+
+def _some(*passes: Passes) -> Iterator[Passes]:
+    return (p for p in passes if p.observations)

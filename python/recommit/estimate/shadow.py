@@ -1,0 +1,344 @@
+"""A policy on torch's meta device: every shape of the real one and no contents. The code that trains and plays goes
+through it, computes nothing, and is counted: FLOPs by torch's formulas, and the most bytes of tensors at one time.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from recommit.data.labels import label
+from recommit.estimate.schedule import EvaluationStage
+from recommit.policy.backbones.backbone import family
+from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
+from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.counting import Cost, Watch, cost
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.prompt import IMAGE, load_prompt
+from recommit.policy.reference import REFERENCE, Reference
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
+from recommit.storage import verified
+from recommit.train import targets
+from recommit.train.config import SftConfig, TargetConfig
+from recommit.train.grpo import loss
+from recommit.train.grpo.batch import GrpoBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from recommit.estimate.schedule import Passes, Stage
+    from recommit.policy.prompt import Markers
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.config import ModelConfig
+
+    Work = Callable[[], Any]
+
+RANDOM = "random:"
+#: Name on the hub -> preset of ``recommit.policy.backbones.make`` with its shapes, so that nothing is downloaded.
+PUBLISHED = {
+    "Qwen/Qwen2.5-VL-3B-Instruct": "3b",
+    "Qwen/Qwen2.5-VL-7B-Instruct": "7b",
+    "Qwen/Qwen3-VL-8B-Instruct": "qwen3-vl-8b",
+    "OpenGVLab/InternVL3-8B-hf": "internvl3-8b",
+}
+#: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
+#: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
+LENGTHS = {"bare-v1": (0, 0), "sliding-v1": (3, 48), "sokoban-v1": (3, 47), "ice-v1": (3, 51)}
+
+
+class PublishedTokenizer:
+    """As many tokens as the published tokenizer makes of a task prompt with a picture, each with the id of its kind."""
+
+    def __init__(self, markers: Markers, pad: int) -> None:
+        self.markers, self.pad = markers, pad
+
+    def __call__(self, text: str, **_options: Any) -> dict[str, list[int]]:
+        """Token ids: those of the picture, and 0 for all others."""
+        pictures = text.count(self.markers.token)
+        shown = self.markers.before + self.markers.token * pictures + self.markers.after
+        for name, (before, behind) in LENGTHS.items():
+            if load_prompt(name).text == text.replace(shown, IMAGE):
+                return {"input_ids": [0] * (before + 1) + [self.pad] * pictures + [0] * (behind + 1)}
+        raise ValueError(f"prompts: expected one of {', '.join(LENGTHS)}, whose tokens were counted, got another")
+
+
+def preset_of(backbone: str) -> str | None:
+    """The preset that has a backbone's shapes; None for a local folder, which says them itself."""
+    if Path(backbone).is_dir():
+        return None
+    preset = backbone.removeprefix(RANDOM) if backbone.startswith(RANDOM) else PUBLISHED.get(backbone)
+    if preset not in BACKBONES:
+        raise ValueError(
+            f"model.backbone: expected a local folder, {RANDOM} and one of {', '.join(BACKBONES)}, or one of "
+            f"{', '.join(PUBLISHED)}, whose shapes are known without a download, got {backbone}"
+        )
+    return preset
+
+
+def _policy(model: ModelConfig) -> CommitPolicy:
+    """The policy that a run begins with, on the meta device."""
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    name = preset_of(model.backbone)
+    if name is None:
+        adapted = family(verified.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
+        about, tokenizer = (each.from_pretrained(model.backbone) for each in (AutoConfig, AutoTokenizer))
+    else:
+        try:
+            changes: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in model.shape.items()}
+            shape = replace(BACKBONES[name], **changes)
+        except TypeError as error:
+            raise ValueError(f"model.shape: {error}") from None
+        adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
+        about = config(shape, tokenizer)
+        if not model.backbone.startswith(RANDOM):
+            tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)
+    with torch.device("meta"):
+        backbone = adapted(AutoModel.from_config(about).to(getattr(torch, model.dtype)), tokenizer)
+        return CommitPolicy(backbone, model.policy, source=model.backbone)
+
+
+class Shadow:
+    """The policy that a stage trains or plays with, and what passes through it cost."""
+
+    def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle) -> None:
+        self.stage, self.task, self.policy = stage, task, _policy(model)
+        self.variant = variant(getattr(stage, "variant", "adaptive"))
+        self.reference: Reference | None = None
+        self._costs: dict[Passes, Cost] = {}
+        self._freeze()
+        self.policy.backbone.recompute = stage.engine.checkpointing
+        if stage.engine.bf16:
+            for module in self.modules:
+                module.to(torch.bfloat16)
+
+    def _freeze(self) -> None:
+        """Freeze what does not learn, as the trainers do."""
+        stage, policy = self.stage, self.policy
+        if isinstance(stage, EvaluationStage):
+            policy.requires_grad_(False).eval()
+            return
+        if isinstance(stage, SftConfig):
+            policy.train_only(self.task, depth_head=False)
+            policy.train()
+            return
+        with torch.device("meta"):
+            if stage.head is not None:
+                policy.replace_head(stage.head)
+        if stage.views:
+            policy.replace_augmentations(stage.views)
+        policy.train_only(self.task, depth_head=self.variant.head)
+        vision = {id(p) for p in policy.backbone.vision_parameters()}
+        for parameter in policy.parameters():
+            if (id(parameter) in vision and not stage.optim.vision_lr) or not self.variant.rest:
+                parameter.requires_grad_(False)
+        if not self.variant.rest:
+            policy.depth_head.requires_grad_(True)
+        policy.eval()
+        if stage.objective.kl > 0:
+            with torch.device("meta"):
+                self.reference = Reference(policy)
+
+    @property
+    def modules(self) -> list[nn.Module]:
+        """The policy, and what the reference beside it has of its own."""
+        return [self.policy, *(self.reference.own if self.reference else ())]
+
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        """Parameters that learn."""
+        return [p for p in self.policy.parameters() if p.requires_grad]
+
+    def parts(self) -> dict[str, list[nn.Parameter]]:
+        """Parameters of the language model, of the picture encoder, of adapters, and of the heads."""
+        vision = {id(p) for p in self.policy.backbone.vision_parameters()}
+        parts: dict[str, list[nn.Parameter]] = {"language": [], "vision": [], "lora": [], "reference": []}
+        for name, parameter in self.policy.backbone.model.named_parameters():
+            adapter = "reference" if f".{REFERENCE}." in name else "lora" if ".lora_" in name else ""
+            parts[adapter or ("vision" if id(parameter) in vision else "language")].append(parameter)
+        parts["decoder"] = list(self.policy.decoder.parameters())
+        parts["depth head"] = list(self.policy.depth_head.parameters())
+        return parts
+
+    @cached_property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens of a picture, and of the text around it."""
+        rows, cols = self.policy.vision.grid(self.task, self.task.shape)
+        return rows * cols, self.policy.tokens(self.task, self.task.shape) - rows * cols
+
+    def features(self, states: int) -> int:
+        """Bytes of the pictures of so many states, encoded and remembered; a whole second policy has its own."""
+        if not self._remembers:
+            return 0
+        with _kernels():
+            one = self.policy.vision.features(self.task, self._state, frozen=True)
+        return states * one.numel() * one.element_size() * self._copies
+
+    @property
+    def policies(self) -> list[CommitPolicy]:
+        """The policy, and a reference that is a whole one."""
+        return [module for module in self.modules if isinstance(module, CommitPolicy)]
+
+    @property
+    def _remembers(self) -> bool:
+        return self.policy.vision_frozen and not self.policy.vision.cell_local
+
+    @property
+    def _copies(self) -> int:
+        return self.policy.vision.augmentations(self.task, self.task.shape)
+
+    @cached_property
+    def _watch(self) -> Watch:
+        """It saw everything that is there before a pass."""
+        return Watch(t for module in self.modules for t in (*module.parameters(), *module.buffers()))
+
+    @cached_property
+    def _state(self) -> NDArray[np.uint8]:
+        return self.task.generate(1, seed=0).states
+
+    def _states(self, many: int) -> NDArray[np.uint8]:
+        """One state, often."""
+        return np.repeat(self._state, many, axis=0)
+
+    def cost(self, passes: Passes) -> Cost:
+        """FLOPs of one of these passes, and the most bytes beyond what was there before; where a pass that learns is
+        one of several in a step, the gradients of others are there already."""
+        alike = replace(passes, times=min(passes.times, 2 if passes.kind == "learn" else 1), at_most=False)
+        if alike not in self._costs:
+            with _kernels():
+                self._costs[alike] = self._counted(alike)
+        return self._costs[alike]
+
+    def _counted(self, passes: Passes) -> Cost:
+        if passes.kind == "encode" and not self._remembers:
+            return Cost(0, 0)
+        if self._remembers:  # so that other passes are counted without the picture
+            for policy in self.policies:
+                for copy in range(self._copies):
+                    policy.vision.features(self.task, self._state, frozen=True, copy=copy)
+        work: Work = getattr(self, f"_{passes.kind}")(passes)
+        if passes.kind not in ("learn", "head"):
+            with torch.no_grad():
+                return cost(work, self._watch)
+        with torch.no_grad():
+            work()  # what is made once, such as features of pictures that were mirrored, is counted apart
+        before = self._watch.now
+        try:
+            first = cost(lambda: work().backward(), self._watch)
+            gradients = self._watch.now - before
+            later = cost(lambda: work().backward(), self._watch) if passes.times > 1 else Cost(0, 0)
+        finally:
+            self.policy.zero_grad(set_to_none=True)
+        return Cost(first.flops, max(first.peak, gradients + later.peak))
+
+    def _learn(self, passes: Passes) -> Work:
+        stage = self.stage
+        if isinstance(stage, SftConfig):
+            return lambda: self._imitated(passes.states, stage.targets)
+        assert not isinstance(stage, EvaluationStage)
+        batch = self._decisions(passes.states)
+        with torch.no_grad():
+            against = self._reference(passes)() if self.reference else None
+        return lambda: loss.grpo_loss(self.policy, self.task, batch, stage.objective, 1.0, against, fresh=True)[0]
+
+    def _imitated(self, many: int, config: TargetConfig) -> Any:
+        batch = targets.make(self.task, label(self.task, self._states(many)), config, seed=0, first=0)
+        return targets.sft_loss(self.policy, self.task, batch, config, 1.0)[0]
+
+    def _imitate(self, passes: Passes) -> Work:
+        return lambda: self._imitated(passes.states, TargetConfig())
+
+    def _decisions(self, many: int) -> GrpoBatch:
+        """What GRPO learns from, with nothing in it."""
+        advantage, depths = self.stage.advantage, len(self.policy.config.depths)  # type: ignore[union-attr]
+        exact = advantage.estimator == "exact"
+        plans = 1 if advantage.estimator == "episode" else advantage.group_size
+        judged = plans if not exact else 1 if self.variant.depth else depths
+        if exact and self.policy.config.decoder.depth_conditioning != "none":
+            plans *= judged  # those of each depth
+        whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
+        columns, actions = whole.astype(np.int64), part.astype(np.int64)
+        weight, remaining = np.ones(many, np.float32), np.ones(many, np.int64)
+        deepest = np.full((many, plans), self.policy.config.depths[-1], np.int64)
+        return GrpoBatch(
+            self._states(many), columns, whole, whole, whole, actions, deepest, part, part, part, remaining, weight
+        )
+
+    def _reference(self, passes: Passes) -> Work:
+        assert self.reference is not None
+        batch = self._decisions(passes.states)
+        actions, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
+        return partial(self.reference.__call__, self.task, batch.states, actions, depths, batch.remaining)
+
+    def _plan(self, passes: Passes) -> Work:
+        policy, task = self.policy, self.task
+        states, remaining = self._states(passes.states), np.ones(passes.states, np.int64)
+
+        def work() -> Any:
+            z, index = policy.look(task, states, remaining), policy.task_index(task)
+            plans, scores = policy.decoder.plans(z, index)
+            cells = policy.vision.kinds(task, states)
+            return plans, policy.depth_head(policy.read(z, index, scores, cells=cells, remaining=remaining))
+
+        return work
+
+    def _sample(self, passes: Passes) -> Work:
+        """Plans are sampled, by a head that chooses or for depths that are fixed."""
+        shape = passes.states, passes.plans
+        actor = Actor(self.policy, self.task, self.variant, seed=0)
+        uniform = torch.empty((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), device="meta")
+        forced = None if self.variant.head else np.full(shape, max(self.variant.depth, 1))
+        return partial(actor._pass, self._states(passes.states), uniform, forced, np.ones(passes.states, np.int64))
+
+    def _encode(self, passes: Passes) -> Work:
+        encode, states = self.policy.vision._encode, self._states(passes.states)
+        return lambda: [encode(self.task, states, copy) for copy in range(self._copies)]
+
+    def _head(self, passes: Passes) -> Work:
+        head = self.policy.depth_head
+        inputs = torch.empty(passes.states, head.inputs, dtype=head.weight.dtype, device="meta")
+        return lambda: head(inputs).sum()
+
+
+@contextmanager
+def _kernels() -> Iterator[None]:
+    """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor
+    and on a GPU; torch itself would choose the one that keeps them all."""
+    real = F.scaled_dot_product_attention
+
+    def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
+        return (_attend if query.is_meta else real)(query, *rest, **named)
+
+    F.scaled_dot_product_attention = chosen
+    try:
+        yield
+    finally:
+        F.scaled_dot_product_attention = real
+
+
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    del enable_gqa  # it sees by the shapes that heads share keys
+    mask = None if attn_mask is None else torch.empty_like(attn_mask, dtype=query.dtype)
+    attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    result: Tensor = attention(query, key, value, dropout_p, is_causal, attn_mask=mask, scale=scale)[0]
+    return result

@@ -1,0 +1,91 @@
+"""How often a run goes through its policy, from its recipe alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.unit.estimate.measuring import ADAPTED, grpo, sft, trainer_of
+
+from recommit.estimate.schedule import parts, schedule
+
+
+def step_of(budget=3, size=4, instances=8, **advantage):
+    """A step of one rank that chooses among four depths."""
+    config = grpo(advantage={"group_size": size, **advantage}, rollout={"instances": instances, "budget": budget})
+    return schedule(config, 1, 4)[0]
+
+
+def test_a_batch_is_cut_into_passes():
+    assert [(p.states, p.times) for p in parts("learn", 300, 128)] == [(128, 2), (44, 1)]
+    assert parts("learn", 0, 128) == []
+
+
+def test_every_rank_imitates_its_share():
+    step = schedule(sft(ADAPTED, optim={"batch": 96, "micro_batch": 10}), 4, 4)[0]
+    assert [(p.states, p.times) for p in step.passes if p.kind == "learn"] == [(10, 2), (4, 1)]
+
+
+def test_state_advantages_observe_once_per_decision():
+    step = step_of(estimator="state")
+    assert step.observations("sample") == step.observations("encode") == 8 * 3
+    assert step.observations("learn") == step.observations("reference") == 8 * 3
+    assert {p.plans for p in step.passes if p.kind == "sample"} == {4}
+
+
+def test_episode_advantages_play_every_copy():
+    step = step_of(estimator="episode")
+    assert step.observations("sample") == step.observations("learn") == 8 * 4 * 3
+
+
+def test_branch_advantages_play_every_candidate_to_its_end():
+    step = step_of(estimator="branch")
+    # Three decisions with candidates, whose branches have two, one and no decisions left.
+    assert step.observations("sample") == 8 * 3 + 8 * 4 * (2 + 1)
+    assert step.observations("learn") == 8 * 3
+
+
+def test_exact_advantages_observe_what_plans_reach():
+    step = step_of(estimator="exact", max_expansions=6, budget=3)
+    assert step.observations("plan") == 8 + 8 * 4 + 8 * 6  # four depths at first, then no more than width
+    assert step.observations("sample") == step.observations("plan")
+
+
+def test_moves_are_padded_to_whole_batches():
+    step = step_of(estimator="state", instances=9)
+    assert step.observations("learn") == 32  # 27 states, 8 in a batch
+
+
+def test_the_head_finishes_alone():
+    last = {"steps": 5, "head_only": True, "head_updates": 7, "starts": 3 * grpo().rollout.instances}
+    exact = {"estimator": "exact", "max_expansions": 1}
+    step, finish = schedule(grpo(advantage=exact, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
+    assert (step.times, finish.times) == (5, 5)
+    assert finish.observations("plan") == 3 * step.observations("plan")
+    assert finish.observations("head") == 7 * finish.observations("plan")
+    assert finish.observations("learn") == 0
+
+
+def test_validations_are_counted():
+    config = sft(ADAPTED, optim={"steps": 10}, validation={"instances": 6, "every": 4, "budget": 3})
+    _, validation = schedule(config, 1, 4)
+    assert validation.times == 3
+    assert validation.observations("imitate") == 6
+    assert validation.observations("plan") == 6 * (1 + 4 * 2)
+
+
+@pytest.mark.parametrize("group", ["state", "episode", "branch", "exact"])
+def test_no_rollout_observes_more_often_than_was_estimated(group, data, tmp_path):
+    """Real episodes, which end early and meet, against the bound."""
+    from recommit.runs.directory import RunDirectory
+
+    config = grpo(advantage={"estimator": group, "group_size": 2}, rollout={"instances": 6, "budget": 4})
+    with RunDirectory(tmp_path / "run") as run:
+        trainer = trainer_of(config, data, run, sft(ADAPTED).model)
+        seen, look = [], trainer.policy.look
+        trainer.policy.look = lambda task, states, remaining: (seen.append(len(states)), look(task, states, remaining))[
+            1
+        ]
+        trainer._step()
+    step = schedule(config, 1, 4)[0]
+    bound = sum(step.observations(kind) for kind in ("sample", "plan", "reference", "learn"))
+    assert 0 < np.sum(seen) <= bound

@@ -1,0 +1,124 @@
+"""Agents on a graph: each episode is what its agent says, on a policy whose plans are often wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.unit.graph.test_oracle import DEPTHS, Scripted
+
+import recommit
+from recommit.evaluate import agent_names, agents, metrics
+from recommit.evaluate.agents import PolicyPlayer
+from recommit.graph.episodes import always, head, play, sampled
+from recommit.rollout import episodes
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def player(request):
+    task = recommit.Sliding(2, 3) if request.param == "sliding" else recommit.Sokoban(6, 1)
+    return PolicyPlayer(Scripted(), task, task.generate(25, seed=3, length=(3, 12)).states, 5)
+
+
+def test_each_state_is_planned_at_once(player):
+    fresh = PolicyPlayer(Scripted(), player.task, player.starts, 5)
+    before = Scripted.asked
+    for agent in ("adaptive", "fixed-1", "fixed-3", "fixed-8", "random", "shuffled", "oracle-delta"):
+        fresh.rows(agent, 5)
+    assert Scripted.asked - before == fresh.graph.planned.sum()
+
+
+def test_the_first_decisions_do_not_depend_on_the_budget(player):
+    whole = episodes.on_graph(player.graph, player.starts, 5, head(player.graph))
+    short = episodes.on_graph(player.graph, player.starts, 3, head(player.graph))
+    cut = metrics.within(whole, 3)
+    assert all((getattr(cut, n) == getattr(short, n)).all() for n in ("instance", "turn", "depth", "after", "solved"))
+
+
+def test_rows_replay_and_fixed_depths_are_fixed(player):
+    for depth in (1, 3, 8):
+        rows = episodes.on_graph(player.graph, player.starts, 4, always(player.graph, depth))
+        assert set(rows.depth) == {depth}
+        assert (rows.executed <= depth).all()
+        assert (rows.executed[~rows.solved] == depth).all()
+        assert (rows.before[rows.turn == 0] == player.length[rows.instance[rows.turn == 0]]).all()
+        assert ((rows.after == 0) == rows.solved).all()
+
+
+def test_rows_hold_plans_and_chances(player):
+    rows = player.rows("adaptive", 5)
+    grids = player.graph.states[player.graph.nodes(player.starts[rows.instance[rows.turn == 0]])]
+    plans = player.policy.plan(player.task, grids, (8,))[2][:, 0]
+    held = rows.actions[rows.turn == 0]
+    assert ((held[:, None] >> np.arange(0, 16, 2, dtype=np.uint16)) & 3 == plans).all()
+    chances = (rows.chances[:, None] >> (8 * (np.array(DEPTHS, np.uint64) - 1)).astype(np.uint64)) & np.uint64(255)
+    assert np.abs(chances.sum(axis=1).astype(int) - 255).max() <= 2
+    assert (np.array(DEPTHS)[chances.argmax(axis=1)] == rows.depth).mean() > 0.9, "but for ties by rounding"
+
+
+def test_the_solver_is_optimal_and_random_actions_are_not(player):
+    rows = player.rows("solver", 5)
+    played = metrics.episodes(rows, player.length, 5)
+    assert played.solved.all()
+    assert (played.actions == player.length).all()
+    assert not player.rows("random-actions", 5).solved.all()
+
+
+def test_shuffled_draws_as_adaptive_does(player):
+    marginal = player.marginal(5)
+    rows = player.rows("adaptive", 5)
+    assert marginal.tolist() == pytest.approx([(rows.depth == d).mean() for d in DEPTHS])
+
+
+@pytest.mark.parametrize("agent", ["adaptive", "adaptive-memory"])
+def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent):
+    """Episode by episode, by hand; who has no memory does the same again."""
+    longer = PolicyPlayer(Scripted(), player.task, player.starts, 14)
+    rows, same_again = longer.rows(agent, 14), 0
+    for episode, start in enumerate(player.starts):
+        depths, been, state = [], {}, start[None]
+        while len(depths) < 14 and not player.task.is_solved(state)[0]:
+            logits, _, plans = Scripted().plan(player.task, state, (8,))
+            ranked = sorted(range(len(DEPTHS)), key=lambda c, row=logits[0]: (-row[c], c))
+            tried = been.setdefault(state.tobytes(), [])
+            depths.append(DEPTHS[ranked[len(tried) % len(DEPTHS) if agent == "adaptive-memory" else 0]])
+            same_again += depths[-1] in tried[len(tried) // len(DEPTHS) * len(DEPTHS) :]
+            tried.append(depths[-1])
+            state = player.task.execute(state, plans[:, 0], np.array(depths[-1:], np.int32)).states
+        assert rows.depth[rows.instance == episode].tolist() == depths
+    assert (same_again > 0) == (agent == "adaptive")
+
+
+def test_mixtures_need_no_more_actions_than_adaptive(player):
+    probs = player.mixture(5)
+    assert probs.sum() == pytest.approx(1)
+    assert len(agents.simplex(3, 4)) == 15
+
+
+def test_wrong_agents_are_refused(player):
+    with pytest.raises(ValueError, match=r"agents: expected names of adaptive.*, got clever"):
+        agent_names.check("clever")
+    with pytest.raises(ValueError, match=r"agent: expected 25 depths of 1\.\.8"):
+        episodes.of_callable(lambda s, _t: (np.full(len(s), 9), np.zeros((len(s), 8))), player.task, player.starts, 2)
+
+
+@pytest.mark.parametrize("budget", [2, 5])
+def test_the_best_mixture_is_the_best_of_all(player, budget):
+    """Giving up early changes nothing: every mixture played to its end."""
+    rows = player.rows("adaptive", budget)
+    limit = rows.executed[rows.turn < budget].sum()
+    scores = {}
+    for probs in agents.simplex(len(DEPTHS), 10):
+        played = play(player.graph, player.graph.nodes(player.starts), budget, sampled(player.graph, probs, 0))
+        if played.actions.sum() <= limit:
+            scores[tuple(probs)] = (int(played.solved.sum()), -int(played.actions.sum()))
+    assert len(scores) < len(agents.simplex(len(DEPTHS), 10)), "some are too expensive"
+    assert scores[tuple(player.mixture(budget))] == max(scores.values())
+
+
+def test_without_a_cheap_mixture_the_shallowest_stands_in(player, monkeypatch):
+    monkeypatch.setattr(agents.on_graph, "scores", lambda _g, _s, _b, choices, _l: [(-1, 0)] * len(choices))
+    monkeypatch.setattr(player, "_mixtures", {})
+    assert player.mixture(5).tolist() == [1.0, *[0.0] * (len(DEPTHS) - 1)]
