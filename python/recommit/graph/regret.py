@@ -60,8 +60,6 @@ class Attribution:
     regret: Floats
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
     best: Nodes  #: the nearest depth that was best, of two as near the shallower
-    #: What whoever drew these depths gives away there on average over its draw. None where nothing was drawn.
-    expected: Floats | None = None
 
     def outcome(self) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations."""
