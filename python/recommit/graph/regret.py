@@ -5,11 +5,11 @@ With V^p and Q of the best depths under these plans, a commitment to depth h wit
     r_k(s, h) = V^p_k(s) - Q_k(s, h) >= 0,       and       V^p - V^r = the sum of visits_k(s) r_k(s, .) over all k and s
 
 for any rule r and any start: the whole gap is made of single commitments. ``attribute`` plays a rule's episodes;
-``expected_regret`` goes over every depth that a rule may sample. Each commitment that was not the best has a cause:
+``expect`` goes over every depth that a rule may draw. Each commitment that was not the best has a cause:
 
-``last observation``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
+``last look``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
 level``: the commitment made it unsolvable. ``round``: it led to a state where the episode had been (of depths that are
-sampled: where it began, since a state does not say where an episode has been). Otherwise the depth was ``too deep`` or
+drawn: where it began, since a state does not say where an episode has been). Otherwise the depth was ``too deep`` or
 ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
 
 #: Why a commitment was not the best: the first of these that applies.
-CAUSES = ("last observation", "lost level", "round", "too deep", "too shallow")
+CAUSES = ("last look", "lost level", "round", "too deep", "too shallow")
 #: Probabilities of a state may miss 1 by this.
 SLACK = 1e-6
 
@@ -60,8 +60,6 @@ class Attribution:
     regret: Floats
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
     best: Nodes  #: the nearest depth that was best, of two as near the shallower
-    #: The regret there in expectation over the depths that might have been sampled. None where none were.
-    expected: Floats | None = None
 
     def outcome(self) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations."""
@@ -77,7 +75,7 @@ class Attribution:
 
 
 def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser) -> Attribution:
-    """Play every start once, and say the regret of each commitment."""
+    """Play every start once, and judge each commitment."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
     solved, actions, observations = graph.goal[nodes], np.zeros(len(nodes)), np.zeros(len(nodes))
     path, parts = np.full((best.budget, len(nodes)), -1), []
@@ -88,7 +86,7 @@ def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser)
         executed = graph.executed[here, column].astype(np.int64)
         solved[who], actions[who], observations[who] = graph.goal[there], actions[who] + executed, turn + 1
         returned = (path[: turn + 1, who] == there).any(axis=0)
-        each = commitment_regret(best, remaining, here, column, returned)
+        each = judged(best, remaining, here, column, returned)
         depth = np.array(graph.depths)[column]
         parts.append((who, np.full(len(who), remaining), here, depth, executed, there, *each))
     none = (*[np.zeros(0, np.int64)] * 6, np.zeros(0), np.zeros(0, np.int8), np.zeros(0, np.int64))
@@ -97,8 +95,8 @@ def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser)
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedRegret:
-    """What episodes with sampled depths come to in expectation, and their regret by node and cause."""
+class Expectation:
+    """What episodes with drawn depths come to on average, and what they give away where, by cause."""
 
     starts: Nodes
     ends: Floats  #: [starts, 3] solved, actions, observations
@@ -119,7 +117,7 @@ class ExpectedRegret:
 
     @property
     def node(self) -> Nodes:
-        """Where there is regret; beside it ``cause`` and ``regret``."""
+        """Where something is given away; beside it ``cause`` and ``regret``."""
         return np.nonzero(self.lost)[0]
 
     @property
@@ -134,9 +132,9 @@ class ExpectedRegret:
         return result
 
 
-def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Floats) -> ExpectedRegret:
-    """Everything about depths that are sampled by ``probs`` [N, depths], the same at every visit, as an expectation.
-    Rows of nodes without a choice are not read."""
+def expect(best: OptimalValues, starts: NDArray[np.integer], probs: Floats) -> Expectation:
+    """Everything about depths that are drawn by ``probs`` [N, depths], the same at every visit: nothing is sampled.
+    Rows of nodes where nobody chooses are not read."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
     rows = chosen_rows(graph)
     checks.shape("probs", checks.array("probs", probs, "f"), (len(graph), len(graph.depths)))
@@ -145,21 +143,21 @@ def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Flo
     *_, table = outcomes(graph, best.budget, probs)
     ends = table[nodes]
     gap = best.value[best.budget, nodes] - best.prices.returns(*ends.T)
-    return ExpectedRegret(nodes, ends, gap, _lost(best, nodes, probs))
+    return Expectation(nodes, ends, gap, _lost(best, nodes, probs))
 
 
 def _lost(best: OptimalValues, starts: Nodes, probs: Floats) -> Floats:
-    """[N, causes] expected visits times the regret of each depth."""
+    """[N, causes] expected visits times what each depth gives away."""
     graph, lost = best.graph, np.zeros((len(best.graph), len(CAUSES)))
     for remaining, nodes, column, mass in commitments(graph, starts, best.budget, probs):
         columns, returned = np.full(len(nodes), column), graph.landing[nodes, column] == nodes
-        regret, cause, _ = commitment_regret(best, remaining, nodes, columns, returned)
+        regret, cause, _ = judged(best, remaining, nodes, columns, returned)
         some = np.flatnonzero(cause >= 0)
         np.add.at(lost, (nodes[some], cause[some]), mass[some] * regret[some])
     return lost
 
 
-def commitment_regret(
+def judged(
     best: OptimalValues, remaining: int, nodes: Nodes, column: Nodes, returned: NDArray[np.bool_]
 ) -> tuple[Floats, NDArray[np.int8], Nodes]:
     """Regret, cause and nearest best depth of commitments at nodes with so many observations left; which of them

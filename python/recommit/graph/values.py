@@ -167,24 +167,24 @@ def _evaluated(
 ) -> Iterator[Floats]:
     """[N, columns] for 0, 1, ... ``budget`` observations: each column is an expectation of its own, by what the goal,
     every action and every observation add to it."""
-    rows, ways = chosen_rows(graph), []
+    rows = chosen_rows(graph)
     table = _unchosen(graph, 0, goal, action, observation)
     yield table
     for remaining in range(1, budget + 1):
         if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
-            ways = [
-                (nodes, landing.astype(np.intp), executed[:, None] * action + observation, probs)
-                for nodes, column, probs in _ways(graph, rows, policy, remaining)
-                for landing, executed in [(graph.landing[nodes, column], graph.executed[nodes, column])]
-            ]
+            ways, reward = [], np.zeros((len(rows), len(goal)))
+            for nodes, column, probs in _ways(graph, rows, policy, remaining):
+                place = slice(None) if len(nodes) == len(rows) else np.searchsorted(rows, nodes)
+                weight = 1.0 if probs is None else probs[:, None]
+                reward[place] += weight * (graph.executed[nodes, column][:, None] * action + observation)
+                ways.append((place, graph.landing[nodes, column].astype(np.intp), weight))
         before, table = table, _unchosen(graph, remaining, goal, action, observation)
-        for nodes, landing, reward, probs in ways:
+        value = reward.copy()
+        for place, landing, weight in ways:
             onward = before.take(landing, axis=0, mode="clip")
-            onward += reward
-            if probs is None:
-                table[nodes] = onward
-            else:
-                table[nodes] += probs[:, None] * onward
+            onward *= weight
+            value[place] += onward
+        table[rows] = value
         yield table
 
 
