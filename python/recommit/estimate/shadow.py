@@ -231,6 +231,8 @@ class Shadow:
         if passes.kind not in ("learn", "head"):
             with torch.no_grad():
                 return cost(work, self._watch)
+        with torch.no_grad():
+            work()  # what is made once, such as features of pictures that were mirrored, is counted apart
         before = self._watch.now
         try:
             first = cost(lambda: work().backward(), self._watch)

@@ -111,11 +111,6 @@ class FittedHead:
             raise ValueError(f"deviation: expected numbers above 0, got {self.deviation.min()}")
 
     @property
-    def outputs(self) -> int:
-        """Numbers that the net gives."""
-        return len(self.weights["offset"])
-
-    @property
     def width(self) -> int:
         """Numbers of z among what it reads."""
         return len(self.mean) - feature_count(self.features, 0, 0) if "z" in FEATURES[self.features] else 0
