@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.unit.graph.test_policy_evaluation import DEPTHS, Scripted
+from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.graph import oracle
