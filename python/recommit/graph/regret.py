@@ -5,11 +5,11 @@ With V^p and Q of the best depths under these plans, a commitment to depth h wit
     r_k(s, h) = V^p_k(s) - Q_k(s, h) >= 0,       and       V^p - V^r = the sum of visits_k(s) r_k(s, .) over all k and s
 
 for any rule r and any start: the whole gap is made of single commitments. ``attribute`` plays a rule's episodes;
-``expect`` goes over every depth that a rule may draw. Each commitment that was not the best has a cause:
+``expected_regret`` goes over every depth that a rule may sample. Each commitment that was not the best has a cause:
 
-``last look``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
+``last observation``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
 level``: the commitment made it unsolvable. ``round``: it led to a state where the episode had been (of depths that are
-drawn: where it began, since a state does not say where an episode has been). Otherwise the depth was ``too deep`` or
+sampled: where it began, since a state does not say where an episode has been). Otherwise the depth was ``too deep`` or
 ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
 """
 
@@ -34,48 +34,50 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
 
 #: Why a commitment was not the best: the first of these that applies.
-CAUSES = ("last look", "lost level", "round", "too deep", "too shallow")
+CAUSES = ("last observation", "lost level", "round", "too deep", "too shallow")
 #: Probabilities of a state may miss 1 by this.
 SLACK = 1e-6
 
 
-def shares(cause: NDArray[np.integer], regret: Floats) -> dict[str, float]:
-    """Shares of all regret by cause; they add up to 1, or are all 0 if there is none."""
-    sums = np.bincount(cause[cause >= 0], regret[cause >= 0], len(CAUSES))
-    return dict(zip(CAUSES, (sums / max(sums.sum(), TIE)).tolist(), strict=True))
-
-
 @dataclass(frozen=True, eq=False)
-class Attribution:
-    """Every commitment of some episodes, in order (observation, start), with its regret and the cause of it."""
+class Regret:
+    """What some episodes come to, and what is lost where and why."""
 
     starts: Nodes  #: the nodes where the episodes begin
-    ends: tuple[NDArray[np.generic], ...]  #: [starts] solved, actions and observations
-    start: Nodes  #: which of the starts
-    remaining: Nodes  #: observations left, this one too
+    ends: tuple[NDArray[Any], ...]  #: [starts] solved, actions and observations
     node: Nodes
-    depth: Nodes
-    executed: Nodes
-    landing: Nodes
     regret: Floats
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
-    best: Nodes  #: the nearest depth that was best, of two as near the shallower
 
     def outcome(self) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations."""
         return self.ends
 
+    def shares(self) -> dict[str, float]:
+        """Shares of all regret by cause; they add up to 1, or are all 0 if there is none."""
+        some = self.cause >= 0
+        sums = np.bincount(self.cause[some], self.regret[some], len(CAUSES))
+        return dict(zip(CAUSES, (sums / max(sums.sum(), TIE)).tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution(Regret):
+    """Every commitment of some episodes, in order (observation, start), with its regret and the cause of it."""
+
+    start: Nodes  #: which of the starts
+    remaining: Nodes  #: observations left, this one too
+    depth: Nodes
+    executed: Nodes
+    landing: Nodes
+    best: Nodes  #: the nearest depth that was best, of two as near the shallower
+
     def total(self) -> Floats:
         """[starts] the regret of each episode: V^p - V^r."""
         return np.bincount(self.start, self.regret, len(self.starts)).astype(np.float64)
 
-    def shares(self) -> dict[str, float]:
-        """Shares of all regret by cause."""
-        return shares(self.cause, self.regret)
-
 
 def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser) -> Attribution:
-    """Play every start once, and judge each commitment."""
+    """Play every start once, and say the regret of each commitment."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
     solved, actions, observations = graph.goal[nodes], np.zeros(len(nodes)), np.zeros(len(nodes))
     path, parts = np.full((best.budget, len(nodes)), -1), []
@@ -86,78 +88,52 @@ def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser)
         executed = graph.executed[here, column].astype(np.int64)
         solved[who], actions[who], observations[who] = graph.goal[there], actions[who] + executed, turn + 1
         returned = (path[: turn + 1, who] == there).any(axis=0)
-        each = judged(best, remaining, here, column, returned)
+        each = commitment_regret(best, remaining, here, column, returned)
         depth = np.array(graph.depths)[column]
-        parts.append((who, np.full(len(who), remaining), here, depth, executed, there, *each))
-    none = (*[np.zeros(0, np.int64)] * 6, np.zeros(0), np.zeros(0, np.int8), np.zeros(0, np.int64))
+        parts.append((here, *each[:2], who, np.full(len(who), remaining), depth, executed, there, each[2]))
+    none = (np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8), *[np.zeros(0, np.int64)] * 6)
     columns = (np.concatenate(column) for column in zip(none, *parts, strict=True))
     return Attribution(nodes, (solved, actions, observations), *columns)
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
-    """What episodes with drawn depths come to on average, and what they give away where, by cause."""
+class ExpectedRegret(Regret):
+    """Of episodes with sampled depths, in expectation; each node once per cause, over the episodes of all starts."""
 
-    starts: Nodes
-    ends: Floats  #: [starts, 3] solved, actions, observations
     gap: Floats  #: [starts] V^p - V^r
-    lost: Floats  #: [N, causes] over the episodes of all starts
-
-    def outcome(self) -> tuple[NDArray[Any], ...]:
-        """[starts] solved, actions and observations."""
-        return tuple(self.ends.T)
 
     def total(self) -> Floats:
         """[starts] V^p - V^r."""
         return self.gap
 
-    def shares(self) -> dict[str, float]:
-        """Shares of all regret by cause."""
-        return shares(self.cause, self.regret)
 
-    @property
-    def node(self) -> Nodes:
-        """Where something is given away; beside it ``cause`` and ``regret``."""
-        return np.nonzero(self.lost)[0]
-
-    @property
-    def cause(self) -> NDArray[np.int8]:
-        """Why; a place in ``CAUSES``."""
-        return np.nonzero(self.lost)[1].astype(np.int8)
-
-    @property
-    def regret(self) -> Floats:
-        """How much, of the episodes of all starts."""
-        result: Floats = self.lost[np.nonzero(self.lost)]
-        return result
-
-
-def expect(best: OptimalValues, starts: NDArray[np.integer], probs: Floats) -> Expectation:
-    """Everything about depths that are drawn by ``probs`` [N, depths], the same at every visit: nothing is sampled.
-    Rows of nodes where nobody chooses are not read."""
+def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Floats) -> ExpectedRegret:
+    """Everything about depths that are sampled by ``probs`` [N, depths], the same at every visit, as an expectation.
+    Rows of nodes without a choice are not read."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
     rows = chosen_rows(graph)
     checks.shape("probs", checks.array("probs", probs, "f"), (len(graph), len(graph.depths)))
     checks.between("probs", probs[rows], 0, 1)
     checks.sums("probs", probs[rows], SLACK)
     *_, table = outcomes(graph, best.budget, probs)
-    ends = table[nodes]
-    gap = best.value[best.budget, nodes] - best.prices.returns(*ends.T)
-    return Expectation(nodes, ends, gap, _lost(best, nodes, probs))
+    ends = tuple(table[nodes].T)
+    gap, lost = best.value[best.budget, nodes] - best.prices.returns(*ends), _lost(best, nodes, probs)
+    node, cause = np.nonzero(lost)
+    return ExpectedRegret(nodes, ends, node, lost[node, cause], cause.astype(np.int8), gap)
 
 
 def _lost(best: OptimalValues, starts: Nodes, probs: Floats) -> Floats:
-    """[N, causes] expected visits times what each depth gives away."""
+    """[N, causes] expected visits times the regret of each depth."""
     graph, lost = best.graph, np.zeros((len(best.graph), len(CAUSES)))
     for remaining, nodes, column, mass in commitments(graph, starts, best.budget, probs):
         columns, returned = np.full(len(nodes), column), graph.landing[nodes, column] == nodes
-        regret, cause, _ = judged(best, remaining, nodes, columns, returned)
+        regret, cause, _ = commitment_regret(best, remaining, nodes, columns, returned)
         some = np.flatnonzero(cause >= 0)
         np.add.at(lost, (nodes[some], cause[some]), mass[some] * regret[some])
     return lost
 
 
-def judged(
+def commitment_regret(
     best: OptimalValues, remaining: int, nodes: Nodes, column: Nodes, returned: NDArray[np.bool_]
 ) -> tuple[Floats, NDArray[np.int8], Nodes]:
     """Regret, cause and nearest best depth of commitments at nodes with so many observations left; which of them
