@@ -55,13 +55,13 @@ RATES = (
     ),
     Row("times the naive loop", "sft", lambda f: f"{f['ratio']:.1f}"),
     Row(
-        "reinforcement, state credit: decisions/s of 8 candidates",
+        "GRPO, one-step advantages: decisions/s of 8 candidates",
         "grpo",
         lambda f: f"{f['state']['decisions_per_s']:,.1f}",
         "state rate",
     ),
     Row(
-        "moves of the weights per second, 32 states each",
+        "updates of the weights per second, 32 states each",
         "grpo",
         lambda f: f"{f['state']['updates_per_s']:.2f}",
         "update rate",
@@ -69,19 +69,19 @@ RATES = (
     Row("share of a step outside the model", "grpo", lambda f: f"{100 * f['state']['outside_model']:.1f} %"),
     Row("times the naive loop, decisions", "grpo", lambda f: f"{f['state']['ratio']:.1f}"),
     Row(
-        "reinforcement, exact credit: states/s that a step learns from",
+        "GRPO, exact advantages: states/s that a step learns from",
         "grpo",
         lambda f: f"{f['exact']['decisions_per_s']:,.1f}",
     ),
     Row("share of such a step outside the model", "grpo", lambda f: f"{100 * f['exact']['outside_model']:.1f} %"),
     Row(
-        "peak memory of reinforcement",
+        "peak memory of GRPO",
         "grpo",
         lambda f: f"{max(f['state']['peak_gib'], f['exact']['peak_gib']):.1f} GiB",
         "grpo memory",
     ),
     Row(
-        "evaluation: decisions/s, looks/s",
+        "evaluation: decisions/s, observations/s",
         "play",
         lambda f: f"{f['decisions_per_s']:,.1f}, {f['looks_per_s']:,.1f}",
         "look rate",

@@ -75,7 +75,7 @@ def rows(preset: str, size: int, card: str) -> dict[str, Any]:
         "state rate": f"{look:,.1f}",
         "update rate": f"{rate(grpo, 'learn')[0]:.2f}",
         "grpo memory": f"{grpo.memory.peak / GIB:.1f} GiB",
-        "look rate": f"{look:,.1f} looks/s",
+        "look rate": f"{look:,.1f} observations/s",
     }
 
 

@@ -51,7 +51,8 @@ def main() -> None:
     policy = build(options.preset, options.device).eval()
     figures = {"preset": options.preset, **measure(policy, recommit.Sokoban(options.size, boxes=1), options)}
     print(
-        f"{options.preset}: {figures['decisions_per_s']:,.1f} decisions/s, {figures['looks_per_s']:,.1f} looks/s, "
+        f"{options.preset}: {figures['decisions_per_s']:,.1f} decisions/s, "
+        f"{figures['looks_per_s']:,.1f} observations/s, "
         f"peak {figures['peak_gib']:.1f} GiB"
     )
     if options.out:
