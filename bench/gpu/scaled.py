@@ -18,7 +18,6 @@ from typing import Any
 import yaml
 from sft_7b import write
 
-from recommit.cli.verbs.reproduce import verbs
 from recommit.reproduce import preset, stages
 from recommit.reproduce.options import ReproduceOptions
 
@@ -77,7 +76,7 @@ def main() -> None:
         (Path(place) / "plan.yaml").write_text(yaml.safe_dump(plan))
         began = time.monotonic()
         asked = ReproduceOptions(Path(place) / "out", str(Path(place) / "plan.yaml"), jobs=1)
-        stages.reproduce(asked, verbs())
+        stages.reproduce(asked)
         folder = Path(place) / "out" / "sliding"
         figures = {
             "share": share,

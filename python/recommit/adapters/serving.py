@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted.
+    """Which games are served, and where.
 
     Args:
         task: Which puzzle.
-        size: Rows, or rows and columns; the usual size if not said.
-        boxes: Boxes of a Sokoban level.
-        length: Optimal length of every start, or the shortest and longest; the usual ones if not said.
-        budget: Decisions per game; the loose budget of the paper if not said.
+        size: Rows, or rows and columns (default: 8; of sliding 3).
+        boxes: Boxes of a Sokoban level; 0 for the usual number.
+        length: Optimal length of every start, or the shortest and longest (default: those of the puzzle).
+        budget: Observations per game; 0 for the loose budget of the paper.
         count: Instances of each split.
         seed: Which instances.
         view: image adds a picture to the text of an observation.
@@ -41,7 +41,7 @@ class ServeOptions:
         oracle: Add the best commitment to every observation, for validation.
         show_distance: Add the exact distance to every observation.
         web: Show a board to play at /web.
-        sessions: Most sessions at once.
+        sessions: Sessions at once at most.
         package: Write the manifest and the oracle for `openenv validate` into this folder; nothing is served.
         host: The address to listen at.
         port: The port to listen at.

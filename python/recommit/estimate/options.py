@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EstimateOptions:
-    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, disk, time.
+    """Which recipe, what is changed in it, and on which machine.
 
     Args:
         recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen7b-sliding,
             qwen7b-sokoban, or a YAML file.
         stage: The warm start, GRPO, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
-        size: Rows, or rows and columns; the outer wall counts.
-        variant: adaptive, fixed-1 to fixed-8, random or depth-only.
+        size: Rows, or rows and columns (default: those of the preset, or the usual ones).
+        variant: adaptive, fixed-1 to fixed-8, random or depth-only (default: adaptive).
         set: Any value of the stage, for example --set engine.checkpointing=true
-        backbone: Another backbone: a local folder, a published name, or random: and a name (7b, ...).
-        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3.
+        backbone: Another backbone: a local folder, a published name, or random: and a name such as 7b (default:
+            that of the recipe).
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3 (default: no DeepSpeed).
         deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
             DeepSpeed.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
@@ -46,7 +47,7 @@ class EstimateOptions:
     recipe: str
     stage: Literal["sft", "grpo", "evaluate", "both"] = "both"
     task: Task | None = None
-    size: tuple[int, ...] | None = None
+    size: tuple[int, ...] = ()
     variant: str | None = None
     set: tuple[str, ...] = ()
     backbone: str | None = None

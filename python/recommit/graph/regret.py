@@ -70,8 +70,6 @@ class Attribution(Regret):
     executed: Nodes
     landing: Nodes
     best: Nodes  #: the nearest depth that was best, of two as near the shallower
-    #: The regret there in expectation over the depths that might have been sampled. None where none were.
-    expected: Floats | None = None
 
     def total(self) -> Floats:
         """[starts] the regret of each episode: V^p - V^r."""

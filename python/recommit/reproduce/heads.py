@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import files, ownership, verified
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 #: What a graph of plans takes of what a preset says of a conditioned head; the rest is the head's own.
 _OF_GRAPHS = ("starts", "length")
@@ -55,20 +56,34 @@ class HeadStep:
         """Was it written, whole?"""
         return self.record.is_file() and (self.out / verified.DIGESTS).is_file()
 
-    def run(self, verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
-        """Do it unless it is there; the command's exit status."""
+    def run(self, quiet: bool) -> None:
+        """Do it unless it is there."""
         from recommit.runs.process import unsettled
 
         now = {"command": self.verb, "options": self.options, "sources": [_digest(each) for each in self.sources]}
         if self.there:
             ownership.check(self.out, verified.values(self.record.parent, self.record.name, _RECORD), now)
-            return 0
+            return
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
         with unsettled(), contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
-            status = verbs[self.verb](self.sources[0], **self._paths, **options, quiet=quiet)
-        if status == 0:
-            files.replace(files.Files(), self.record, (json.dumps(now, indent=2) + "\n").encode())
-        return status
+            _do(self.verb, {**self._paths, **options}, self.sources[0], (lambda _: None) if quiet else say)
+        files.replace(files.Files(), self.record, (json.dumps(now, indent=2) + "\n").encode())
+
+
+def _do(verb: str, flags: dict[str, Any], source: Path, tell: Callable[[str], None]) -> None:
+    """The function behind a command, whose flags a preset has by name."""
+    from recommit.graph.of_run import build_graph
+    from recommit.graph.options import GraphBuildOptions
+    from recommit.train.head import train_head
+    from recommit.train.heads.world_model import train_world_model
+    from recommit.train.options import HeadOptions, WorldModelOptions
+
+    if verb == "graph build":
+        build_graph(GraphBuildOptions(source, **flags))
+    elif verb == "train world-model":
+        train_world_model(WorldModelOptions(source, **flags), tell)
+    else:
+        train_head(HeadOptions(source, **flags), tell)
 
 
 def _digest(source: Path) -> str:
@@ -106,6 +121,8 @@ def _parts(seed: int) -> tuple[str, str, str]:
     return f"family/world-model-s{seed}", f"graph-s{seed}", f"family/conditioned-s{seed}"
 
 
-def train(every: Sequence[HeadStep], verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
-    """All steps of a seed; the first status that is not 0."""
-    return next((status for step in every if (status := step.run(verbs, quiet))), 0)
+def train(every: Sequence[HeadStep], quiet: bool) -> int:
+    """All steps of a seed; 0."""
+    for step in every:
+        step.run(quiet)
+    return 0

@@ -8,9 +8,7 @@ before all that is trained besides.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,7 @@ from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from recommit.reproduce.options import ReproduceOptions
     from recommit.reproduce.preset import PresetEntry
@@ -38,8 +36,8 @@ class StageFailed(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
 
 
-def reproduce(options: ReproduceOptions, verbs: Mapping[str, Callable[..., int]], *, quiet: bool = False) -> Path:
-    """Run what is missing of a preset, and return the report of its first puzzle. ``verbs``: see ``Task``."""
+def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> Path:
+    """Run what is missing of a preset, and return the report of its first puzzle."""
     if options.out is None:
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
@@ -49,7 +47,7 @@ def reproduce(options: ReproduceOptions, verbs: Mapping[str, Callable[..., int]]
     fleet = options.fleet()
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away
-        tasks = [Task(entry, options.jobs, fleet, quiet, verbs) for entry in entries]
+        tasks = [Task(entry, options.jobs, fleet, quiet) for entry in entries]
         for task in tasks:
             task.prepare()
         stages = sorted(((turn, task, what) for task in tasks for turn, what in task.stages()), key=lambda one: one[0])
@@ -66,8 +64,6 @@ class Task:
     jobs: int
     fleet: Fleet | None
     quiet: bool
-    #: ``zero-shot``, ``train world-model``, ``graph build`` and ``train head``, whose flags a preset has by name.
-    verbs: Mapping[str, Callable[..., int]]
 
     def stages(self) -> list[tuple[int, str]]:
         """Names of methods, and their turns: those of all puzzles with a lower one come first. A joint warm start needs
@@ -114,7 +110,7 @@ class Task:
     def training(self) -> None:
         """Train everything in processes of this machine; with several seeds, evaluate them too."""
         there = _finished(self.entry)
-        work = [piece for piece in pieces(self.entry, self.verbs, self.quiet) if piece.name not in there]
+        work = [piece for piece in pieces(self.entry, self.quiet) if piece.name not in there]
         work += evaluation_pieces(self.entry, self.quiet) if self.jobs > 1 else ()
         count = itertools.count(1)
 
@@ -148,7 +144,7 @@ class Task:
 
     def heads(self) -> None:
         """Train heads of several seeds at a time, in this machine's processes."""
-        work = [(self.entry.head_steps(seed), self.verbs, self.quiet) for seed in self.entry.seeds]
+        work = [(self.entry.head_steps(seed), self.quiet) for seed in self.entry.seeds]
         if self.jobs == 1 or len(work) == 1:
             for each in work:
                 _fine(heads.train(*each))
@@ -157,9 +153,13 @@ class Task:
 
     def zero_shot(self) -> None:
         """Play models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
+        from recommit.zero_shot import ZeroShotOptions, summary, zero_shot
+
         for folder, flags in self.entry.zero_shot().items():
-            with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
-                _fine(self.verbs["zero-shot"](out=folder, quiet=self.quiet, **flags))
+            rows = zero_shot(ZeroShotOptions(out=folder, **flags), quiet=self.quiet)
+            if not self.quiet:
+                say(summary.table(rows), end="")
+            _fine(0 if rows[0]["instances"] else 1)  # not one episode got its answers
 
     def evaluation(self) -> None:
         """Play everybody, several seeds at a time; then put all seeds in one table."""
@@ -218,7 +218,7 @@ def _finished(entry: PresetEntry) -> set[str]:
     return there
 
 
-def pieces(entry: PresetEntry, verbs: Mapping[str, Callable[..., int]], quiet: bool) -> list[Piece]:
+def pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
     """Warm starts, heads and reinforcement, each after what it begins with."""
     imitation, reinforcement = list[Piece](), list[Piece]()
     for run in entry.runs:
@@ -228,7 +228,7 @@ def pieces(entry: PresetEntry, verbs: Mapping[str, Callable[..., int]], quiet: b
     for seed in entry.seeds if entry.head_steps() else ():
         steps = entry.head_steps(seed)
         name, needs = str(entry.folder / f"heads-s{seed}"), frozenset(map(str, steps[0].sources))
-        heads_of_seeds.append(Piece(_apart, (heads.train, steps, verbs, quiet), name, needs))
+        heads_of_seeds.append(Piece(_apart, (heads.train, steps, quiet), name, needs))
     return [*imitation, *heads_of_seeds, *reinforcement]
 
 
@@ -241,7 +241,7 @@ def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
     first, *others = entry.seeds
     if not others or entry.zero_shot():
         return []
-    names = [piece.name for piece in pieces(entry, {}, quiet)]
+    names = [piece.name for piece in pieces(entry, quiet)]
     needs = {seed: [name for name in names if seed_of(name) in ("", str(seed))] for seed in others}
     needs[first] = names
     tables = {first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)}

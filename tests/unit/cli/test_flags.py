@@ -108,6 +108,8 @@ def test_every_verb_has_help_and_an_example_that_it_understands(
     assert command_line.main([*name.split(), "--help"]) == 0
     shown, verb, calls = capsys.readouterr().out, command_line.VERBS[name], list[Any]()
     assert "(default: None)" not in shown
+    assert "None}" not in shown
+    assert "{None" not in shown
     assert "(default: )" not in shown
     assert f"Example: recommit {name}" in shown
     monkeypatch.setattr(Verb, "call", lambda _self, **values: calls.append(values))

@@ -28,7 +28,7 @@ def test_a_second_one_is_refused_before_it_touches_anything(tmp_path, monkeypatc
     being_written = tmp_path / "out" / "one" / ".report.html.1-00000000.tmp"
 
     def reproduce():
-        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")), {}, quiet=True)
+        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")), quiet=True)
 
     def meanwhile(_task):
         monkeypatch.setattr(stages.Task, "data", pytest.fail)
@@ -62,7 +62,7 @@ def test_a_switch_of_an_evaluation_stands_alone(tmp_path, monkeypatch):
 
 def needs_of(entry):
     """Names of all pieces of a puzzle, and of those that each waits for, without their folders."""
-    every = [*stages.pieces(entry, {}, True), *stages.evaluation_pieces(entry, True)]
+    every = [*stages.pieces(entry, True), *stages.evaluation_pieces(entry, True)]
     return {Path(piece.name).name: {Path(need).name for need in piece.needs} for piece in every}
 
 

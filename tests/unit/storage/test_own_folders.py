@@ -87,7 +87,7 @@ def test_folders_of_a_preset(tmp_path, mine, name):
 
     (tmp_path / "preset.yaml").write_text(PRESET)
     with linked(tmp_path / "out" / "one" / name, mine):
-        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")), {})
+        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")))
 
 
 @pytest.mark.parametrize("name", ["adaptive-s0", "launch"])

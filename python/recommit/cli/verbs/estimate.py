@@ -1,10 +1,9 @@
-"""``recommit estimate``: its flags are the fields of ``EstimateOptions``. Light to import."""
+"""``recommit estimate``: parameters, FLOPs, memory and time. Light to import."""
 
 from __future__ import annotations
 
 from json import dumps
 
-from recommit.cli.flags import WrongCall
 from recommit.estimate.options import EstimateOptions
 from recommit.storage.terminal_text import tell
 
@@ -17,10 +16,7 @@ def estimate(options: EstimateOptions, json: bool = False) -> int:
     """
     from recommit.estimate.costs import text
 
-    try:
-        estimates = options.estimates()
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
+    estimates = options.estimates()
     if json:
         tell(dumps([each.to_json() for each in estimates], indent=2))
     else:

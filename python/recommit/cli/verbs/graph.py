@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_module
 import sys
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, GraphShowOptions, settings
@@ -25,45 +24,9 @@ def build(options: GraphBuildOptions, quiet: bool = False) -> int:
     Args:
         quiet: Print nothing while observing.
     """
-    import numpy as np
+    from recommit.graph.of_run import build_graph
 
-    from recommit.data import held_out
-    from recommit.graph import build as building
-    from recommit.graph import files
-    from recommit.graph.optimal_plans import ways as on_ways
-    from recommit.policy.checkpoint import local_folder, weights_of
-    from recommit.policy.policy import CommitPolicy
-    from recommit.runs.directory import recipe_of
-    from recommit.runs.process import settle_to_look
-    from recommit.runs.ranks import find_device
-    from recommit.storage.ownership import refuse_foreign
-
-    settle_to_look(options.threads)
-    refuse_foreign(options.out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
-    spec = recipe_of(str(options.run), options.task)
-    if options.size:
-        spec = replace(spec, size=(options.size[0], options.size[1]))
-    puzzle, folder = spec.puzzle(), local_folder(options.run)
-    if options.every_state:
-        first, groups = building.every_state(puzzle), None
-    else:
-        first = np.ascontiguousarray(held_out.starts(spec, options.split, options.starts, options.length).states)
-        groups = held_out.rooms(spec, first)
-    also = on_ways(puzzle, first) if options.ways and not options.every_state else None
-    policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(options.size)).eval()
-    if options.views:
-        policy.replace_augmentations(options.views)
-    drawn = {"samples": options.samples, "seed": options.seed}
-    source = {
-        "policy": weights_of(folder),
-        "starts": "every state" if options.every_state else f"{len(first)} of {options.split}",
-        "set": held_out.name(first),
-        "views": policy.vision.augmentations(puzzle, puzzle.shape),
-        **(drawn if options.samples else {}),
-    }
-    how: dict[str, Any] = {"limit": options.limit, "features": options.features, **drawn, "source": source}
-    line = None if quiet else NodesLine()
-    manifest = files.write(building.build(policy, puzzle, first, groups, also=also, **how, progress=line), options.out)
+    manifest = build_graph(options, None if quiet else NodesLine())
     tell(f"{manifest['nodes']:,} nodes in {options.out}, content {manifest['content'][:16]}")
     if not manifest["closed"]:
         say(f"recommit graph: cut at {options.limit:,} nodes: a higher --limit is needed before rules can be scored")

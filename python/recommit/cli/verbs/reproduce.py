@@ -1,19 +1,12 @@
-"""``recommit reproduce``: its flags are the fields of ``ReproduceOptions``."""
+"""``recommit reproduce``: from nothing to a report. Light to import."""
 
 from __future__ import annotations
 
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from recommit.graph.options import GraphBuildOptions
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage.terminal_text import tell
-from recommit.train.options import HeadOptions, WorldModelOptions
-from recommit.zero_shot.options import ZeroShotOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def reproduce(
@@ -33,27 +26,11 @@ def reproduce(
     if show:
         return _show(options, card, json)
     try:
-        report = stages.reproduce(options, verbs(), quiet=quiet)
+        report = stages.reproduce(options, quiet=quiet)
     except stages.StageFailed as stopped:
         return int(stopped.args[0])
     tell(report)
     return 0
-
-
-def verbs() -> dict[str, Callable[..., int]]:
-    """Commands whose flags a preset has by name."""
-    from recommit.cli.verbs import graph, train
-    from recommit.cli.verbs.zero_shot import zero_shot
-
-    def called(verb: Callable[..., int], options: type[Any]) -> Callable[..., int]:
-        return lambda *given, quiet, **flags: verb(options(*given, **flags), quiet=quiet)
-
-    return {
-        "zero-shot": called(zero_shot, ZeroShotOptions),
-        "graph build": called(graph.build, GraphBuildOptions),
-        "train world-model": called(train.world_model, WorldModelOptions),
-        "train head": called(train.head, HeadOptions),
-    }
 
 
 def _show(options: ReproduceOptions, card: str | None, json: bool) -> int:

@@ -1,23 +1,19 @@
-"""``recommit serve``: an OpenEnv server; its flags are the fields of ``ServeOptions``. Light to import."""
+"""``recommit serve``: an OpenEnv server. Light to import."""
 
 from __future__ import annotations
 
 from recommit.adapters.serving import OwnPages, ServeOptions, write_package
-from recommit.cli.flags import WrongCall
 from recommit.storage.errors import need
 from recommit.storage.terminal_text import say
 
 
 def serve(options: ServeOptions) -> None:
     """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted."""
-    try:
-        spec = options.spec()
-        spec.game("test", 0)
-        if options.package:
-            say(f"{write_package(spec, options.package)}: openenv.yaml, oracle.json")
-            return
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
+    spec = options.spec()
+    spec.game("test", 0)
+    if options.package:
+        say(f"{write_package(spec, options.package)}: openenv.yaml, oracle.json")
+        return
     try:
         import uvicorn
     except ImportError:

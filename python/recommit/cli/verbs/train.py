@@ -77,10 +77,8 @@ def world_model(options: WorldModelOptions, quiet: bool = False) -> int:
     Args:
         quiet: Print nothing while training.
     """
-    from recommit.runs.process import settle_to_look
     from recommit.train.heads.world_model import train_world_model
 
-    settle_to_look(options.threads)
     result = train_world_model(options, _silent if quiet else say)
     exact, pictures = 100 * result["exact"], 100 * result["pictures"]
     tell(f"{exact:.1f} % of distances exact, {pictures:.1f} % of pictures right after an action, in {options.out}")
@@ -93,10 +91,8 @@ def head(options: HeadOptions, quiet: bool = False) -> int:
     Args:
         quiet: Print nothing while training.
     """
-    from recommit.runs.process import settle_to_look
     from recommit.train.head import train_head
 
-    settle_to_look(options.threads)
     record = train_head(options, _silent if quiet else say)
     what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
     tell(f"{options.method}: {what}, in {options.out}")

@@ -44,7 +44,7 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert "| confidence-least " in text
     assert "| agreement " in text
     assert (tmp_path / "scores" / "scores.md").read_text() == text
-    assert text.count("## Gain share over prices of a look, K = ") == 2
+    assert text.count("## Gain share over prices of an observation, K = ") == 2
     assert "<h2>Regret</h2>" in (tmp_path / "scores" / "page.html").read_text()
     values = json.loads((tmp_path / "scores" / "scores.json").read_text())
     assert len(values["over_prices"]) == 2 * len({row["rule"] for row in values["rows"]})
