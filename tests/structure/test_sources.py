@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE, TESTS = ROOT / "python" / "recommit", ROOT / "tests"
 #: Nothing is written through a link, and nobody waits for a pipe, because files are opened here.
-OPENING = "storage/opening.py"
+OPENING = "storage/safe_open.py"
 #: Nothing passes the filter of control sequences by, because the terminal is written to here.
 TERMINAL = "storage/terminal_text.py"
 #: Methods of paths and arrays that write, wherever they are.

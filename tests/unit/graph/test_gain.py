@@ -12,9 +12,9 @@ from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
 from recommit.graph import rules
-from recommit.graph.gain import RATIOS, gain_interval, mean_gains, mean_share
+from recommit.graph.gain import RATIOS, gain_interval, mean_share
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.score import GraphScorer
+from recommit.graph.score import GraphScorer, mean_gains
 from recommit.graph.values import optimal_values
 from recommit.prices import Prices, Setting
 
