@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graph import files, rules, score
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
+from recommit.prices import Prices, Setting
 from recommit.report import plotting
 from recommit.stats import bootstrap
 from recommit.storage.terminal_text import grid
@@ -40,10 +40,12 @@ if TYPE_CHECKING:
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 #: Whose plans, by the name of the run, and in a table. All are compared with the head of the first.
 OURS = "adaptive"
-SOURCES = {OURS: "own plans", "fixed-8": "trained for depth 8", "random": "random depths", "sft": "warm start"}
+SOURCES = {OURS: "adaptive (RL)", "fixed-8": "fixed depth 8 (RL)", "random": "random depth (RL)", "sft": "warm start"}
 NAMES = {**SOURCES, "init": "warm start"}
 HEAD, MEMORY = "head", rules.MEMORY
 RULES = tuple(name + end for end in ("", MEMORY) for name in (HEAD, "fixed", *rules.SWEPT, *rules.PLAIN))
+#: Puzzles in titles that say more than their size.
+TITLES = {"sokoban 7x7": "Sokoban 7x7, one box"}
 #: What an observation costs, in actions; 0 is without any price, of actions too.
 RATIOS = (0.0, 0.5, 1.0, 2.0, 4.0)
 
@@ -209,13 +211,13 @@ def bests(figures: Row, kind: str = "test") -> str:
     head = (
         "K",
         "observation, in actions",
-        "our head",
+        "adaptive: solved at actions",
         "best rule",
         "its plans",
-        "it",
-        "value, points",
-        "solved",
-        "actions",
+        "rule: solved at actions",
+        "value, points (95 %)",
+        "solved, points (95 %)",
+        "actions (95 %)",
     )
     lines = []
     for setting in figures["settings"]:
@@ -246,8 +248,10 @@ def _named(row: Row) -> str:
     return name.replace("fixed", f"fixed depth {numbers}") if name.startswith("fixed") else f"{name} ({numbers})"
 
 
-def _less(ends: Sequence[float], times: float) -> str:
-    """Our head less the rule, from the rule less our head."""
+def _less(ends: Sequence[float] | None, times: float) -> str:
+    """Adaptive minus the rule, from the rule minus adaptive."""
+    if ends is None:
+        return ""
     mean, high, low = (-times * value + 0.0 for value in ends)
     return f"{mean:+.1f} ({low:+.1f} .. {high:+.1f})"
 
@@ -260,7 +264,9 @@ def counts(figures: Row) -> str:
         better, worse = (sum(row["ahead"][1] > 0 for row in untrained), sum(row["ahead"][2] < 0 for row in untrained))
         cells = (len(untrained), better, len(untrained) - better - worse, worse)
         lines.append([figures["instances"][kind]["label"], *map(str, cells)])
-    return grid(("instances", "rules", "better than our head", "not significant", "worse"), lines)
+    return grid(
+        ("instances", "rules", "significantly better than adaptive", "not significant", "significantly worse"), lines
+    )
 
 
 def lead(figures: Row, budget: int) -> list[tuple[str, float, float, float, float]]:
@@ -291,8 +297,8 @@ def draw(figures: Row) -> None:
                     axes.fill_between(across, lows, highs, color=colour, alpha=0.16, lw=0)
             axes.axhline(0, color=plotting.INK, lw=0.8)
             axes.set(xlabel="price of an observation, in actions", ylabel="value over the best rule, points")
-            axes.set_title(f"{figures['title'].capitalize()}, K = {budget}")
-            figure.legend(loc="outside lower center", ncols=4, title="plans")
+            axes.set_title(f"{TITLES.get(figures['title'], figures['title'].capitalize())}, K = {budget}")
+            figure.legend(loc="outside lower center", ncols=2, title="plans")
             plotting.save(figure, ASSETS / f"{name}.svg")
         head = ("plans", "price", "ahead", "low", "high")
         lines = [",".join(map(str, (NAMES[source], *(f"{x:.6g}" for x in rest)))) for source, *rest in points]

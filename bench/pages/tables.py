@@ -1,27 +1,29 @@
-"""Tables and figures of the results pages, from the figures in docs/assets; the sentences of the pages stay.
+"""Tables and figures of docs/results-tables.md, each table also as CSV, from the figures in docs/assets.
 
-python -m bench.pages.tables           # every block from `<!-- TASK TABLE -->` to `<!-- end -->`, and the figures
-python -m bench.pages.tables --check   # writes nothing; exits with 1 if a page has other figures
+python -m bench.pages.tables           # every block from `<!-- SOURCE NAME TABLE -->` to `<!-- end -->`, CSV, figures
+python -m bench.pages.tables --check   # writes nothing; exits with 1 if a table is not that of its figures
 
-``bench.pages.gather`` collects the figures of evaluations; ``causes``, ``one_price`` and ``fit_baselines`` of graphs.
+The text between the blocks stays. ``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes``,
+``one_price`` and ``fit_baselines`` collect theirs from graphs. Tables of the source ``csv`` are printed as they are.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import re
 import sys
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from bench.pages import gradient_bias
+from bench.pages import rules
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 
 from recommit.evaluate.tables.ablations import CHANGES
 from recommit.report import plotting
 from recommit.storage.terminal_text import grid
-from recommit.train.baselines.gradient_bias import GradientRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,27 +33,51 @@ if TYPE_CHECKING:
     Figures = dict[str, Any]
     Tables = dict[str, Callable[[Figures], str]]
 
-DOCS = ASSETS.parent
-BLOCK = re.compile(r"<!-- (?P<task>[a-z]+) (?P<table>[a-z]+) -->\n.*?<!-- end -->", re.DOTALL)
-#: What heads are called in the tables.
+PAGE = ASSETS.parent / "results-tables.md"
+CSV = ASSETS / "tables"
+BLOCK = re.compile(
+    r"<!-- (?P<source>[a-z]+) (?P<name>[a-z0-9-]+)(?: (?P<table>[a-z]+))? -->\n.*?<!-- end -->", re.DOTALL
+)
+#: Names in the figures -> names in the tables.
 WORDS = {
     "own head": "adaptive",
+    "head": "adaptive",
     "foresight": "world model",
     "foresight and stakes": "world model, conditioned head",
     "best constant": "best fixed depth",
+    "best constant, eight views": "best fixed depth, 8 augmentations",
+    "entropy threshold, eight views": "entropy threshold, 8 augmentations",
     "perfect depths": "oracle depth",
     "always 4": "fixed depth 4",
     "always 8": "fixed depth 8",
+    "plans trained for depth 4": "fixed depth 4 (RL)",
+    "plans trained for depth 8": "fixed depth 8 (RL)",
+    "plans trained for depth 4, always 4": "fixed depth 4 (RL)",
+    "plans trained for depth 8, always 8": "fixed depth 8 (RL)",
+    "adaptive, after reinforcement": "adaptive (RL)",
+    "warm start, eight views": "warm start, 8 augmentations",
+    "warm start, one view": "warm start",
+    "foresight: least distance, predicted": "world model: argmin of the predicted distance",
+    "least distance, exact": "argmin of the exact distance",
+    "least distance, exact, deeper of equals": "argmin of the exact distance, ties to the deeper",
+    "own head's logarithms less the distance": "adaptive: log-probs minus predicted distance",
+    "one for all": "conditioned head",
+    "one for this price": "one head per price",
+    "paper": "one-step (paper)",
+    "paper-z": "one-step (paper), z only",
+    "exact-z": "exact, z only",
+    "state": "one-step (paper)",
+    "round": "loop",
 }
 
 
 def words(name: str) -> str:
-    """Who chooses the depth."""
+    """A name of the figures in the tables' words."""
     return WORDS.get(name, name)
 
 
 def means(figures: dict[str, Any]) -> str:
-    """The first table: means over seeds, the least and the most of them, what a look costs."""
+    """Means over seeds, the least and the most of them, and what an observation costs."""
     names = dict.fromkeys((row["plans"], row["chooses"], row["budget"]) for row in figures["rows"])
     lines = []
     for plans, chooses, budget in names:
@@ -60,7 +86,7 @@ def means(figures: dict[str, Any]) -> str:
         gains = [row["gain"] for row in own if row["gain"] is not None]
         look = [one for one in figures["looks"] if one["plans"] == plans and _played_by(chooses, one)]
         cells = [
-            plans,
+            words(plans),
             words(chooses),
             f"{own[0]['decisions']}",
             f"{mean(solved):.1f}",
@@ -103,7 +129,15 @@ def seeds(figures: dict[str, Any]) -> str:
             solved = f"{100 * row['solve_rate']:.1f} ({100 * low:.1f} .. {100 * high:.1f})"
             actions = f"{row['actions_per_episode']:.1f}"
             lines.append(
-                [row["plans"], words(row["chooses"]), str(row["decisions"]), str(row["seed"]), solved, actions, share]
+                [
+                    words(row["plans"]),
+                    words(row["chooses"]),
+                    str(row["decisions"]),
+                    str(row["seed"]),
+                    solved,
+                    actions,
+                    share,
+                ]
             )
     return grid(["plans", "depth by", "K", "seed", "solved (95 %)", "actions", "gain share (95 %)"], lines)
 
@@ -116,8 +150,8 @@ def ahead(figures: dict[str, Any]) -> str:
         own = [r for r in figures["compared"] if (r["plans"], r["chooses"], r["budget"]) == (plans, chooses, budget)]
         solved = "; ".join(_points_of(row["solved"], 100, row["seed"]) for row in own)
         actions = "; ".join(_points_of(row["actions"], 1, row["seed"]) for row in own)
-        lines.append([plans, words(chooses), budget, solved, actions])
-    return grid(["against the plans", "depth by", "budget", "solved, points", "actions"], lines)
+        lines.append([words(plans), words(chooses), budget, solved, actions])
+    return grid(["minus plans of", "depth by", "budget", "solved, points (95 %)", "actions (95 %)"], lines)
 
 
 def _points_of(difference: dict[str, float], scale: float, seed: int) -> str:
@@ -126,7 +160,7 @@ def _points_of(difference: dict[str, float], scale: float, seed: int) -> str:
 
 
 def causes(figures: dict[str, Any]) -> str:
-    """Where the remaining regret falls."""
+    """Where the remaining regret falls, by cause."""
     names = ("round", "too deep", "too shallow", "lost level")
     lines = [
         [
@@ -139,7 +173,7 @@ def causes(figures: dict[str, Any]) -> str:
         ]
         for row in figures["rows"]
     ]
-    return grid(["depth by", "K", "solved", "actions", "gain share", *names], lines)
+    return grid(["depth by", "K", "solved", "actions", "gain share", *map(words, names)], lines)
 
 
 def head_prices(figures: dict[str, Any]) -> str:
@@ -156,19 +190,25 @@ def head_prices(figures: dict[str, Any]) -> str:
         lines.append([str(decisions), f"{action:g}", f"{look:g}", *shares, f"{100 * solved:.1f} at {actions:.1f}"])
     every = [mean(row["gain"] for row in figures["rows"] if row["head"] == head) for head in heads]
     lines.append(["all", "", "", *(f"{value:.3f}" for value in every), ""])
-    return grid(["K", "an action costs", "an observation costs", *heads, f"{heads[0]}: solved at actions"], lines)
+    columns = [*map(words, heads), f"{words(heads[0])}: solved at actions"]
+    return grid(["K", "an action costs", "an observation costs", *columns], lines)
 
 
-def credit(figures: dict[str, Any]) -> str:
-    """The gradient of each advantage estimator against the exact one, by number of episodes."""
-    names = {"credit": "estimator", "noise": "relative_std"}  # as they were called when this was measured
-    return gradient_bias.table(
-        [GradientRow(**{names.get(key, key): value for key, value in row.items()}) for row in figures["rows"]]
-    ).strip()
+def estimators(figures: dict[str, Any]) -> str:
+    """The gradient by each advantage estimator against the exact one, by number of episodes."""
+    counts = sorted({row["episodes"] for row in figures["rows"]})
+    lines = []
+    for name in dict.fromkeys(row["credit"] for row in figures["rows"]):
+        own = {row["episodes"]: row for row in figures["rows"] if row["credit"] == name}
+        last = own[counts[-1]]
+        bias = f"{last['bias']:.3f}" if last["enumerated"] else f"about {last['bias']:.3f}"
+        lines.append([words(name), *(f"{own[n]['cosine']:.3f}" for n in counts), bias, f"{last['noise']:.2f}"])
+    columns = [*(f"cosine, {count:,} episodes" for count in counts), "bias", f"noise, {counts[-1]:,} episodes"]
+    return grid(["advantage estimator", *columns], lines)
 
 
 def value(figures: dict[str, Any]) -> str:
-    """Solved episodes less what actions and looks cost, means of seeds, and what share of what there is to gain."""
+    """Solved episodes less what actions and observations cost, means of seeds, and gain shares."""
     names = list(dict.fromkeys(row["chooses"] for row in figures["rows"]))
     names.sort(key=lambda name: (name == CEILING, name != CONSTANT))
     lines = []
@@ -209,14 +249,14 @@ def _settings(rows: list[dict[str, Any]]) -> list[tuple[int, float]]:
 
 
 def changes(figures: dict[str, Any]) -> str:
-    """A row per change, with every number of looks."""
+    """A row per change, with every budget."""
     looks = sorted({row["K"] for row in figures["rows"]}, reverse=True)
     lines = []
-    for change, words in CHANGES.items():
+    for change, text in CHANGES.items():
         own = {row["K"]: row for row in figures["rows"] if row["change"] == change}
         if own:
             cells = (_cell(own[k]) for k in looks)
-            lines.append([change, words, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
+            lines.append([change, text, *(part for cell in cells for part in cell), f"{own[looks[0]]['cpu_s']:.0f}"])
     columns = (part for k in looks for part in (f"K = {k}: solved (95 %)", "actions"))
     return grid(["run", "what changes", *columns, "CPU s"], lines)
 
@@ -227,7 +267,7 @@ def _cell(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def leads(figures: dict[str, Any]) -> str:
-    """Means over seeds; of values also how many seeds are ahead beyond chance."""
+    """Means over seeds; of values also on how many seeds the difference is significant."""
     names = dict.fromkeys((row["K"], row["against"]) for row in figures["rows"])
     lines = []
     for decisions, against in sorted(names, key=lambda each: -each[0]):
@@ -235,7 +275,7 @@ def leads(figures: dict[str, Any]) -> str:
         prices = (_of(own, f"{look:g}", 1) for look in PRICES)
         lines.append([str(decisions), words(against), _of(own, "solved", 100), _of(own, "actions", 1), *prices])
     prices_ = (f"value, an observation costs {look:g}" for look in PRICES)
-    return grid(["K", "against", "solved, points", "actions", *prices_], lines)
+    return grid(["K", "minus", "solved, points", "actions", *prices_], lines)
 
 
 def _of(rows: list[dict[str, Any]], name: str, scale: float) -> str:
@@ -257,7 +297,7 @@ def of_rule(figures: Figures, rule: str, budget: int, ratio: float) -> list[dict
 
 
 def budgets(figures: Figures) -> list[int]:
-    """Numbers of looks, the larger first."""
+    """Budgets, the larger first."""
     return sorted({row["K"] for row in figures["rows"]}, reverse=True)
 
 
@@ -294,7 +334,7 @@ def scores(figures: Figures) -> str:
         "observations",
         "value",
         "gain share (seeds)",
-        "the first is ahead by",
+        "first row minus this, by seed (95 %)",
     ]
     return grid(head, lines)
 
@@ -310,7 +350,7 @@ def _points(ahead: dict[str, float]) -> str:
 
 
 def prices(figures: Figures) -> str:
-    """Gain shares in value at every price of a look: mean of seeds, and on how many the head ahead is significantly."""
+    """Gain shares in value at every price: mean of seeds, and on how many the first is significantly better."""
     lines = []
     ratios = sorted({row["ratio"] for row in figures["rows"]})
     best = best_plain(figures)
@@ -364,12 +404,30 @@ def fits(figures: Figures) -> str:
     return grid(["head, price", "tries (value on held-out starts)", "updates", "value"], lines)
 
 
-#: Page -> the figures of which files, and its tables.
-PAGES: dict[str, tuple[str, Tables]] = {
-    "results-heads.md": (
+def losses(figures: Figures) -> str:
+    """What is missing to optimal plans at optimal depths, split into plans and depths."""
+    columns, *rows = figures["split"]
+    lines = []
+    for row in (dict(zip(columns, values, strict=True)) for values in rows):
+        price = row["price_observation"] / row["price_action"] if row["price_action"] else 0.0
+        label = figures["instances"][row["instances"]]["label"]
+        cells = [label, str(row["budget"]), f"{price:g}" if price else "no prices", words(row["rule"])]
+        cells += [rules.NAMES[row["source"]], f"{100 * row['value']:.1f}", f"{100 * row['best']:.1f}"]
+        lines.append([*cells, *(_missing(row[key]) for key in ("plans_lose", "depths_lose"))])
+    head = ["instances", "K", "observation, in actions", "depth by", "plans", "value", "optimal"]
+    return grid([*head, "lost by plans (95 %)", "lost by depths (95 %)"], lines)
+
+
+def _missing(ends: list[float]) -> str:
+    return "{:+.1f} ({:+.1f} .. {:+.1f})".format(*(100 * value for value in ends))
+
+
+#: Where figures of a source lie -> its tables.
+SOURCES: dict[str, tuple[str, Tables]] = {
+    "heads": (
         "heads",
         {
-            "credit": credit,
+            "estimators": estimators,
             "means": means,
             "seeds": seeds,
             "ahead": ahead,
@@ -381,26 +439,56 @@ PAGES: dict[str, tuple[str, Tables]] = {
             "leads": leads,
         },
     ),
-    "rivals.md": ("rivals", {"scores": scores, "prices": prices, "ends": ends, "fits": fits}),
+    "baselines": ("rivals", {"scores": scores, "prices": prices, "ends": ends, "fits": fits}),
+    "rules": ("rules-compared", {"best": rules.bests, "counts": rules.counts, "losses": losses}),
 }
+#: Tables that the page links and does not show.
+LINKED = (
+    *(("heads", name, table) for name in ("sokoban", "preset") for table in ("seeds", "ahead")),
+    *(("heads", name, table) for name in ("sliding", "stakes", "free", "alone") for table in ("seeds", "ahead")),
+    ("heads", "charged", "lead"),
+    *(("baselines", name, table) for name in ("sliding", "sokoban") for table in ("ends", "fits")),
+)
 
 
-def filled(page: str, figures: dict[str, Figures], tables: Tables) -> str:
-    """The page with the tables of every task that has figures."""
-
-    def block(match: re.Match[str]) -> str:
-        if match["task"] not in figures or match["table"] not in tables:
-            return match[0]
-        table = tables[match["table"]](figures[match["task"]])
-        return f"<!-- {match['task']} {match['table']} -->\n\n{table}\n\n<!-- end -->"
-
-    return BLOCK.sub(block, page)
+def stored(source: str) -> dict[str, Figures]:
+    """The figures of a source, by name."""
+    prefix = SOURCES[source][0]
+    texts = {path.stem.removeprefix(f"{prefix}-"): path.read_text("utf-8") for path in ASSETS.glob(f"{prefix}-*.json")}
+    read = rules.read if source == "rules" else json.loads
+    return {name: read(text) for name, text in sorted(texts.items())}
 
 
-def stored(prefix: str) -> dict[str, Figures]:
-    """The figures of a page, by task."""
-    paths = sorted(ASSETS.glob(f"{prefix}-*.json"))
-    return {path.stem.removeprefix(f"{prefix}-"): json.loads(path.read_text(encoding="utf-8")) for path in paths}
+def filled(page: str, figures: dict[str, dict[str, Figures]]) -> str:
+    """The page with every table made anew."""
+    return BLOCK.sub(lambda match: _block(figures, match["source"], match["name"], match["table"] or ""), page)
+
+
+def _block(figures: dict[str, dict[str, Figures]], source: str, name: str, kind: str) -> str:
+    if source == "csv":
+        head, *lines = csv.reader((CSV / f"{name}.csv").read_text(encoding="utf-8").splitlines())
+        table, file, title = grid(head, lines), f"{name}.csv", f"csv {name}"
+    else:
+        table, title = SOURCES[source][1][kind](figures[source][name]), f"{source} {name} {kind}"
+        file = title.replace(" ", "-") + ".csv"
+    return f"<!-- {title} -->\n\n{table}\n\n[CSV](assets/tables/{file})\n\n<!-- end -->"
+
+
+def as_csv(table: str) -> str:
+    """A printed table as CSV."""
+    out = io.StringIO()
+    lines = [line for line in table.splitlines() if not line.startswith("|-")]
+    csv.writer(out, lineterminator="\n").writerows([c.strip() for c in line.strip("| ").split(" | ")] for line in lines)
+    return out.getvalue()
+
+
+def files(page: str, figures: dict[str, dict[str, Figures]]) -> dict[str, str]:
+    """Names and texts of the CSV files of all tables, those that the page only links among them."""
+    shown = {(m["source"], m["name"], m["table"]) for m in BLOCK.finditer(page) if m["source"] != "csv"}
+    return {
+        f"{source}-{name}-{table}.csv": as_csv(SOURCES[source][1][table](figures[source][name]))
+        for source, name, table in sorted({*shown, *LINKED})
+    }
 
 
 #: Panels: whose figures.
@@ -416,7 +504,7 @@ SHAPES = "os^Dv"
 
 
 def flops(figures: dict[str, Any]) -> list[tuple[str, str, int, float, float]]:
-    """Plans, who chooses, looks at most, operations of an episode in millions and solved in percent: means of seeds."""
+    """Plans, who chooses, budget, MFLOP of an episode and solved in percent: means of seeds."""
     result = []
     names = dict.fromkeys((row["plans"], row["chooses"], row["decisions"]) for row in figures["rows"])
     for plans, chooses, budget in names:
@@ -429,21 +517,25 @@ def flops(figures: dict[str, Any]) -> list[tuple[str, str, int, float, float]]:
 
 
 def compute_figure(every: dict[str, Figures]) -> Figure:
-    """Solved against the operations of an episode: a panel per puzzle; both budgets of one agent are joined."""
+    """Solved against the FLOPs of an episode: a panel per puzzle; both budgets of one agent are joined."""
     figure = plotting.figure(9.4, 4.4)
     for place, name in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
         marks = flops(every[name])
         for number, (plans, chooses) in enumerate(dict.fromkeys(mark[:2] for mark in marks)):
             own = sorted((mark for mark in marks if mark[:2] == (plans, chooses)), key=lambda mark: mark[2])
-            label = words(chooses) if name == "stakes" else f"{words(chooses)}: {plans}"
+            label = words(chooses) if name == "stakes" else f"{words(chooses)}: {words(plans)}"
             kind = f"-{SHAPES[number % len(SHAPES)]}"
             place.plot([mark[3] for mark in own], [mark[4] for mark in own], kind, color=COLOURS[chooses], label=label)
-        title = {"sokoban": "Sokoban 7x7, K = 4 and 6", "stakes": "sliding 3x3, K = 10 and 15"}[name]
+        title = {"sokoban": "Sokoban 7x7, one box, K = 4 and 6", "stakes": "sliding 3x3, K = 10 and 15"}[name]
         low = min(60.0, min(mark[4] for mark in marks) - 4)
-        place.set(xlabel="million operations per episode", ylabel="solved, %", title=title, ylim=(low, 100))
+        place.set(xlabel="MFLOP per episode", ylabel="solved, %", title=title, ylim=(low, 100))
         place.set_xlim(0, 1.15 * max(mark[3] for mark in marks))
         place.legend(fontsize=7, loc="lower right" if name == "sokoban" else "lower left")
     return figure
+
+
+#: Puzzles in titles.
+TITLES = {"sliding": "sliding 3x3", "sokoban": "Sokoban 7x7, one box"}
 
 
 def baselines_figure(every: dict[str, Figures]) -> Figure:
@@ -458,33 +550,35 @@ def baselines_figure(every: dict[str, Figures]) -> Figure:
         place.barh([words(name) for name, _ in shown], [mean(shares) for _, shares in shown], color=colours)
         for height, (_, shares) in enumerate(shown):
             place.plot(shares, [height] * len(shares), "o", color="#1c5fb8", markersize=3)
-        place.set(title=f"{task}, K = {budget}", xlabel="gain share in value")
+        place.set(title=f"{TITLES[task]}, K = {budget}", xlabel="gain share in value")
         place.axvline(0, color=plotting.INK, linewidth=0.8)
         place.grid(visible=False, axis="y")
     return figure
 
 
-#: Files of docs/assets -> whose figures, and how they are drawn.
+#: Files of docs/assets -> the source of their figures, and how they are drawn.
 DRAWN: dict[str, tuple[str, Callable[[dict[str, Figures]], Figure]]] = {
     "heads-compute.svg": ("heads", compute_figure),
-    "rivals.svg": ("rivals", baselines_figure),
+    "rivals.svg": ("baselines", baselines_figure),
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page has other figures")
-    check, changed = parser.parse_args().check, False
-    for name, (prefix, tables) in PAGES.items():
-        page = (DOCS / name).read_text(encoding="utf-8")
-        text = filled(page, stored(prefix), tables)
-        changed |= text != page
-        if not check:
-            (DOCS / name).write_text(text, encoding="utf-8")
-    for name, (prefix, draw) in DRAWN.items() if not check else ():
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a table is another")
+    check = parser.parse_args().check
+    figures = {source: stored(source) for source in SOURCES}
+    page = PAGE.read_text(encoding="utf-8")
+    wanted = {PAGE: filled(page, figures), **{CSV / name: text for name, text in files(page, figures).items()}}
+    changed = [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
+    if check:
+        return int(bool(changed))
+    for path in changed:
+        path.write_text(wanted[path], encoding="utf-8")
+    for name, (source, draw) in DRAWN.items():
         with plotting.style():
-            plotting.save(draw(stored(prefix)), ASSETS / name)
-    return int(check and changed)
+            plotting.save(draw(figures[source]), ASSETS / name)
+    return 0
 
 
 if __name__ == "__main__":

@@ -239,6 +239,18 @@ def draw(results: dict[str, Result]) -> None:
         plotting.save(figure, Path(__file__).resolve().parents[1] / "assets" / "chunks.svg")
 
 
+#: Where a name stands beside its mark, in points, where it would meet another.
+BESIDE = {
+    "agreement": (-12, -12),
+    "disagreement": (-20, -14),
+    "consecutive": (5, -9),
+    "fixed 8": (5, 5),
+    "fixed 1": (-4, 7),
+    "fixed 2": (-14, 7),
+    "entropy jump": (-22, 18),
+}
+
+
 def panels(figure, results: dict[str, Result]) -> None:
     left, right = figure.subplots(1, 2)
     left.axvspan(*BRIDGE, color="#e7f5ff")
@@ -246,8 +258,10 @@ def panels(figure, results: dict[str, Result]) -> None:
     for name in ("fixed 4", "disagreement", "agreement", "learned"):
         looks = results[name].looks
         place = np.digitize(looks[:, 2], bins)
-        means = [looks[place == i, 4].mean() if (place == i).any() else np.nan for i in range(1, len(bins))]
-        left.plot((bins[1:] + bins[:-1]) / 2, means, ".-", label=name)
+        there = [i for i in range(1, len(bins)) if (place == i).any()]
+        left.plot(
+            [(bins[i] + bins[i - 1]) / 2 for i in there], [looks[place == i, 4].mean() for i in there], ".-", label=name
+        )
     left.set(xlabel="place of the observation (the bridge is blue)", ylabel="mean depth", yscale="log", yticks=DEPTHS)
     left.set_yticklabels(DEPTHS)
     left.legend(fontsize=8)
@@ -256,7 +270,7 @@ def panels(figure, results: dict[str, Result]) -> None:
         right.plot(
             looks, arrived, "s" if name.startswith("fixed") else "o", color="#868e96" if "fixed" in name else "#d9480f"
         )
-        right.annotate(name, (looks, arrived), (4, 3), textcoords="offset points", fontsize=7)
+        right.annotate(name, (looks, arrived), BESIDE.get(name, (5, 3)), textcoords="offset points", fontsize=7)
     right.set(xlabel="observations per episode", ylabel="arrived in time, %")
 
 
@@ -269,7 +283,7 @@ def main() -> None:
     policy = Cloned(few, steps)
     learned = learn(policy, few, 2 if quick else 12, steps // 6)
     results = {}
-    print("| rule | arrived | fell | late | ticks | looks |\n|---|---|---|---|---|---|")
+    print("| rule | arrived | fell | late | ticks | observations |\n|---|---|---|---|---|---|")
     for name, rule in rules(policy, learned, few).items():
         results[name] = play(policy, rule, many, seed=5)
         arrived, fell, late, ticks, looks = results[name].row

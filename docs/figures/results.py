@@ -1,13 +1,13 @@
-"""Draws results-PUZZLE.svg, with a table of its points, from what `recommit reproduce` left (needs matplotlib).
+"""Draws results-PUZZLE.svg from results-PUZZLE.csv, and writes that from what `recommit reproduce` left.
 
 python docs/figures/results.py laptop/sliding laptop/sokoban --out docs/assets
+python docs/figures/results.py --out docs/assets      # draws the points that are there
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import re
 from pathlib import Path
 
@@ -16,18 +16,23 @@ import numpy as np
 from recommit.evaluate import seeds
 from recommit.report import plotting
 
+#: Puzzle -> its title, and K by budget.
+PUZZLES = {
+    "sliding": ("Sliding 3x3", {"loose": 15, "tight": 10}),
+    "sokoban": ("Sokoban 7x7, one box", {"loose": 6, "tight": 4}),
+}
 #: Legend, pattern of agents, colour, marker, size, joined?
 SERIES = (
-    ("warm start, fixed depth", r"fixed-[1-8]@init", "#b8b4ac", "s", 4, True),
+    ("warm start, fixed depth (no RL)", r"fixed-[1-8]@init", "#b8b4ac", "s", 4, True),
     ("adaptive's plans, fixed depth", r"fixed-[1248]", "#d98a3d", "s", 5, True),
-    ("trained for one fixed depth", r"fixed-[1-8]@fixed-[1-8]", "#a33d00", "s", 6, True),
-    ("adaptive's depths, shuffled", r"shuffled", "#a8407f", "^", 6, False),
-    ("best mixture that ignores the state", r"mixture", "#a8407f", "v", 6, False),
+    ("fixed depth (RL)", r"fixed-[1-8]@fixed-[1-8]", "#a33d00", "s", 6, True),
+    ("adaptive, depths shuffled", r"shuffled", "#a8407f", "^", 6, False),
+    ("best state-independent mixture", r"mixture", "#a8407f", "v", 6, False),
     ("the paper's recipe", r"adaptive@paper", "#23232b", "x", 6, False),
     ("other prices of an action", r"adaptive@price-[0-9.]+", "#7ba4dd", "o", 5, True),
-    ("adaptive", r"adaptive", "#1c5fb8", "o", 9, False),
-    ("with a memory of where it has been", r"adaptive-memory", "#9cc3ff", "*", 7, False),
-    ("oracle depth for its plans", r"oracle-dp", "#0b7a55", "D", 6, False),
+    ("adaptive (RL)", r"adaptive", "#1c5fb8", "o", 9, False),
+    ("adaptive + memory", r"adaptive-memory", "#9cc3ff", "*", 7, False),
+    ("oracle depth", r"oracle-dp", "#0b7a55", "D", 6, False),
 )
 
 
@@ -55,37 +60,43 @@ def draw(axes, averages: dict[str, tuple[float, float]], title: str) -> None:
     axes.set_xlim(left=0)
 
 
-def plot(folder: Path, out: Path) -> None:
+def gather(folder: Path, out: Path) -> None:
+    """The points of one puzzle of a reproduction."""
     folders = sorted(p.parent for where in (folder, folder / "front") for p in where.glob("eval-s*/plan.json"))
-    rows = json.loads((folders[0] / "summary.json").read_text(encoding="utf-8"))
-    budgets = {row["budget"]: row["decisions"] for row in rows}
-    averages, name = points(folders), f"results-{rows[0]['task']}"
+    with (out / f"results-{folder.name}.csv").open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["agent", "budget", "actions", "solved"])
+        rows = sorted(points(folders).items())
+        table.writerows([agent, budget, f"{x:.2f}", f"{y:.2f}"] for (agent, budget), (x, y) in rows)
+
+
+def plot(name: str, out: Path) -> None:
+    """The figure of a puzzle's points."""
+    title, budgets = PUZZLES[name]
+    with (out / f"results-{name}.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
     figure = plotting.figure(11, 4)
     *panels, key = figure.subplots(1, len(budgets) + 1, width_ratios=[*[1] * len(budgets), 0.62])
     for axes, (budget, decisions) in zip(panels, budgets.items(), strict=True):
-        draw(
-            axes, {agent: at for (agent, b), at in averages.items() if b == budget}, f"at most {decisions} observations"
-        )
+        own = {row["agent"]: (float(row["actions"]), float(row["solved"])) for row in rows if row["budget"] == budget}
+        draw(axes, own, f"{title}, K = {decisions}")
     key.axis("off")
     key.legend(*panels[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="center left", labelspacing=0.9)
-    out.mkdir(parents=True, exist_ok=True)
-    plotting.save(figure, out / f"{name}.svg")
-    with (out / f"{name}.csv").open("w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["agent", "budget", "actions", "solved"])
-        table.writerows([agent, budget, f"{x:.2f}", f"{y:.2f}"] for (agent, budget), (x, y) in sorted(averages.items()))
+    plotting.save(figure, out / f"results-{name}.svg")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "folders", nargs="+", type=Path, help="of one puzzle each, with eval-s0, ... and front/eval-s0, ..."
+        "folders", nargs="*", type=Path, help="sliding and sokoban, with eval-s0, ... and front/eval-s0, ..."
     )
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     for folder in options.folders:
+        gather(folder, options.out)
+    for name in PUZZLES:
         with plotting.style():
-            plot(folder, options.out)
+            plot(name, options.out)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -77,11 +78,11 @@ def test_every_argument_of_an_environment_stands_on_its_page_with_its_default(ki
     from recommit import envs
 
     arguments = {}
-    for suffix, base in (("Env", envs.PuzzleEnv), ("VectorEnv", envs.PuzzleVectorEnv)):
-        for owner in (base, getattr(envs, kind + suffix)):
-            for each in inspect.signature(owner).parameters.values():
-                if each.kind is not each.VAR_KEYWORD and (owner is not base or each.default is not each.empty):
-                    arguments[each.name] = getattr(each.default, "name", repr(each.default))
+    for suffix, options in (("Env", envs.EnvOptions), ("VectorEnv", envs.VectorOptions)):
+        own = inspect.signature(getattr(envs, kind + suffix)).parameters.values()
+        pairs = [(each.name, each.default) for each in own if each.kind is not each.VAR_KEYWORD]
+        for name, default in [*pairs, *((each.name, each.default) for each in dataclasses.fields(options))]:
+            arguments[name] = getattr(default, "name", repr(default))
     page = (DOCS / "environments" / f"{kind.lower()}.md").read_text(encoding="utf-8")
     assert listed(page) == arguments
     assert listed(page.replace("`200`", "`201`")) != arguments
@@ -116,28 +117,11 @@ def test_api_pages_name_everything_public(module: str) -> None:
         assert re.search(rf"\b{each.rpartition('.')[2]}\b", (DOCS / ELSEWHERE[each]).read_text("utf-8"))
 
 
-def test_api_pages_show_options_of_constructors_with_their_defaults() -> None:
-    """Options that are unpacked from a typed dictionary, and comments of fields: docs/signatures.py shows them."""
+def test_comments_of_fields_are_their_descriptions_on_api_pages() -> None:
     griffe = pytest.importorskip("griffe")
-
-    def packed(root: Any) -> list[str]:
-        found = []
-        for each in named():
-            with contextlib.suppress(KeyError):  # a name that is imported when it is first used
-                target = root[each.removeprefix("recommit.")]
-                target = target.final_target if target.is_alias else target
-                if target.is_class and any("Unpack" in str(one.annotation) for one in target.parameters):
-                    found.append(each)
-        return found
-
-    search = [str(ROOT / "python")]
-    root = griffe.load("recommit", search_paths=search, extensions=griffe.load_extensions(str(DOCS / "signatures.py")))
-    shown = {each.name: str(each.default) for each in root["envs.kinds.SokobanVectorEnv"].parameters}
-    assert shown["num_envs"] == "1"
-    assert "options" not in shown
+    extensions = griffe.load_extensions(str(DOCS / "signatures.py"))
+    root = griffe.load("recommit", search_paths=[str(ROOT / "python")], extensions=extensions)
     assert root["puzzles.solutions.Solutions.nodes"].docstring.value == "Search nodes spent; 0 where a table answered."
-    assert packed(root) == []
-    assert packed(griffe.load("recommit", search_paths=search))
 
 
 @functools.cache
@@ -179,16 +163,18 @@ def test_scripts_of_figures_import_what_is_there(script: Path, monkeypatch: pyte
     runpy.run_path(str(script))
 
 
-@pytest.mark.parametrize("module", ["heads", "rivals"])
-def test_tables_of_results_are_those_of_their_figures(module: str) -> None:
+@pytest.mark.parametrize("source", ["heads", "baselines", "rules"])
+def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
     pytest.importorskip("torch")
-    script: Any = importlib.import_module(f"bench.pages.{module}")
-    page, figures = script.PAGE.read_text(encoding="utf-8"), script.stored()
+    script: Any = importlib.import_module("bench.pages.tables")
+    page, figures = script.PAGE.read_text(encoding="utf-8"), {name: script.stored(name) for name in script.SOURCES}
     assert script.filled(page, figures) == page
-    for task in figures:  # a planted defect: another figure in any of the files
+    assert all((script.CSV / name).read_text("utf-8") == text for name, text in script.files(page, figures).items())
+    for name, own in figures[source].items():  # a planted defect: another figure in any of the files
         planted = copy.deepcopy(figures)
-        row = planted[task]["rows"][0]
-        key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in row)
-        own = row[key]
-        row[key] = own | {"mean": own["mean"] / 2 + 0.01} if isinstance(own, dict) else own / 2 + 0.01
+        rows = own["rows"]["test"] if source == "rules" else own["rows"]
+        row = (planted[source][name]["rows"]["test"] if source == "rules" else planted[source][name]["rows"])[0]
+        key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in rows[0])
+        value = row[key]
+        row[key] = value | {"mean": value["mean"] / 2 + 0.01} if isinstance(value, dict) else value / 2 + 0.01
         assert script.filled(page, planted) != page

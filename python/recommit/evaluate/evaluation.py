@@ -31,8 +31,8 @@ from recommit.evaluate.family import FamilyResults, Members
 from recommit.evaluate.options import split_words
 from recommit.evaluate.store import EvaluationStore, flat
 from recommit.evaluate.tables import experiments
-from recommit.graph.prices import Prices
 from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
+from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.runs import ranks
 from recommit.runs.directory import recipe_of
@@ -175,17 +175,10 @@ class Evaluation:
                 self._line.clear()
                 short = re.sub(r"@.*[/\\]", "@", str(agent))
                 self._say(f"{count} {short}: {time.monotonic() - began:.1f} s")
-            if self.team.is_main_process:
-                self._keep_compute(policy, agents)
             if self.options.regret:
                 self._keep_regrets(policy, agents)
             self._let_go(policy)
         return self._figures() if self.team.is_main_process else []
-
-    def _keep_compute(self, policy: AgentName, agents: list[AgentName]) -> None:
-        """What a pass of a policy costs, if nobody was played now and the file of an earlier call is lost."""
-        if any(agent.base != ZERO_SHOT for agent in agents) and str(policy) not in self.store.compute():
-            self._player(policy)
 
     def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
         """Regrets of the commitments of a policy's agents, of those that have none yet."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +20,12 @@ import numpy as np
 from recommit.evaluate.agent_names import ORACLE, AgentName, file_name
 from recommit.evaluate.summaries import per_instance, value
 from recommit.graph import oracle
-from recommit.graph.episodes import episodes, softmax
+from recommit.graph.episodes import episodes
 from recommit.graph.gain import gain_interval
-from recommit.graph.prices import Prices
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
 from recommit.policy.checkpoint import local_folder, read_config, read_weights
+from recommit.prices import Prices
 from recommit.storage.files import file_sha256
 
 if TYPE_CHECKING:
@@ -77,8 +76,7 @@ def keep(
 
 def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
     """Every commitment under the largest budget, with its regret, its cause and the nearest best depth; of agents that
-    sample depths, those of the first seed, and their expected regret there. None of anybody if the graph would grow
-    beyond its cap."""
+    sample depths, those of the first seed. None of anybody if the graph would grow beyond its cap."""
     taken = {name: _depths(player.rows(name, player.budget), player) for name in agents}
     if missing := _plan(player, list(taken.values())):
         warnings.warn(f"regret: {missing:,} states were left out, so that no regret is exact", stacklevel=2)
@@ -87,9 +85,7 @@ def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
     best = OptimalValues.of(graph, player.budget, player.prices)
     starts, result = player.graph.nodes(player.starts, player.budget), {}
     for name, depths in taken.items():
-        rows = attribute(best, starts, _again(graph.depths, depths))
-        probs = _probs(player, name, rows.node)
-        result[name] = rows if probs is None else replace(rows, expected=_on_average(best, rows, probs))
+        result[name] = attribute(best, starts, _again(graph.depths, depths))
     return result
 
 
@@ -101,30 +97,7 @@ def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]
         "regret": rows.regret,
         "best": rows.best.astype(np.int8),
         "cause": rows.cause,
-        **({} if rows.expected is None else {"expected": rows.expected}),
     }
-
-
-def _probs(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
-    """[nodes, depths] of the head's depths, of an agent that samples them; None of others."""
-    if agent == "sampled":
-        return softmax(player.graph.logits[nodes])
-    count = len(player.policy.config.depths)
-    everywhere: dict[str, Callable[[], Floats]] = {
-        "random": lambda: np.full(count, 1 / count),
-        "shuffled": lambda: player.marginal(player.budget),
-        "mixture": lambda: player.mixture(player.budget),
-    }
-    return np.broadcast_to(everywhere[agent](), (len(nodes), count)) if agent in everywhere else None
-
-
-def _on_average(best: OptimalValues, rows: Attribution, probs: Floats) -> Floats:
-    result = np.zeros(len(rows.node))
-    for remaining in np.unique(rows.remaining).tolist():
-        now = np.flatnonzero(rows.remaining == remaining)
-        nodes = rows.node[now]
-        result[now] = best.value[remaining, nodes] - (probs[now] * best.q_values(remaining, nodes)).sum(axis=1)
-    return result
 
 
 def _depths(rows: DecisionRows, player: PolicyPlayer) -> Ints:

@@ -39,41 +39,41 @@ CAUSES = ("last observation", "lost level", "round", "too deep", "too shallow")
 SLACK = 1e-6
 
 
-def shares(cause: NDArray[np.integer], regret: Floats) -> dict[str, float]:
-    """Shares of all regret by cause; they add up to 1, or are all 0 if there is none."""
-    sums = np.bincount(cause[cause >= 0], regret[cause >= 0], len(CAUSES))
-    return dict(zip(CAUSES, (sums / max(sums.sum(), TIE)).tolist(), strict=True))
-
-
 @dataclass(frozen=True, eq=False)
-class Attribution:
-    """Every commitment of some episodes, in order (observation, start), with its regret and the cause of it."""
+class Regret:
+    """What some episodes come to, and what is lost where and why."""
 
     starts: Nodes  #: the nodes where the episodes begin
-    ends: tuple[NDArray[np.generic], ...]  #: [starts] solved, actions and observations
-    start: Nodes  #: which of the starts
-    remaining: Nodes  #: observations left, this one too
+    ends: tuple[NDArray[Any], ...]  #: [starts] solved, actions and observations
     node: Nodes
-    depth: Nodes
-    executed: Nodes
-    landing: Nodes
     regret: Floats
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
-    best: Nodes  #: the nearest depth that was best, of two as near the shallower
-    #: The regret there in expectation over the depths that might have been sampled. None where none were.
-    expected: Floats | None = None
 
     def outcome(self) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations."""
         return self.ends
 
+    def shares(self) -> dict[str, float]:
+        """Shares of all regret by cause; they add up to 1, or are all 0 if there is none."""
+        some = self.cause >= 0
+        sums = np.bincount(self.cause[some], self.regret[some], len(CAUSES))
+        return dict(zip(CAUSES, (sums / max(sums.sum(), TIE)).tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution(Regret):
+    """Every commitment of some episodes, in order (observation, start), with its regret and the cause of it."""
+
+    start: Nodes  #: which of the starts
+    remaining: Nodes  #: observations left, this one too
+    depth: Nodes
+    executed: Nodes
+    landing: Nodes
+    best: Nodes  #: the nearest depth that was best, of two as near the shallower
+
     def total(self) -> Floats:
         """[starts] the regret of each episode: V^p - V^r."""
         return np.bincount(self.start, self.regret, len(self.starts)).astype(np.float64)
-
-    def shares(self) -> dict[str, float]:
-        """Shares of all regret by cause."""
-        return shares(self.cause, self.regret)
 
 
 def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser) -> Attribution:
@@ -90,48 +90,21 @@ def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser)
         returned = (path[: turn + 1, who] == there).any(axis=0)
         each = commitment_regret(best, remaining, here, column, returned)
         depth = np.array(graph.depths)[column]
-        parts.append((who, np.full(len(who), remaining), here, depth, executed, there, *each))
-    none = (*[np.zeros(0, np.int64)] * 6, np.zeros(0), np.zeros(0, np.int8), np.zeros(0, np.int64))
+        parts.append((here, *each[:2], who, np.full(len(who), remaining), depth, executed, there, each[2]))
+    none = (np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8), *[np.zeros(0, np.int64)] * 6)
     columns = (np.concatenate(column) for column in zip(none, *parts, strict=True))
     return Attribution(nodes, (solved, actions, observations), *columns)
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedRegret:
-    """What episodes with sampled depths come to in expectation, and their regret by node and cause."""
+class ExpectedRegret(Regret):
+    """Of episodes with sampled depths, in expectation; each node once per cause, over the episodes of all starts."""
 
-    starts: Nodes
-    ends: Floats  #: [starts, 3] solved, actions, observations
     gap: Floats  #: [starts] V^p - V^r
-    lost: Floats  #: [N, causes] over the episodes of all starts
-
-    def outcome(self) -> tuple[NDArray[Any], ...]:
-        """[starts] solved, actions and observations."""
-        return tuple(self.ends.T)
 
     def total(self) -> Floats:
         """[starts] V^p - V^r."""
         return self.gap
-
-    def shares(self) -> dict[str, float]:
-        """Shares of all regret by cause."""
-        return shares(self.cause, self.regret)
-
-    @property
-    def node(self) -> Nodes:
-        """Where there is regret; beside it ``cause`` and ``regret``."""
-        return np.nonzero(self.lost)[0]
-
-    @property
-    def cause(self) -> NDArray[np.int8]:
-        """Why; a place in ``CAUSES``."""
-        return np.nonzero(self.lost)[1].astype(np.int8)
-
-    @property
-    def regret(self) -> Floats:
-        """How much, of the episodes of all starts."""
-        result: Floats = self.lost[np.nonzero(self.lost)]
-        return result
 
 
 def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Floats) -> ExpectedRegret:
@@ -143,9 +116,10 @@ def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Flo
     checks.between("probs", probs[rows], 0, 1)
     checks.sums("probs", probs[rows], SLACK)
     *_, table = outcomes(graph, best.budget, probs)
-    ends = table[nodes]
-    gap = best.value[best.budget, nodes] - best.prices.returns(*ends.T)
-    return ExpectedRegret(nodes, ends, gap, _lost(best, nodes, probs))
+    ends = tuple(table[nodes].T)
+    gap, lost = best.value[best.budget, nodes] - best.prices.returns(*ends), _lost(best, nodes, probs)
+    node, cause = np.nonzero(lost)
+    return ExpectedRegret(nodes, ends, node, lost[node, cause], cause.astype(np.int8), gap)
 
 
 def _lost(best: OptimalValues, starts: Nodes, probs: Floats) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from types import SimpleNamespace
 
@@ -23,8 +22,8 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
-from recommit.graph.prices import Prices
 from recommit.graph.regret import CAUSES
+from recommit.prices import Prices
 
 BUDGET = 4
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
@@ -81,36 +80,6 @@ def test_regrets_equal_plain_python(player):
         names = [CAUSES[c] if c >= 0 else None for c in kept["cause"].tolist()]
         assert names == [cause for *_, cause in expected]
         assert (kept["best"] == rows.depth)[kept["cause"] < 0].all()
-
-
-def test_agents_that_draw_have_regret_on_average_too(player):
-    """Planted: the depth that was drawn, in the place of the mean over all that might have been."""
-    graph, _ = board(player)
-    every, prices = regret.of(player, ("adaptive", "random", "sampled", "shuffled")), player.prices or Prices()
-    assert every["adaptive"].expected is None
-    assert "expected" not in regret.columns_of(every["adaptive"], BUDGET)
-    whole = PolicyGraph(Scripted(), player.task, DEPTHS)
-    whole.nodes(player.starts)
-    while not (whole.planned | whole.goal).all():
-        whole.expand(np.arange(len(whole)))
-    for agent in ("random", "sampled", "shuffled"):
-        rows = every[agent]
-        means = regret.columns_of(rows, BUDGET)["expected"]
-        for i in range(len(rows.node)):
-            node = int(whole.find(player.graph.states[rows.node[i]][None])[0])
-            logits = [float(each) for each in player.graph.logits[rows.node[i]]]
-            weights = {
-                "random": [1.0] * len(DEPTHS),
-                "sampled": [math.exp(each - max(logits)) for each in logits],
-                "shuffled": player.marginal(BUDGET).tolist(),
-            }[agent]
-            remaining = int(rows.remaining[i])
-            values = [
-                slow.q_values(graph, node, remaining, c, prices.action, prices.observation) for c in range(len(DEPTHS))
-            ]
-            mean = sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
-            assert means[i] == pytest.approx(max(values) - mean, abs=1e-9)
-        assert means.tolist() != rows.regret.tolist()
 
 
 def test_the_ceiling_regrets_nothing_and_the_sum_is_the_gap(player):

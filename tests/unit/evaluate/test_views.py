@@ -98,13 +98,3 @@ def tiny(folder):
     from recommit.policy.backbones.make import make_backbone
 
     return make_backbone(folder / "tiny", "tiny")
-
-
-def test_what_a_look_costs_is_counted_again_where_it_is_lost(levels_run, tmp_path):
-    """Nobody is played again, and the tables are those of the first call."""
-    out, agents = tmp_path / "eval", ["fixed-2", "fixed-2+views4", "solver"]
-    assert call(levels_run, out, agents) == 0
-    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file() and p.name != "timing.jsonl"}
-    (out / "compute.json").unlink()
-    assert call(levels_run, out, agents) == 0
-    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file() and p.name != "timing.jsonl"} == before

@@ -10,15 +10,15 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.unit.graph.test_policy_evaluation import DEPTHS, Scripted
+from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play
 from recommit.graph.policy_evaluation import PolicyEvaluation
-from recommit.graph.prices import Prices
 from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values, solver_values
+from recommit.prices import Prices
 
 BUDGET = 6
 PRICES = Prices(0.01, 0.03)

@@ -11,33 +11,16 @@ pytest.importorskip("torch")
 
 from tests.reference import grpo as slow
 from tests.reference import values as slow_values
-from tests.unit.graph.test_oracle import Scripted as OftenRight
+from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.policy_evaluation import PolicyEvaluation, explore, plan_advantages
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 
-DEPTHS = (1, 2, 4)
 FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(observation=0.02), Prices(0.005, 0.03)
-
-
-class Scripted:
-    """Plans and depth logits by a hash of the state: wrong as often as right."""
-
-    config = SimpleNamespace(depths=DEPTHS, budget_conditioned=False)
-    plans_first = True
-
-    def plan(self, task, states, depths):
-        flat = states.reshape(len(states), -1).astype(np.uint64)
-        key = (flat * np.arange(3, 3 + flat.shape[1], dtype=np.uint64) ** np.uint64(5)).sum(axis=1)
-        best = task.optimal_actions(states).argmax(axis=1)
-        plans = ((key[:, None] >> np.arange(8, dtype=np.uint64)) & np.uint64(3)).astype(np.uint8)
-        plans[:, 0] = np.where(key % np.uint64(3) > 0, best, plans[:, 0])
-        logits = np.stack([(key >> np.uint64(4 * i)) % np.uint64(7) for i in range(len(DEPTHS))], axis=1) / 3.0
-        return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
 
 
 def valued(graph, roots, probs, budget, prices=FREE, budgets=()):
@@ -93,26 +76,6 @@ def test_values_visits_and_advantages_equal_recursion(board, prices):
             q = np.array([slow.depth_value(edges, probs, edge, remaining, prices) for edge in edges[node]])
             total += wanted.get((node, remaining), 0.0) * (q - q @ probs[node])
         assert fast[i] == pytest.approx(total / found.visits[:, node].sum(), rel=1e-9, abs=1e-12)
-
-
-def test_they_give_the_gradient_of_the_expected_return(board):
-    """Sum of visits x probability x advantage is the derivative by the logit, as finite differences say."""
-    graph, roots = board
-    probs = softmax(graph.logits)
-    found = valued(graph, roots, probs, 4, BOTH)
-    nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = found.advantage[nodes]
-    gradient = found.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * fast
-
-    def total(logits):
-        return valued(graph, roots, softmax(logits), 4, BOTH).value[4, roots].sum()
-
-    for i, node in list(enumerate(nodes))[::3]:
-        for column in range(len(DEPTHS)):
-            step = np.zeros(graph.logits.shape)
-            step[node, column] = 1e-4
-            slope = (total(graph.logits + step) - total(graph.logits - step)) / 2e-4
-            assert gradient[i, column] == pytest.approx(slope, rel=1e-4, abs=1e-7)
 
 
 def test_budgets_may_be_mixed(board):
@@ -227,17 +190,6 @@ def test_losing_a_level_does_not_save_what_playing_on_costs():
         )
 
 
-@pytest.fixture(scope="module")
-def mostly_right():
-    """Plans that are right more often, so that episodes end after one to four observations."""
-    task = recommit.Sliding(2, 3)
-    graph = PolicyGraph(OftenRight(), task, DEPTHS)
-    roots = graph.nodes(task.generate(6, seed=3, length=(3, 9)).states)
-    for _ in range(4):
-        graph.expand(np.arange(len(graph)))
-    return graph, roots
-
-
 def enumerated(graph, roots, prices):
     """The return, and its gradient by the logits: every episode's probability times its return times the slope of the
     log of its probability."""
@@ -277,12 +229,12 @@ def evaluated(graph, roots, prices):
 
 
 @pytest.mark.parametrize("prices", [Prices(observation=0.05), Prices(0.01, 0.02), Prices(0.2, 1.5)])
-def test_it_is_the_gradient_of_every_episode(mostly_right, prices):
-    total, gradient = enumerated(*mostly_right, prices)
-    by_evaluation = evaluated(*mostly_right, prices)
+def test_it_is_the_gradient_of_every_episode(board, prices):
+    total, gradient = enumerated(*board, prices)
+    by_evaluation = evaluated(*board, prices)
     assert by_evaluation[0] == pytest.approx(total, rel=1e-12)
     assert by_evaluation[1] == pytest.approx(gradient, rel=1e-9, abs=1e-13)
-    assert (np.abs(gradient - enumerated(*mostly_right, Prices(prices.action))[1]) > 1e-4).any(), "observations matter"
+    assert (np.abs(gradient - enumerated(*board, Prices(prices.action))[1]) > 1e-4).any(), "observations matter"
 
 
 @pytest.mark.parametrize(
@@ -294,8 +246,8 @@ def test_it_is_the_gradient_of_every_episode(mostly_right, prices):
     ],
     ids=["observations are free", "an observation per action", "shallow observations are free"],
 )
-def test_a_wrong_price_of_an_observation_is_another_gradient(mostly_right, planted, monkeypatch):
+def test_a_wrong_price_of_an_observation_is_another_gradient(board, planted, monkeypatch):
     prices = Prices(0.01, 0.05)
-    _, gradient = enumerated(*mostly_right, prices)
+    _, gradient = enumerated(*board, prices)
     monkeypatch.setattr(Prices, "cost", planted)
-    assert np.abs(evaluated(*mostly_right, prices)[1] - gradient).max() > 1e-3
+    assert np.abs(evaluated(*board, prices)[1] - gradient).max() > 1e-3

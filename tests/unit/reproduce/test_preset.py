@@ -165,28 +165,28 @@ def test_a_fresh_split_is_drawn_in_full_and_lies_beside_what_was_read():
 
 
 def test_heads_are_steps_of_every_seed():
-    """Foresight on the plans of the warm start or of the adaptive run; stakes on a graph of the same plans besides."""
+    """A world model on the plans of the warm start or of the adaptive run; a conditioned head on a graph of them."""
     (boxes,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sokoban")
     first = boxes.head_steps()[0]
     assert first.command[:4] == ["recommit", "train", "world-model", "OUT/sokoban/sft-s0"]
-    assert first.command[4:6] == ["--out", "OUT/sokoban/family/foresight-s0"]
+    assert first.command[4:6] == ["--out", "OUT/sokoban/family/world-model-s0"]
     assert "--views" in first.command
     (tiles,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sliding")
     verbs = [step.verb for step in tiles.head_steps()]
-    assert verbs == ["train world-model", "graph build", "train stakes"] * 3
-    foresight, graph, stakes = tiles.head_steps()[3:6]
-    assert foresight.sources == graph.sources == (PAPER / "sliding" / "family" / "adaptive-s1",)
-    assert stakes.sources == (foresight.out, graph.out)
+    assert verbs == ["train world-model", "graph build", "train head"] * 3
+    world_model, graph, conditioned = tiles.head_steps()[3:6]
+    assert world_model.sources == graph.sources == (PAPER / "sliding" / "family" / "adaptive-s1",)
+    assert conditioned.sources == (graph.out, world_model.out)
     assert {step.out for step in tiles.head_steps()} <= set(tiles.folders())
     assert not plans()["sliding"].head_steps()
 
 
 def test_a_graph_has_what_its_head_will_read():
-    whole = preset.load("laptop", ["sliding.heads.stakes={starts: 8, z: true, hidden: 256}"])
+    whole = preset.load("laptop", ["sliding.heads.conditioned={starts: 8, features: z+conditioned, hidden: 256}"])
     (tiles,) = (entry for entry in preset.entries(whole, PAPER) if entry.name == "sliding")
-    _, graph, stakes = tiles.head_steps()[:3]
+    _, graph, conditioned = tiles.head_steps()[:3]
     assert graph.command[-3:] == ["--starts", "8", "--features"]
-    assert stakes.command[-5:] == ["--z", "--hidden", "256", "--seed", "0"]
+    assert conditioned.command[-6:] == ["--features", "z+conditioned", "--hidden", "256", "--seed", "0"]
 
 
 ABLATIONS = ("inputs", "observations", "objective", "episode", "exact")
@@ -197,7 +197,7 @@ CHANGES = {
     "ablation-observations": ({"rollout", "optim"}, "rollout"),
     "ablation-objective": ({"objective"}, "objective"),
     "ablation-episode": ({"advantage", "prices", "rollout"}, "advantage"),
-    "ablation-exact": ({"advantage", "optim", "prices", "validation"}, "advantage"),
+    "ablation-exact": ({"advantage", "prices", "optim", "validation"}, "advantage"),
     "adaptive": ({"phases"}, "phases"),
 }
 
@@ -239,11 +239,11 @@ def test_a_preset_that_says_everything_is_fine():
         "heads": {
             "plans": "warm-start",
             "views": 8,
-            "foresight": {"steps": 3, "starts": 9},
-            "stakes": {
+            "world_model": {"steps": 3, "starts": 9},
+            "conditioned": {
                 "starts": 8,
                 "length": [4, 8],
-                "z": True,
+                "features": "z+conditioned",
                 "hidden": 8,
                 "updates": 2,
                 "budget": [3],
@@ -283,15 +283,24 @@ def test_a_preset_that_says_everything_is_fine():
             {"training_budgets": {"budgets": [3.5], "variants": []}},
             "training_budgets.budgets: expected a number, got 3.5",
         ),
-        ({"heads": {"stakes": {}}}, "tasks.sliding.heads: expected foresight, got stakes"),
-        ({"heads": {"foresight": {"lr": 1}}}, "tasks.sliding.heads.foresight: expected keys of steps, starts, got lr"),
-        ({"heads": {"foresight": 3}}, "tasks.sliding.heads.foresight: expected a mapping, got 3"),
-        ({"heads": {"foresight": {"steps": "3"}}}, "tasks.sliding.heads.foresight.steps: expected a number, got '3'"),
-        ({"heads": {"foresight": {}, "plans": "mine"}}, "heads.plans: expected warm-start or adaptive, got 'mine'"),
-        ({"heads": {"foresight": {}, "stakes": {"budget": 3}}}, "heads.stakes.budget: expected a list, got 3"),
+        ({"heads": {"conditioned": {}}}, "tasks.sliding.heads: expected world_model, got conditioned"),
         (
-            {"heads": {"foresight": {}, "stakes": {"z": 3}}},
-            "tasks.sliding.heads.stakes.z: expected a truth value, got 3",
+            {"heads": {"world_model": {"lr": 1}}},
+            "tasks.sliding.heads.world_model: expected keys of steps, starts, got lr",
+        ),
+        ({"heads": {"world_model": 3}}, "tasks.sliding.heads.world_model: expected a mapping, got 3"),
+        (
+            {"heads": {"world_model": {"steps": "3"}}},
+            "tasks.sliding.heads.world_model.steps: expected a number, got '3'",
+        ),
+        ({"heads": {"world_model": {}, "plans": "mine"}}, "heads.plans: expected warm-start or adaptive, got 'mine'"),
+        (
+            {"heads": {"world_model": {}, "conditioned": {"budget": 3}}},
+            "heads.conditioned.budget: expected a list, got 3",
+        ),
+        (
+            {"heads": {"world_model": {}, "conditioned": {"features": 3}}},
+            "tasks.sliding.heads.conditioned.features: expected a text, got 3",
         ),
         ({"warm_starts": "all"}, "tasks.sliding.warm_starts: expected one or each, got 'all'"),
     ],
