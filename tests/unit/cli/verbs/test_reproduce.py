@@ -100,9 +100,9 @@ def test_heads_are_taught_and_play_beside_the_others(tmp_path, capsys):
     for key in ("gain_fixed", "gain_oracle"):
         ends = {by_agent[agent][key].partition("@")[1:] for agent in ("adaptive", *heads)}
         assert ends == {("", "")}, "the same plans have the same ends, and nobody looks again for them"
-    table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads that go by where a plan leads")[2]
+    table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads with a world model")[2]
     for text in (table.partition("## ")[0], said.err, (small / "report.html").read_text()):
-        assert "depth by foresight and stakes" in text
+        assert "price- and budget-conditioned head" in text
     made = times(tmp_path / "out")
     (small / "launch" / "stakes-s0.json").unlink()  # as if it had been killed before its last word
     assert main([*call, "--quiet"]) == 0
