@@ -16,10 +16,10 @@ import torch
 
 from recommit.graph import files
 from recommit.graph.episodes import by_state
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import attribute
 from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
+from recommit.prices import Prices, Setting
 from recommit.train.heads.conditioned import ConditionedInputs
 from recommit.train.heads.problem import HeadProblem
 

@@ -24,10 +24,10 @@ from bench.pages.causes import chooser, inputs_of
 
 from recommit.graph import files, rules, score
 from recommit.graph.episodes import play
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.rules import NamedRule
 from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
+from recommit.prices import Prices, Setting
 from recommit.stats import bootstrap
 from recommit.train.head import METHODS
 from recommit.train.heads import fitted, fitting

@@ -18,7 +18,7 @@ import torch
 from matplotlib.figure import Figure
 
 from recommit.graph import files
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.storage.terminal_text import grid
 from recommit.train.baselines.gradient_bias import ESTIMATORS, GradientBias, GradientRow
 from recommit.train.head import problem_of

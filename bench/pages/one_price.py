@@ -22,9 +22,9 @@ from bench.pages.causes import chooser, inputs_of
 
 from recommit.graph import files
 from recommit.graph.episodes import play
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
+from recommit.prices import Prices, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

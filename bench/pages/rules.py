@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graph import files, rules, score
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
+from recommit.prices import Prices, Setting
 from recommit.report import plotting
 from recommit.stats import bootstrap
 from recommit.storage.terminal_text import grid

@@ -10,9 +10,9 @@ from bench.answers import group
 
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
-from recommit.graph.prices import Prices
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues, optimal_values, policy_values, shortest_costs
+from recommit.prices import Prices
 
 if TYPE_CHECKING:
     from bench.conftest import Timed

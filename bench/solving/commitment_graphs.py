@@ -22,8 +22,8 @@ import recommit
 from recommit import rng
 from recommit.graph import files, rules, score
 from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.values import optimal_values
+from recommit.prices import Prices, Setting
 
 BUDGET, PRICES = 15, Prices(0.01, 0.01)
 BOARDS = ((2, 2), (2, 3), (2, 4), (3, 3))

@@ -362,7 +362,7 @@ def graphs() -> dict[str, Any]:
 def backups_on_file(folder: Path) -> dict[str, Any]:
     """State by state: optimal values, values and regrets of a fixed depth and of the head, costs without a budget."""
     from recommit.graph import files, values
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
 
     graph, budget, found = files.read(folder), 4, {}
     rows, columns = graph.rows, {"fixed-4": np.full(len(graph), 3)}
@@ -390,7 +390,7 @@ def backups_in_memory() -> dict[str, Any]:
     from recommit.graph import oracle, policy_evaluation
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import softmax
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
 
     policy, task = CommitPolicy.from_pretrained(warm()).eval(), Sliding(2, 4)
     starts = task.generate(20, seed=4, length=(2, 14)).states

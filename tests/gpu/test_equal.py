@@ -18,9 +18,9 @@ import recommit
 from recommit.data import labels
 from recommit.graph import episodes
 from recommit.graph.build import PolicyGraph
-from recommit.graph.prices import Prices
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
+from recommit.prices import Prices
 from recommit.rollout.sampling import Actor, play
 from recommit.rollout.variants import variant
 from recommit.train import targets

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.episodes import Chooser
-    from recommit.graph.prices import Prices
     from recommit.graph.rules import NamedRule
     from recommit.policy.policy import CommitPolicy
+    from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.episodes import DecisionRows
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.agent_names import AgentName
-    from recommit.graph.prices import Prices
     from recommit.policy.policy import CommitPolicy
+    from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
 
 #: States of the pass that is measured, and how often it is timed.

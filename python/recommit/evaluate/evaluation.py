@@ -31,8 +31,8 @@ from recommit.evaluate.family import FamilyResults, Members
 from recommit.evaluate.options import split_words
 from recommit.evaluate.store import EvaluationStore, flat
 from recommit.evaluate.tables import experiments
-from recommit.graph.prices import Prices
 from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
+from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.runs import ranks
 from recommit.runs.directory import recipe_of

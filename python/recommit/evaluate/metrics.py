@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
     from recommit.rollout.episodes import DecisionRows
 
 #: Distances up to which a state is near, and up to which it is half-way.

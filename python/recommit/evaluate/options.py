@@ -12,7 +12,7 @@ from recommit.evaluate import agent_names
 from recommit.evaluate.agent_names import USUAL, ZERO_SHOT, AgentName
 
 if TYPE_CHECKING:
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
 
 #: Fields that say how and where an evaluation runs. All others are its plan, which a folder keeps to.
 _NOT_PLANNED = ("out", "population", "views", "again", "threads", "device", "anyway", "paper", "tables")
@@ -160,7 +160,7 @@ class EvaluateOptions:
     @property
     def prices(self) -> Prices | None:
         """None where nothing has a price: then there are no values besides."""
-        from recommit.graph.prices import Prices
+        from recommit.prices import Prices
 
         prices = Prices(self.price_action, self.price_observation)
         return None if prices == Prices() else prices

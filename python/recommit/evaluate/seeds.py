@@ -20,7 +20,7 @@ from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind,
 from recommit.evaluate.options import split_words
 from recommit.evaluate.text import Grid
 from recommit.graph.gain import gain_interval
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.storage import verified
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from recommit.evaluate.metrics import EpisodeRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
     from recommit.rollout.episodes import DecisionRows
 
 

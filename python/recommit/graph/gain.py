@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import rng
-from recommit.graph.prices import Prices, Setting
+from recommit.prices import Prices, Setting
 from recommit.stats import Z95, Interval
 
 if TYPE_CHECKING:

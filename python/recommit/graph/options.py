@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.prices import Setting
+    from recommit.prices import Setting
 
 RULES = (
     "fixed-1",
@@ -153,7 +153,7 @@ class GraphShowOptions:
 
 def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:
     """Every budget, without prices first and then at each price of an observation."""
-    from recommit.graph.prices import Prices, Setting
+    from recommit.prices import Prices, Setting
 
     budgets = options.budget or tuple(graph.puzzle.usual.budgets.values())
     if wrong := [k for k in budgets if not 1 <= k <= 64]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.graph.graph import PLAN
-from recommit.graph.prices import Prices
 from recommit.graph.values import TIE, OptimalValues
+from recommit.prices import Prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

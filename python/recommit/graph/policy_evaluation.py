@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from recommit.graph.build import PolicyGraph
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]

@@ -18,11 +18,11 @@ from recommit.graph import rules
 from recommit.graph.episodes import play
 from recommit.graph.gain import gain_interval
 from recommit.graph.graph import ALL_DEPTHS, CUT
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.values import OptimalValues, optimal_values, outcomes
 from recommit.horizon.rule import ThresholdRule
+from recommit.prices import Prices, Setting
 from recommit.stats import bootstrap
 
 if TYPE_CHECKING:

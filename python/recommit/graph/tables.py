@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from recommit.graph.gain import MeanGain
     from recommit.graph.graph import CommitmentGraph
     from recommit.graph.optimal_plans import RuleParts
-    from recommit.graph.prices import Setting
     from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, RuleScore
     from recommit.graph.without_budget import RuleCosts
+    from recommit.prices import Setting
 
 Row = TypeVar("Row", "RuleScore", "RuleParts")
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from recommit.graph.graph import CUT
-from recommit.graph.prices import Prices, arrays
+from recommit.prices import Prices, arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

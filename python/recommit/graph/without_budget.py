@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.prices import Prices
     from recommit.graph.rules import NamedRule
     from recommit.graph.score import GraphScorer
+    from recommit.prices import Prices
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recommit.graph.prices import Setting
     from recommit.graph.regret import Attribution, ExpectedRegret
     from recommit.graph.rules import NamedRule
     from recommit.graph.score import GraphScorer, RuleScore
+    from recommit.prices import Setting
     from recommit.report.figures import ReportFigure
 
 #: In the order of the page.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recommit.graph import files
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.runs.process import settle_to_look
 from recommit.storage.ownership import refuse_foreign
 from recommit.train.baselines.groups import GroupConfig, GroupLearner

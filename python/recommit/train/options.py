@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
     from recommit.train.config import SftConfig
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
@@ -313,6 +313,6 @@ class HeadOptions:
     @property
     def prices(self) -> Prices:
         """Of an action and of an observation."""
-        from recommit.graph.prices import Prices
+        from recommit.prices import Prices
 
         return Prices(self.price_action, self.price_observation)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec
     from recommit.graph.build import RunPass
     from recommit.graph.episodes import Chooser, Episodes
-    from recommit.graph.prices import Prices
     from recommit.policy.policy import CommitPolicy
+    from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.variants import Variant
     from recommit.train.config import ValidationConfig

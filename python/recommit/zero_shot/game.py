@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.prices import Prices
 from recommit.graph.values import solver_values
 from recommit.policy.prompt import read_prompt
+from recommit.prices import Prices
 from recommit.puzzles import levels
 from recommit.puzzles.frames import encode_png
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE

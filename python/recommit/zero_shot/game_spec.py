@@ -10,7 +10,7 @@ import numpy as np
 
 from recommit.data import held_out
 from recommit.data.spec import SPLITS, DataSpec, Difficulty
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.zero_shot.game import CELL, MOVES, VIEWS, Game, prompts
 

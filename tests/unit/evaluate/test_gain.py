@@ -11,7 +11,7 @@ from tests.reference import gain as slow
 from recommit.evaluate import regret, text
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.metrics import EpisodeRows
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 
 COUNT = 60
 RATES = {"adaptive": 0.6, "random": 0.5, "fixed-1": 0.4, "fixed-8": 0.45, "oracle-dp": 0.9}

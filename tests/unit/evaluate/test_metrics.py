@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from recommit.evaluate import metrics
 from recommit.evaluate.metrics import ParetoPoint
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.rollout.episodes import DecisionRows
 
 LARGEST = 6

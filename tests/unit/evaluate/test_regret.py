@@ -22,8 +22,8 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
-from recommit.graph.prices import Prices
 from recommit.graph.regret import CAUSES
+from recommit.prices import Prices
 
 BUDGET = 4
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from recommit.cli import main
 from recommit.graph import files, rules, score
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
+from recommit.prices import Prices, Setting
 from recommit.storage import errors, verified
 from recommit.storage.files import Files
 

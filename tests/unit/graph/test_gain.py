@@ -14,9 +14,9 @@ from tests.unit.graph.test_score import episode, head_rule
 from recommit.graph import rules
 from recommit.graph.gain import RATIOS, gain_interval, mean_gains, mean_share
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values
+from recommit.prices import Prices, Setting
 
 BUDGET, ACTION = 2, 0.02
 

@@ -17,8 +17,8 @@ from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play
 from recommit.graph.policy_evaluation import PolicyEvaluation
-from recommit.graph.prices import Prices
 from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values, solver_values
+from recommit.prices import Prices
 
 BUDGET = 6
 PRICES = Prices(0.01, 0.03)

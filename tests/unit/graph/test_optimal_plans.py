@@ -11,9 +11,9 @@ from tests.unit.graph import cases
 from recommit.graph import optimal_plans, rules, score
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.optimal_plans import ways, with_optimal_plans
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values, solver_values
+from recommit.prices import Prices, Setting
 
 TASK = cases.TASKS["sliding"]
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))

@@ -17,7 +17,7 @@ from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.rollout import episodes
 
 DEPTHS = (1, 2, 4)

@@ -9,8 +9,8 @@ from tests.unit.graph.test_score import consecutive_rule, episode
 
 from recommit.graph import rules, score
 from recommit.graph.episodes import play
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
+from recommit.prices import Prices, Setting
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
 

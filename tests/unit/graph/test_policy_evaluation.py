@@ -18,7 +18,7 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.policy_evaluation import PolicyEvaluation, explore, plan_advantages
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 
 FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(observation=0.02), Prices(0.005, 0.03)
 

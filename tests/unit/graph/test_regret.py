@@ -12,9 +12,9 @@ from tests.reference import regret as slow
 
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
-from recommit.graph.prices import Prices
 from recommit.graph.regret import CAUSES, attribute, expected_regret
 from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values
+from recommit.prices import Prices
 
 DEPTHS = (1, 2, 4)
 BUDGET = 3

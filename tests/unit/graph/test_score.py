@@ -12,10 +12,10 @@ from tests.unit.graph import cases
 from recommit.graph import rules, score
 from recommit.graph.episodes import play
 from recommit.graph.gain import mean_gains
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.score import GraphScorer
 from recommit.horizon import Agreement
+from recommit.prices import Prices, Setting
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
 

@@ -10,8 +10,8 @@ from tests.reference import regret as slow
 from tests.unit.graph.test_regret import DEPTHS, PRICES, plain, random_graph, random_rule
 
 from recommit.graph.graph import NOWHERE, CommitmentGraph
-from recommit.graph.prices import Prices
 from recommit.graph.values import optimal_values, policy_costs, shortest_costs, solver_values
+from recommit.prices import Prices
 
 
 @pytest.mark.parametrize("prices", PRICES, ids=str)

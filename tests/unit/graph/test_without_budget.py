@@ -10,9 +10,9 @@ from tests.reference import regret as slow
 from tests.unit.graph import cases
 
 from recommit.graph import rules, without_budget
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import policy_costs, shortest_costs
+from recommit.prices import Prices, Setting
 
 PRICES = Prices(0.01, 0.03)
 RULES = ("fixed-1", "fixed-3", "fixed-8", "head", "repetition", "confidence-least")

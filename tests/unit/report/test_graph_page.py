@@ -13,10 +13,10 @@ from tests.unit.graph import cases
 
 from recommit.graph import rules, score
 from recommit.graph import tables as text
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.regret import attribute
 from recommit.graph.rules import DepthTable
 from recommit.graph.score import GraphScorer
+from recommit.prices import Prices, Setting
 from recommit.report import graph_page
 
 SETTING = Setting(4, Prices(0.01, 0.02))

@@ -109,7 +109,7 @@ def test_progress_before_a_loss_is_that_of_its_single_actions():
 
 def test_branches_go_on_from_where_their_candidates_end(init):
     """The reward of a branch is that of its whole play: never below its own success."""
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
     from recommit.train.grpo import reward as rewards
     from recommit.train.grpo.config import AdvantageConfig
 

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import recommit.data
 from recommit.data import symmetry
 from recommit.graph.episodes import Episodes
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy, validation
 from recommit.train.config import ValidationConfig

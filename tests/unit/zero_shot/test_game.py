@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.zero_shot.game import Game, spl

@@ -63,8 +63,8 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     """
     from recommit.graph import files, gain, optimal_plans, tables, without_budget
     from recommit.graph import score as scoring
-    from recommit.graph.prices import Prices
     from recommit.graph.score import GraphScorer
+    from recommit.prices import Prices
     from recommit.report import graph_page
     from recommit.storage.ownership import refuse_foreign
 

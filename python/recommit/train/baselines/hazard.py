@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.nn.functional as F
 
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.train.heads.exact import ExactConfig, ExactLearner
 from recommit.train.heads.network import Net
 

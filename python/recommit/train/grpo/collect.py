@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.build import PolicyGraph
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
     from recommit.rollout.sampling import Actor
     from recommit.rollout.trace import Proposals, Trace
     from recommit.train.grpo.config import AdvantageConfig, RolloutConfig

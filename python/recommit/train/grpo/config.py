@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from recommit.graph.prices import Prices
 from recommit.policy.config import AUGMENTATIONS, HeadConfig
+from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, check_length

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
     from recommit.rollout.trace import Trace
     from recommit.rollout.variants import Variant
     from recommit.train.grpo.config import AdvantageConfig

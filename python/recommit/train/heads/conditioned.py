@@ -17,9 +17,9 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.graph.prices import Prices
 from recommit.policy.config import CONDITIONS, FEATURES, HeadConfig
 from recommit.policy.depth_head import DepthHead, conditions
+from recommit.prices import Prices
 from recommit.train.heads.exact import drawn
 from recommit.train.heads.fitting import Extent, best_check
 from recommit.train.heads.problem import HeadProblem, head_inputs

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]

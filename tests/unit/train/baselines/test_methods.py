@@ -11,7 +11,7 @@ from tests.unit.train.heads import cases
 
 torch = pytest.importorskip("torch")
 
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.train.baselines import gradient_bias, hazard, ppo, prefix_q, rollouts, verifier
 from recommit.train.heads import exact
 from recommit.train.heads.network import Net

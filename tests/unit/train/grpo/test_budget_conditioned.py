@@ -18,9 +18,9 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
-from recommit.graph.prices import Prices
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.prices import Prices
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy

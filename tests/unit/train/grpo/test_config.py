@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.train.grpo.config import GrpoConfig, GrpoPhase
 from recommit.train.recipe import parse, plain
 

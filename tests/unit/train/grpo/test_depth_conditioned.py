@@ -13,9 +13,9 @@ from tests.unit.train import runs
 
 import recommit
 from recommit.graph.build import PolicyGraph
-from recommit.graph.prices import Prices
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.prices import Prices
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy

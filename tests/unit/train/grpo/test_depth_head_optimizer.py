@@ -19,7 +19,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     from recommit.graph import policy_evaluation
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import softmax
-    from recommit.graph.prices import Prices
+    from recommit.prices import Prices
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine

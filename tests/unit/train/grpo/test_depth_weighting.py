@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.graph.build import PolicyGraph
-from recommit.graph.prices import Prices
 from recommit.policy.policy import CommitPolicy
+from recommit.prices import Prices
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from tests.reference import grpo as slow
 
-from recommit.graph.prices import Prices
+from recommit.prices import Prices
 from recommit.train.grpo import reward as rewards
 from recommit.train.grpo.config import AdvantageConfig
 from recommit.train.grpo.reward import Spans

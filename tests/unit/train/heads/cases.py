@@ -9,8 +9,8 @@ import numpy as np
 from tests.reference import graphs as slow
 from tests.unit.graph import cases
 
-from recommit.graph.prices import Prices
 from recommit.graph.values import optimal_values
+from recommit.prices import Prices
 from recommit.train.heads.problem import HeadProblem
 
 DEPTHS = (1, 2, 4, 8)

@@ -18,10 +18,10 @@ import recommit
 from recommit.graph import build
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
-from recommit.graph.prices import Prices
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
 from recommit.policy.world_model import WorldModel
+from recommit.prices import Prices
 from recommit.rollout import episodes
 from recommit.train.heads import conditioned, world_model
 from recommit.train.heads.fitting import Extent

@@ -14,8 +14,8 @@ pytest.importorskip("safetensors")
 
 from safetensors.numpy import load_file, save_file
 
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
+from recommit.prices import Prices, Setting
 from recommit.storage import errors
 from recommit.train.baselines import groups as grouped
 from recommit.train.baselines import verifier

@@ -13,11 +13,11 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.graph import build, files
-from recommit.graph.prices import Prices, Setting
 from recommit.graph.score import GraphScorer
 from recommit.policy import augmentations
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
+from recommit.prices import Prices, Setting
 from recommit.train.head import METHODS
 from recommit.train.heads import fitted, fitting, network
 from recommit.train.heads.problem import ON_GRAPHS, HeadProblem
