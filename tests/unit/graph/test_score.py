@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from recommit.graph.prices import Prices, Setting
 from tests.reference import horizon as slow_rules
 from tests.unit.graph import cases
 
@@ -15,6 +14,7 @@ from recommit.graph.episodes import play
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.horizon import Agreement
+from recommit.prices import Prices, Setting
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
 
