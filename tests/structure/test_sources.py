@@ -28,16 +28,14 @@ TERMINAL = "storage/terminal_text.py"
 WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "tofile", "mkstemp", "NamedTemporaryFile"}
 #: What else reads: files that the package brings, /proc, or a file that a person names in the call.
 READERS = {
-    "estimate/counting/names.py",
-    "estimate/paper.py",
-    "estimate/recipes.py",
+    "estimate/options.py",
     "storage/lock.py",
     "policy/prompt.py",
     "reproduce/preset.py",
-    "report/axes.py",
+    "report/html.py",
     "report/page.py",
-    "train/recipe_file.py",
-    "train/engine/deepspeed_file.py",
+    "train/recipe.py",
+    "train/engine/deepspeed_config.py",
     "train/family/launch.py",
 }
 STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
