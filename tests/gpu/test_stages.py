@@ -20,7 +20,7 @@ from tests.waiting import HANG
 import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.runs.peers import free_port
+from recommit.runs.ports import free_port
 
 #: By loss, over six steps: DeepSpeed divides and adds in another order.
 LIMIT = 2e-4

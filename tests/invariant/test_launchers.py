@@ -21,7 +21,7 @@ from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
-from recommit.runs.peers import free_port
+from recommit.runs.ports import free_port
 from recommit.train.family import launch, processes
 from recommit.train.recipe import folder as recipes_folder
 

@@ -21,23 +21,21 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE, TESTS = ROOT / "python" / "recommit", ROOT / "tests"
 #: Nothing is written through a link, and nobody waits for a pipe, because files are opened here.
-OPENING = "storage/opening.py"
+OPENING = "storage/safe_open.py"
 #: Nothing passes the filter of control sequences by, because the terminal is written to here.
 TERMINAL = "storage/terminal_text.py"
 #: Methods of paths and arrays that write, wherever they are.
 WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "tofile", "mkstemp", "NamedTemporaryFile"}
 #: What else reads: files that the package brings, /proc, or a file that a person names in the call.
 READERS = {
-    "estimate/counting/names.py",
-    "estimate/paper.py",
-    "estimate/recipes.py",
+    "estimate/options.py",
     "storage/lock.py",
     "policy/prompt.py",
     "reproduce/preset.py",
-    "report/axes.py",
+    "report/html.py",
     "report/page.py",
-    "train/recipe_file.py",
-    "train/engine/deepspeed_file.py",
+    "train/recipe.py",
+    "train/engine/deepspeed_config.py",
     "train/family/launch.py",
 }
 STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
@@ -148,6 +146,7 @@ ALLOWED = {
     "invariant/global_state.py": "draws without a seed",  # planted
     "unit/data/test_mutations.py": "reads a clock",  # processor time, in units of effort.py
     "unit/train/family/one_rank.py": "sleeps",  # a stand-in for a rank that computes
+    "baseline/record.py": "reads a clock",  # for its own lines
     "verify/__main__.py": "reads a clock",  # for the table
     "verify/true_shapes.py": "reads a clock",  # for the table
     "verify/limits.py": "reads a clock",  # for the table

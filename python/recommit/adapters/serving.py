@@ -1,4 +1,4 @@
-"""What ``recommit serve openenv`` has beside the server itself, without OpenEnv: its options, a package for ``openenv
+"""What ``recommit serve`` has beside the server itself, without OpenEnv: its options, a package for ``openenv
 validate``, and a guard that pages of other places cannot pass.
 """
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import rng
-from recommit.evaluate import thresholds
 from recommit.evaluate.agent_names import ACTION_SEEDS, ORACLE, AgentName
 from recommit.graph import episodes as on_graph
 from recommit.graph import oracle, rules
 from recommit.graph.build import PIECE, PolicyGraph
 from recommit.graph.episodes import always, head, sampled
 from recommit.graph.rule_episodes import adaptive_memory, rule_on_growing
+from recommit.horizon import Plans
+from recommit.horizon.rule import ThresholdRule
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout import episodes
 from recommit.rollout.sampling import Actor
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
     from recommit.rollout.episodes import DecisionRows
+
+
+#: Thresholds of a rule to choose from. Each is played on all validation and test instances.
+STEPS = 20
 
 
 @dataclass
@@ -125,16 +130,16 @@ class PolicyPlayer:
     def _threshold(self, entry: NamedRule, budget: int) -> float:
         key = entry.name, budget
         if key not in self._thresholds:
-            self._thresholds[key] = thresholds.choose(self.validation or self, entry, budget)
+            self._thresholds[key] = best_threshold(self.validation or self, entry, budget)
         return self._thresholds[key]
 
     def sweep(self, agent: AgentName, budget: int) -> dict[str, Any]:
         """The threshold of an agent's rule under this budget, and what every threshold would come to."""
         entry = rules.named(agent.rule, self.policy.config.depths)
-        values = thresholds.candidates(self.validation or self, entry)
+        values = candidates(self.validation or self, entry)
         return {
             "threshold": self._threshold(entry, budget),
-            "curve": thresholds.curve(self, entry, values, budget),
+            "curve": curve(self, entry, values, budget),
         }
 
     def marginal(self, budget: int) -> NDArray[np.float64]:
@@ -194,3 +199,38 @@ def random_actions(seed: int) -> episodes.Agent:
         return depth, np.stack(columns, axis=1).astype(np.uint8)
 
     return agent
+
+
+def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
+    """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head chooses."""
+    assert isinstance(entry.rule, ThresholdRule)
+    graph = player.graph
+    starts = graph.nodes(player.starts, player.budget)
+    steps = [nodes for _, _, nodes, _ in on_graph.episodes(graph, starts, player.budget, head(graph))]
+    nodes = np.unique(np.concatenate(steps))
+    plans = Plans(graph.plans[nodes], graph.probs[nodes])
+    return np.unique(entry.rule.thresholds(plans, STEPS))
+
+
+def best_threshold(player: PolicyPlayer, entry: NamedRule, budget: int) -> float:
+    """The threshold that solves most; of equals the one with fewer actions, then the lower one."""
+    every = candidates(player, entry)
+    totals = _played(player, entry, every, budget).tolist()
+    return float(every[max(range(len(every)), key=totals.__getitem__)])
+
+
+def curve(player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
+    """What each threshold solves, and with how many actions per episode."""
+    means = _played(player, entry, values, budget) / len(player.starts)
+    return [
+        {"threshold": float(value), "solve_rate": float(solved), "actions": float(-actions)}
+        for value, (solved, actions) in zip(values, means, strict=True)
+    ]
+
+
+def _played(
+    player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int
+) -> NDArray[np.integer[Any]]:
+    """[T, 2] episodes solved, and actions with a minus."""
+    choices = [rule_on_growing(player.graph, entry.at(float(value))) for value in values]
+    return np.array(on_graph.scores(player.graph, player.graph.nodes(player.starts, budget), budget, choices))

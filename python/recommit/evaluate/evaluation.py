@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recommit.data import held_out
-from recommit.evaluate import compute, metrics, population, regret, splits, summaries, text, thresholds, transcripts
+from recommit.evaluate import compute, metrics, population, regret, splits, summaries, text, transcripts
 from recommit.evaluate.agent_names import USUAL, ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.family import FamilyResults, Members
@@ -219,7 +219,7 @@ class Evaluation:
             if agent.depth:
                 self._keep(validation_name(agent, k, seed), partial(self._rows_of, agent, k, seed, validation=True))
         for k in every if agent.swept else ():
-            name = thresholds.name_of(agent, k)
+            name = file_name(agent, k, 0)
             if not self.team.from_main_process(self._store is not None and name in self._store.thresholds()):
                 entry = self._player(agent).sweep(agent, k)
                 if self._store is not None:
@@ -285,7 +285,7 @@ class Evaluation:
                     head["split"] = options.instance_words
                 figures = summaries.row(every, played[name, budget], k, self.rooms, options.edges, prices)
                 if agent.swept:
-                    figures["threshold"] = self.store.thresholds()[thresholds.name_of(agent, k)]["threshold"]
+                    figures["threshold"] = self.store.thresholds()[file_name(agent, k, 0)]["threshold"]
                 summary.append({**head, **figures, **self._validated(agent, k)})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)

@@ -107,7 +107,7 @@ class EvaluationStore:
         return os.path.lexists(self.folder / f"decisions/{name}.parquet")
 
     def thresholds(self) -> dict[str, Any]:
-        """Those of rules, by agent and budget; see ``recommit.evaluate.thresholds``."""
+        """Those of rules, by agent and budget; see ``PolicyPlayer.sweep``."""
         return verified.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
 
     def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:

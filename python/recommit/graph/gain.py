@@ -7,23 +7,16 @@ of the price says how good a rule is whatever observations cost. Its threshold i
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recommit import rng
-from recommit.prices import Prices, Setting
 from recommit.stats import Z95, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from recommit.graph.rules import NamedRule
-    from recommit.graph.score import GraphScorer
 
     Floats = NDArray[np.float64]
 
@@ -49,49 +42,6 @@ def gain_interval(
     drawn = drawn[drawn[:, 1] > LEAST]
     low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
     return Interval(float(taken.sum() / there.sum()), float(low), float(high))
-
-
-@dataclass(frozen=True)
-class MeanGain:
-    """A rule over all prices, with so many observations at most."""
-
-    rule: str
-    budget: int
-    price_action: float
-    #: None for a rule without one.
-    threshold: float | None
-    #: Mean of the gain shares at the prices where there is something to take; None where there is nothing at any.
-    gain: float | None
-    gain_low: float | None
-    gain_high: float | None
-    #: At each of ``RATIOS``.
-    by_price: tuple[float | None, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-
-def mean_gains(
-    scorer: GraphScorer,
-    entries: Sequence[NamedRule],
-    budget: int,
-    price_action: float,
-    validation: GraphScorer | None = None,
-) -> list[MeanGain]:
-    """Every rule over all prices; thresholds and fixed depths are those of ``validation``, or of this graph."""
-    settings = tuple(Setting(budget, Prices(price_action, price_action * ratio)) for ratio in RATIOS)
-    here = replace(scorer, settings=settings)
-    chosen_on = here if validation is None else replace(validation, settings=settings)
-    by_price = lambda values: np.stack([values[each] for each in settings], axis=1)
-    fixed = by_price({each: here.fixed(each, chosen_on.best_fixed(each)) for each in settings})
-    oracle, rows = by_price({each: here.oracle(each) for each in settings}), []
-    for entry in entries:
-        threshold = chosen_on.sweep(entry).best(settings) if entry.swept else None
-        own = by_price(here.values(entry if threshold is None else entry.at(threshold)))
-        means = mean_share(own, fixed, oracle, scorer.graph.groups)
-        rows.append(MeanGain(entry.name, budget, price_action, threshold, *means))
-    return rows
 
 
 def mean_share(

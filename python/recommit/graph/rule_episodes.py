@@ -21,6 +21,7 @@ from recommit.horizon.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -209,3 +210,14 @@ def _orders_by_depth(rule: Rule) -> Depths:
     """[8, depths] a row per depth of the first visit: the order follows from it alone."""
     one = Plans(np.zeros((1, PLAN), np.uint8))
     return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in ALL_DEPTHS])
+
+
+def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
+    """Ask a rule about every plan before anything is scored, so that whoever wrote it reads where it fails."""
+    plans = read.plans_for(entry)
+    if "previous" in entry.reads:
+        plans = replace(plans, previous=Tail(plans.actions, np.zeros(len(plans), np.int64)))
+    try:
+        entry.orders(plans)
+    except (Exception, SystemExit) as error:  # whatever a program of somebody else may raise
+        raise ValueError(f"rule: {rules.failing_line(path, error)}: {type(error).__name__}: {error}") from error

@@ -54,7 +54,6 @@ from recommit.horizon import (
     Plans,
     Repetition,
     Rule,
-    Tail,
     ThresholdRule,
     WithMemory,
 )
@@ -64,8 +63,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from recommit.graph.rule_episodes import RulesOnGraph
 
     Depths = NDArray[np.int32]
 
@@ -189,7 +186,7 @@ def from_code(path: Path, *, trusted: bool) -> NamedRule:
     try:
         rule = runpy.run_path(str(path)).get(DEFINED)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"rule: {_place(path, error)}: {type(error).__name__}: {error}") from error
+        raise ValueError(f"rule: {failing_line(path, error)}: {type(error).__name__}: {error}") from error
     name, memory = _free_name(path), isinstance(rule, WithMemory)
     rule = rule.rule if isinstance(rule, WithMemory) else rule
     if isinstance(rule, FunctionType):
@@ -207,18 +204,7 @@ def with_memory(entry: NamedRule) -> list[NamedRule]:
     return [entry] if entry.memory else [entry, replace(entry, name=entry.name + MEMORY, memory=True)]
 
 
-def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
-    """Ask a rule about every plan before anything is scored, so that whoever wrote it reads where it fails."""
-    plans = read.plans_for(entry)
-    if "previous" in entry.reads:
-        plans = replace(plans, previous=Tail(plans.actions, np.zeros(len(plans), np.int64)))
-    try:
-        entry.orders(plans)
-    except (Exception, SystemExit) as error:  # whatever a program of somebody else may raise
-        raise ValueError(f"rule: {_place(path, error)}: {type(error).__name__}: {error}") from error
-
-
-def _place(path: Path, error: BaseException) -> str:
+def failing_line(path: Path, error: BaseException) -> str:
     """The file, and the last of its lines that was at work."""
     lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if Path(each.filename) == path]
     return f"{path}, line {lines[-1]}" if lines else str(path)

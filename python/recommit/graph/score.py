@@ -16,7 +16,7 @@ import numpy as np
 
 from recommit.graph import rules
 from recommit.graph.episodes import play
-from recommit.graph.gain import gain_interval
+from recommit.graph.gain import RATIOS, gain_interval, mean_share
 from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
 from recommit.graph.rule_episodes import RulesOnGraph
@@ -261,3 +261,46 @@ def _row(
         gain_high=gain.high if gain else None,
         causes=played.shares(),
     )
+
+
+@dataclass(frozen=True)
+class MeanGain:
+    """A rule over all prices, with so many observations at most."""
+
+    rule: str
+    budget: int
+    price_action: float
+    #: None for a rule without one.
+    threshold: float | None
+    #: Mean of the gain shares at the prices where there is something to take; None where there is nothing at any.
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    #: At each of ``RATIOS``.
+    by_price: tuple[float | None, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def mean_gains(
+    scorer: GraphScorer,
+    entries: Sequence[NamedRule],
+    budget: int,
+    price_action: float,
+    validation: GraphScorer | None = None,
+) -> list[MeanGain]:
+    """Every rule over all prices; thresholds and fixed depths are those of ``validation``, or of this graph."""
+    settings = tuple(Setting(budget, Prices(price_action, price_action * ratio)) for ratio in RATIOS)
+    here = replace(scorer, settings=settings)
+    chosen_on = here if validation is None else replace(validation, settings=settings)
+    by_price = lambda values: np.stack([values[each] for each in settings], axis=1)
+    fixed = by_price({each: here.fixed(each, chosen_on.best_fixed(each)) for each in settings})
+    oracle, rows = by_price({each: here.oracle(each) for each in settings}), []
+    for entry in entries:
+        threshold = chosen_on.sweep(entry).best(settings) if entry.swept else None
+        own = by_price(here.values(entry if threshold is None else entry.at(threshold)))
+        means = mean_share(own, fixed, oracle, scorer.graph.groups)
+        rows.append(MeanGain(entry.name, budget, price_action, threshold, *means))
+    return rows

@@ -13,11 +13,10 @@ from recommit.storage.terminal_text import grid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.graph.gain import MeanGain
     from recommit.graph.graph import CommitmentGraph
     from recommit.graph.optimal_plans import RuleParts
     from recommit.graph.regret import Attribution
-    from recommit.graph.score import GraphScorer, RuleScore
+    from recommit.graph.score import GraphScorer, MeanGain, RuleScore
     from recommit.graph.without_budget import RuleCosts
     from recommit.prices import Setting
 

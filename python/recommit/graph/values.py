@@ -77,7 +77,8 @@ def optimal_values(
 def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floats, observation: Floats) -> Floats:
     """[N, columns] what is certain where nothing is chosen, and 0 elsewhere."""
     table = np.zeros((len(graph), len(goal)))
-    table[~graph.planned] = remaining * (observation + action * graph.depths[0])
+    if remaining:
+        table[~graph.planned] = remaining * (observation + action * graph.depths[0])
     table[graph.goal] = goal
     return table
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from recommit.policy.config import PASS
-from recommit.runs.peers import free_port
+from recommit.runs.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.adapters import foreign, guides, peers
 from tests.waiting import until
 
-from recommit.runs.peers import free_port
+from recommit.runs.ports import free_port
 
 #: Page, heading, and whose environment.
 PROGRAMS = [

@@ -15,7 +15,7 @@ from openenv.core.generic_client import GenericEnvClient
 from tests.waiting import until
 
 from recommit.adapters import openenv, serving
-from recommit.runs.peers import free_port
+from recommit.runs.ports import free_port
 from recommit.zero_shot.game_spec import GameSpec
 
 SESSIONS, GAMES = 64, 32

@@ -47,15 +47,15 @@ def test_rows_replay_and_fixed_depths_are_fixed(player):
         assert ((rows.after == 0) == rows.solved).all()
 
 
-def test_rows_hold_plans_and_chances(player):
+def test_rows_hold_plans_and_probs(player):
     rows = player.rows("adaptive", 5)
     grids = player.graph.states[player.graph.nodes(player.starts[rows.instance[rows.turn == 0]])]
     plans = player.policy.plan(player.task, grids, (8,))[2][:, 0]
     held = rows.actions[rows.turn == 0]
     assert ((held[:, None] >> np.arange(0, 16, 2, dtype=np.uint16)) & 3 == plans).all()
-    chances = (rows.chances[:, None] >> (8 * (np.array(DEPTHS, np.uint64) - 1)).astype(np.uint64)) & np.uint64(255)
-    assert np.abs(chances.sum(axis=1).astype(int) - 255).max() <= 2
-    assert (np.array(DEPTHS)[chances.argmax(axis=1)] == rows.depth).mean() > 0.9, "but for ties by rounding"
+    probs = (rows.depth_probs[:, None] >> (8 * (np.array(DEPTHS, np.uint64) - 1)).astype(np.uint64)) & np.uint64(255)
+    assert np.abs(probs.sum(axis=1).astype(int) - 255).max() <= 2
+    assert (np.array(DEPTHS)[probs.argmax(axis=1)] == rows.depth).mean() > 0.9, "but for ties by rounding"
 
 
 def test_the_solver_is_optimal_and_random_actions_are_not(player):

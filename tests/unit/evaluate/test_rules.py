@@ -15,7 +15,7 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main
-from recommit.evaluate import agent_names, thresholds
+from recommit.evaluate import agent_names, agents
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import rules
@@ -110,7 +110,7 @@ def outcome(looks):
 @pytest.mark.parametrize("name", ["confidence-product", "confidence-least+memory", "confidence-entropy"])
 def test_the_threshold_is_the_best_on_validation_instances(player, name):
     entry, judge = rules.named(name, DEPTHS), player.validation
-    values = thresholds.candidates(judge, entry)
+    values = agents.candidates(judge, entry)
     for budget in (4, BUDGET):
         tried = [outcome(by_hand(judge, at(entry, v), budget)) for v in values]
         sweep = player.sweep(AgentName(name), budget)

@@ -12,9 +12,9 @@ from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
 from recommit.graph import rules
-from recommit.graph.gain import RATIOS, mean_gains, mean_share
+from recommit.graph.gain import RATIOS, gain_interval, mean_share
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.score import GraphScorer
+from recommit.graph.score import GraphScorer, mean_gains
 from recommit.graph.values import optimal_values
 from recommit.prices import Prices, Setting
 
@@ -110,3 +110,17 @@ def test_the_last_values_are_those_of_all_observations(scorer, budget):
     prices = [Prices(0.01, 0.02), Prices(), Prices(0.2, 0.5)]
     every = optimal_values(scorer.graph, budget, prices)
     assert np.array_equal(every[budget], optimal_values(scorer.graph, budget, prices, last=True))
+
+
+def test_the_gain_of_the_fixed_depth_the_oracle_and_half_way():
+    generator = np.random.default_rng(1)
+    fixed, oracle = generator.random(200), 1.0 + generator.random(200)
+    rooms = np.arange(200) // 4
+    for values, expected in ((fixed, 0.0), (oracle, 1.0), ((fixed + oracle) / 2, 0.5)):
+        gain = gain_interval(values, fixed, oracle, rooms)
+        assert gain is not None
+        assert (gain.mean, gain.low, gain.high) == pytest.approx((expected,) * 3)
+    noisy = gain_interval(fixed + generator.random(200), fixed, oracle, rooms)
+    assert noisy is not None
+    assert noisy.low < noisy.mean < noisy.high
+    assert gain_interval(fixed, fixed, fixed) is None

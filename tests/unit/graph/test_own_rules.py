@@ -7,7 +7,7 @@ import pytest
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
 
-from recommit.graph import rules, score
+from recommit.graph import rule_episodes, rules, score
 from recommit.graph.episodes import play
 from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
@@ -159,7 +159,7 @@ def test_the_last_plan_is_there_for_a_rule_that_reads_it(scorer, graph, tmp_path
     assert [tuple(each) for each in zip(*columns, strict=True)] == expected
     entry = written(tmp_path, PREVIOUS.replace('("previous",)', "()"))
     with pytest.raises(ValueError, match=r"'NoneType' object has no attribute 'actions'"):
-        rules.ask_once(entry, tmp_path / "mine.py", scorer.rules)
+        rule_episodes.ask_once(entry, tmp_path / "mine.py", scorer.rules)
 
 
 def test_a_rule_of_one_number_reads_the_present_plan(tmp_path):
@@ -183,7 +183,7 @@ def test_a_rule_of_one_number_reads_the_present_plan(tmp_path):
 def test_a_rule_that_fails_says_where_before_anything_is_scored(scorer, tmp_path, text, message):
     entry = written(tmp_path, text)
     with pytest.raises(ValueError, match=message):
-        rules.ask_once(entry, tmp_path / "mine.py", scorer.rules)
+        rule_episodes.ask_once(entry, tmp_path / "mine.py", scorer.rules)
 
 
 def test_a_class_that_nobody_called_is_named(tmp_path):

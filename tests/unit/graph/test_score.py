@@ -11,9 +11,8 @@ from tests.unit.graph import cases
 
 from recommit.graph import rules, score
 from recommit.graph.episodes import play
-from recommit.graph.gain import gain_interval, mean_gains
 from recommit.graph.rule_episodes import RulesOnGraph
-from recommit.graph.score import GraphScorer
+from recommit.graph.score import GraphScorer, mean_gains
 from recommit.horizon import Agreement
 from recommit.prices import Prices, Setting
 
@@ -254,17 +253,3 @@ def test_a_graph_that_was_cut_is_not_scored(graph):
 def test_a_name_that_is_none_is_refused(scorer, name):
     with pytest.raises(ValueError, match="rules: expected"):
         scorer.rules.chooser(rules.named(name))
-
-
-def test_the_gain_of_the_fixed_depth_the_oracle_and_half_way():
-    generator = np.random.default_rng(1)
-    fixed, oracle = generator.random(200), 1.0 + generator.random(200)
-    rooms = np.arange(200) // 4
-    for values, expected in ((fixed, 0.0), (oracle, 1.0), ((fixed + oracle) / 2, 0.5)):
-        gain = gain_interval(values, fixed, oracle, rooms)
-        assert gain is not None
-        assert (gain.mean, gain.low, gain.high) == pytest.approx((expected,) * 3)
-    noisy = gain_interval(fixed + generator.random(200), fixed, oracle, rooms)
-    assert noisy is not None
-    assert noisy.low < noisy.mean < noisy.high
-    assert gain_interval(fixed, fixed, fixed) is None

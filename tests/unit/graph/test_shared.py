@@ -15,7 +15,7 @@ from tests.waiting import HANG
 
 import recommit
 from recommit.graph.build import PolicyGraph
-from recommit.runs.peers import free_port
+from recommit.runs.ports import free_port
 from recommit.runs.ranks import Team
 
 AGENTS = (

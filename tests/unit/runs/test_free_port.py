@@ -9,18 +9,18 @@ import sys
 
 import pytest
 
-from recommit.runs import peers
+from recommit.runs import ports
 
 CODE = (
-    "import warnings; warnings.simplefilter('error'); from recommit.runs.peers import free_port; "
+    "import warnings; warnings.simplefilter('error'); from recommit.runs.ports import free_port; "
     "print(*(free_port() for _ in range(9)), flush=True); input()"
 )
 
 
 def test_ports_are_given_once():
-    given = [peers.free_port() for _ in range(20)]
+    given = [ports.free_port() for _ in range(20)]
     assert len(set(given)) == 20
-    assert all(port in peers._PORTS for port in given)
+    assert all(port in ports._PORTS for port in given)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reserved on Linux alone")
@@ -28,28 +28,28 @@ def test_no_two_processes_are_given_the_same():
     ends = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     others = [subprocess.Popen([sys.executable, "-c", CODE], **ends) for _ in range(3)]
     given = [int(port) for other in others for port in other.stdout.readline().split()]
-    own = [peers.free_port() for _ in range(9)]
+    own = [ports.free_port() for _ in range(9)]
     for other in others:
         assert other.communicate("\n")[1] == ""
     assert len({*given, *own}) == 36
 
 
 def test_a_port_at_which_somebody_listens_is_not_given():
-    first = peers.free_port()
+    first = ports.free_port()
     with socket.socket() as listener:
         listener.bind(("", first))
         listener.listen()
-        os.close(peers._reserved.pop())
-        assert peers.free_port() != first
+        os.close(ports._reserved.pop())
+        assert ports.free_port() != first
 
 
 def test_a_process_keeps_the_last_ones():
-    for _ in range(peers._MOST + 5):
-        peers.free_port()
-    assert len(peers._reserved) <= peers._MOST
+    for _ in range(ports._MOST + 5):
+        ports.free_port()
+    assert len(ports._reserved) <= ports._MOST
 
 
 def test_none_that_is_free_is_said(monkeypatch):
-    monkeypatch.setattr(peers, "_PORTS", range(20_000, 20_003))
+    monkeypatch.setattr(ports, "_PORTS", range(20_000, 20_003))
     with pytest.raises(OSError, match=r"expected a free port of 20000\.\.20002, got none"):
-        peers.free_port({20_000, 20_001, 20_002})
+        ports.free_port({20_000, 20_001, 20_002})

@@ -9,10 +9,9 @@ import pytest
 import torch
 
 from recommit.cli import main
-from recommit.cli.verbs.train import _refuse_foreign
 from recommit.runs.directory import recipe_of
 from recommit.storage.errors import WrongFolder
-from recommit.train.family.runs import Run
+from recommit.train.family.runs import Run, refuse_foreign
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.initial_policy import refuse_others
 from recommit.train.sft import trainer as sft
@@ -73,9 +72,9 @@ def test_a_family_goes_on_in_a_folder_that_has_hardly_begun(tmp_path):
         return Run("grpo", GrpoConfig(), "init", tmp_path / name)
 
     (tmp_path / "adaptive-s0").mkdir()
-    _refuse_foreign(tmp_path, [run_of("adaptive-s0"), run_of("fixed-4-s0")])
+    refuse_foreign(tmp_path, [run_of("adaptive-s0"), run_of("fixed-4-s0")])
     with pytest.raises(WrongFolder, match="or that of a family of runs; got one with adaptive-s0"):
-        _refuse_foreign(tmp_path, [run_of("fixed-4-s0")])
+        refuse_foreign(tmp_path, [run_of("fixed-4-s0")])
 
 
 def test_a_device_that_is_not_there_is_noticed_before_anything_is_written(plan, data, tmp_path, monkeypatch):

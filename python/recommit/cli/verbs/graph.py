@@ -61,7 +61,7 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         json: Print scores.json instead of the tables.
         quiet: Print nothing while scoring.
     """
-    from recommit.graph import files, gain, optimal_plans, tables, without_budget
+    from recommit.graph import files, optimal_plans, tables, without_budget
     from recommit.graph import score as scoring
     from recommit.graph.score import GraphScorer
     from recommit.prices import Prices
@@ -76,7 +76,7 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     other = None if options.choose_on is None else GraphScorer(files.read(options.choose_on), judge.settings)
     rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
     budgets = dict.fromkeys(each.budget for each in judge.settings) if price else ()
-    means = [row for k in budgets for row in gain.mean_gains(judge, entries, k, price, other)]
+    means = [row for k in budgets for row in scoring.mean_gains(judge, entries, k, price, other)]
     value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
     text = tables.scores(judge, rows, other) + ("\n" + tables.over_prices(means) if means else "")
     if options.split:
@@ -99,13 +99,14 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
 def _entries(options: GraphScoreOptions, judge: GraphScorer) -> list[NamedRule]:
     """All rules that are asked for."""
     from recommit.graph import rules as by_name
+    from recommit.graph.rule_episodes import ask_once
 
     usual = options.rules == RULES and judge.graph.samples is not None
     entries = [by_name.named(name) for name in (*options.rules, *(by_name.SAMPLED if usual else ()))]
     own = [(by_name.from_code(options.rule, trusted=options.run_code), options.rule)] if options.rule else []
     own += [(by_name.from_table(options.table), options.table)] if options.table else []
     for entry, path in own:
-        by_name.ask_once(entry, path, judge.rules)
+        ask_once(entry, path, judge.rules)
         entries += by_name.with_memory(entry)
     if options.fitted:
         from recommit.train.heads import fitted

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recommit.storage.terminal_text import say, tell
 from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from recommit.train.family.runs import Run
 
 
 def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
@@ -55,20 +49,10 @@ def family(options: FamilyOptions, quiet: bool = False) -> int:
     from recommit.train.family import processes, runs
 
     fleet, wanted = options.fleet(), options.runs()
-    _refuse_foreign(options.out, wanted)
+    runs.refuse_foreign(options.out, wanted)
     if fleet is None:
         return runs.train(wanted, jobs=options.jobs, quiet=quiet)
     return processes.train(fleet, wanted, options.out / "launch", quiet=quiet)
-
-
-def _refuse_foreign(out: Path, runs: Sequence[Run]) -> None:
-    """A family may lie beside its data and its warm start, and nowhere among somebody's files. The folder of a run that
-    died at once has nothing but its name."""
-    from recommit.storage.ownership import refuse_foreign
-
-    entries = list(out.iterdir()) if out.is_dir() else []
-    ours = [each.name for each in entries if any((each / mark).exists() for mark in ("config.json", "manifest.json"))]
-    refuse_foreign(out, (*ours, *(run.name for run in runs), "launch"), "a family of runs")
 
 
 def world_model(options: WorldModelOptions, quiet: bool = False) -> int:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.runs import peers
+from recommit.runs import peers, ports
 from recommit.runs.progress import Board, Interrupt, last_step
 from recommit.storage import files, safe_open
 from recommit.storage.terminal_text import say
@@ -121,7 +121,7 @@ class _Crew:
     def begin(self) -> None:
         """Start what there is a place for."""
         while self.waiting and self.places and not self.status:
-            port = peers.free_port({each.port for each in self.running})
+            port = ports.free_port({each.port for each in self.running})
             self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
 
     def collect(self) -> None:

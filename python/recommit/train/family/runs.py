@@ -161,6 +161,14 @@ def seeded(config: GrpoConfig, seed: int) -> GrpoConfig:
     return replace(config, run=replace(config.run, seed=seed))
 
 
+def refuse_foreign(out: Path, runs: Sequence[Run]) -> None:
+    """A family may lie beside its data and its warm start, and nowhere among somebody's files. The folder of a run that
+    died at once has nothing but its name."""
+    entries = list(out.iterdir()) if out.is_dir() else []
+    ours = [each.name for each in entries if any((each / mark).exists() for mark in ("config.json", "manifest.json"))]
+    ownership.refuse_foreign(out, (*ours, *(run.name for run in runs), "launch"), "a family of runs")
+
+
 def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
     """Train what is missing in processes of this machine, ``jobs`` at a time; 0 when all are finished."""
     for run in runs:
