@@ -1,6 +1,6 @@
 """Heads of every method on the frozen plans of a reproduction's seeds, scored beside the heads with a world model.
 
-python -m bench.pages.fit_baselines laptop/sliding --out baselines   # -> docs/assets/rivals-TASK.json; then tables.py
+python -m bench.pages.fit_baselines laptop/sliding --out baselines  # -> docs/assets/baselines-TASK.json; then tables.py
 
 Graphs and heads that lie in the output folder already are not made again; ``--only exact-2-s0`` makes these heads alone
 and scores nothing, so that several processes may share the work. Every fit has the same CPU seconds, and its best of
@@ -227,7 +227,7 @@ def main() -> int:
     about = {"task": task, "seeds": arguments.seeds, "cpu_seconds": arguments.cpu_seconds}
     about |= {"starts": arguments.starts, "validation": arguments.validation, "views": arguments.views}
     value = {**about, "rows": rows, "fits": campaign.fits(arguments.seeds)}
-    (ASSETS / f"rivals-{task.partition('-')[0]}.json").write_text(json.dumps(value, indent=1) + "\n")
+    (ASSETS / f"baselines-{task.partition('-')[0]}.json").write_text(json.dumps(value, indent=1) + "\n")
     return 0
 
 

@@ -439,13 +439,13 @@ SOURCES: dict[str, tuple[str, Tables]] = {
             "leads": leads,
         },
     ),
-    "baselines": ("rivals", {"scores": scores, "prices": prices, "ends": ends, "fits": fits}),
+    "baselines": ("baselines", {"scores": scores, "prices": prices, "ends": ends, "fits": fits}),
     "rules": ("rules-compared", {"best": rules.bests, "counts": rules.counts, "losses": losses}),
 }
 #: Tables that the page links and does not show.
 LINKED = (
     *(("heads", name, table) for name in ("sokoban", "preset") for table in ("seeds", "ahead")),
-    *(("heads", name, table) for name in ("sliding", "stakes", "free", "alone") for table in ("seeds", "ahead")),
+    *(("heads", name, table) for name in ("sliding", "conditioned", "free", "alone") for table in ("seeds", "ahead")),
     ("heads", "charged", "lead"),
     *(("baselines", name, table) for name in ("sliding", "sokoban") for table in ("ends", "fits")),
 )
@@ -492,7 +492,7 @@ def files(page: str, figures: dict[str, dict[str, Figures]]) -> dict[str, str]:
 
 
 #: Panels: whose figures.
-PANELS = ("sokoban", "stakes")
+PANELS = ("sokoban", "conditioned")
 COLOURS = {
     "foresight": "#1c5fb8",
     "foresight and stakes": "#2f8f5b",
@@ -523,10 +523,10 @@ def compute_figure(every: dict[str, Figures]) -> Figure:
         marks = flops(every[name])
         for number, (plans, chooses) in enumerate(dict.fromkeys(mark[:2] for mark in marks)):
             own = sorted((mark for mark in marks if mark[:2] == (plans, chooses)), key=lambda mark: mark[2])
-            label = words(chooses) if name == "stakes" else f"{words(chooses)}: {words(plans)}"
+            label = words(chooses) if name == "conditioned" else f"{words(chooses)}: {words(plans)}"
             kind = f"-{SHAPES[number % len(SHAPES)]}"
             place.plot([mark[3] for mark in own], [mark[4] for mark in own], kind, color=COLOURS[chooses], label=label)
-        title = {"sokoban": "Sokoban 7x7, one box, K = 4 and 6", "stakes": "sliding 3x3, K = 10 and 15"}[name]
+        title = {"sokoban": "Sokoban 7x7, one box, K = 4 and 6", "conditioned": "sliding 3x3, K = 10 and 15"}[name]
         low = min(60.0, min(mark[4] for mark in marks) - 4)
         place.set(xlabel="MFLOP per episode", ylabel="solved, %", title=title, ylim=(low, 100))
         place.set_xlim(0, 1.15 * max(mark[3] for mark in marks))
@@ -556,10 +556,27 @@ def baselines_figure(every: dict[str, Figures]) -> Figure:
     return figure
 
 
+def gradients_figure(every: dict[str, Figures]) -> Figure:
+    """Cosine of each estimate of the gradient with the exact one, by number of episodes."""
+    rows = every["gradients"]["rows"]
+    figure = plotting.figure(6.4, 3.6)
+    axes = figure.subplots()
+    for name in dict.fromkeys(row["credit"] for row in rows):
+        own = sorted((row["episodes"], row["cosine"]) for row in rows if row["credit"] == name)
+        axes.plot(*zip(*own, strict=True), marker="o", markersize=4, linewidth=1, label=words(name))
+    counts = sorted({row["episodes"] for row in rows})
+    axes.set(xscale="log", xlabel="episodes per estimate", ylabel="cosine with the exact gradient", ylim=(-0.3, 1.02))
+    axes.set_xticks(counts, [f"{count:,}" for count in counts])
+    axes.minorticks_off()
+    figure.legend(loc="outside right center", fontsize=8)
+    return figure
+
+
 #: Files of docs/assets -> the source of their figures, and how they are drawn.
 DRAWN: dict[str, tuple[str, Callable[[dict[str, Figures]], Figure]]] = {
     "heads-compute.svg": ("heads", compute_figure),
-    "rivals.svg": ("baselines", baselines_figure),
+    "baselines.svg": ("baselines", baselines_figure),
+    "gradient-bias.svg": ("heads", gradients_figure),
 }
 
 
