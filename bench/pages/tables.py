@@ -448,6 +448,7 @@ LINKED = (
     *(("heads", name, table) for name in ("sliding", "conditioned", "free", "alone") for table in ("seeds", "ahead")),
     ("heads", "charged", "lead"),
     *(("baselines", name, table) for name in ("sliding", "sokoban") for table in ("ends", "fits")),
+    *(("rules", name, "losses") for name in ("ice", "sliding", "sokoban")),
 )
 
 
