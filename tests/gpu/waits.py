@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from recommit.policy import transfer
+from recommit.policy import tensors
 
 #: Operators whose result is a number or a shape that the host must know before it goes on.
 READING = {"_local_scalar_dense", "is_nonzero", "equal", "nonzero", "masked_select", "_unique2", "unique_dim"}
@@ -78,12 +78,12 @@ class Waits(TorchDispatchMode):
         place: FrameType | None = sys._getframe(1)
         where = ""
         while place is not None:
-            if place.f_code is transfer.to_host.__code__:
+            if place.f_code is tensors.to_host.__code__:
                 if any(place is each for each in self._batched):
                     return
                 self._batched.append(place)  # kept, so that no later call has the same frame
                 name, where = "to_host", ""
-            if not where and "/recommit/" in place.f_code.co_filename and place.f_code is not transfer.to_host.__code__:
+            if not where and "/recommit/" in place.f_code.co_filename and place.f_code is not tensors.to_host.__code__:
                 where = f"{place.f_code.co_filename.rpartition('/recommit/')[2]}:{place.f_lineno}"
             place = place.f_back
         self.places[f"{name} {where}"] += 1

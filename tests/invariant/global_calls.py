@@ -95,14 +95,12 @@ def interfaces() -> None:
     """What neither verbs nor guides call."""
     import numpy as np
 
-    from recommit import data, envs, evaluate, horizon
+    from recommit import data, evaluate, horizon
     from recommit.puzzles import lurd
     from recommit.reproduce import preset
     from recommit.zero_shot.parser import parse
 
-    data.freeze("sliding", 8)
     data.position_weights(np.arange(4, dtype=np.int16))
-    envs.VectorCurriculum(envs.SlidingVectorEnv(num_envs=2)).reset(seed=0)
     horizon.medoid(np.zeros((2, 3, 4), np.int64))
     lurd.format_solution("rR")
     preset.names()
@@ -112,8 +110,9 @@ def interfaces() -> None:
 
 #: Public names that no example calls, and why.
 REASONS = {
+    "recommit.storage.hub.push": "sends to a hub, which wants a token and a network",
     "recommit.adapters.": "called by the package that an adapter is for, which has an environment of its own",
     "recommit.envs.GridVectorEnv": "the base of others",
     "recommit.policy.Backbone": "a protocol",
-    "recommit.zero_shot.zero_shot": "a line around the ZeroShotCall that its verb makes",
+    "recommit.zero_shot.zero_shot": "a line around the runner that its verb calls",
 }

@@ -25,6 +25,7 @@ NOT_RUN = {
     r"^bash scripts/": "builds a virtual environment and then runs for minutes; CI is itself `bash scripts/test`",
     r"^pip install": "changes the environment that the tests run in; its extras are checked",
     r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m tests\.)": "a step of scripts/test and scripts/verify",
+    r"^python -m bench\.pages": "writes into docs/assets, from runs; test_pages.py makes the tables again and compares",
     r"^python bench/(?!training/warm_start\.py)": "times the machine for minutes; asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": (
@@ -104,9 +105,7 @@ BEFORE = {
     ],
 }
 #: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
-SEPARATE: dict[str, dict[int, int]] = {
-    f"docs/results{which}.md": {} for which in ("", "-sliding", "-sokoban", "-heads", "-more", "-older")
-}
+SEPARATE: dict[str, dict[int, int]] = {"docs/results.md": {}, "docs/results-tables.md": {3: 1}}
 
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """

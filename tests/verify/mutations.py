@@ -154,7 +154,7 @@ class Targets:
         complaint = messages.complaint(body)
         messages.of_reply(transport.Reply(400, {"retry-after": text[:40]}, body))
         sampled = SamplingParameters(known, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
-        sampled.learn(sampled.current(), complaint.message, complaint.parameter)
+        sampled.adapt(sampled.current(), complaint.message, complaint.parameter)
         Mask("sk-canary-9f8e7d6c5b4a3210").over(complaint.message[:4096])
         for endpoint in (known, ENDPOINTS["anthropic"]):
             try:

@@ -168,7 +168,10 @@ def reader(source: Any) -> pq.ParquetFile:
     """A Parquet file opened for `decode`."""
     if isinstance(source, str | Path) and not _is_text(str(source)):
         source = pa.BufferReader(content(source))
-    return pq.ParquetFile(source, read_dictionary=["id", "kind", "difficulty"], memory_map=False)
+    try:
+        return pq.ParquetFile(source, read_dictionary=["id", "kind", "difficulty"], memory_map=False)
+    except KeyError as error:
+        raise pa.ArrowInvalid(f"expected a column {error}, got none") from None
 
 
 def _is_text(name: str) -> bool:

@@ -137,20 +137,6 @@ def test_a_fingerprint_reads_a_sample_of_each_tensor(sharded, monkeypatch):
     assert 0 < max(read) <= 8
 
 
-def test_older_policies_say_no_dtype(sharded, tmp_path):
-    """They were read as float32, with a fingerprint of the numbers as they are."""
-    from recommit.policy.checkpoint import fingerprint
-
-    policy = recommit.CommitPolicy.from_backbone(sharded, CONFIG, dtype=torch.float32)
-    about = json.loads((policy.save_pretrained(tmp_path) / "config.json").read_text())
-    assert about["backbone"].pop("dtype") == "float32"
-    about["backbone"]["fingerprint"] = fingerprint(policy.backbone, torch.float32)
-    (tmp_path / "DIGESTS").unlink()
-    (tmp_path / "config.json").write_text(json.dumps(about))
-    again = recommit.CommitPolicy.from_pretrained(tmp_path)
-    assert {p.dtype for p in again.parameters()} == {torch.float32}
-
-
 @pytest.mark.parametrize(("saved", "asked"), [("float32", "bfloat16"), ("bfloat16", "float32")])
 def test_the_same_weights_in_another_dtype_are_the_same(tmp_path, saved, asked):
     """Numbers that bfloat16 cannot hold, and the fingerprint still knows them."""

@@ -15,7 +15,8 @@ from pathlib import Path
 from unittest import mock
 
 from recommit.runs import peers, ranks
-from recommit.runs.ports import free_port, watched
+from recommit.runs.peers import watched
+from recommit.runs.ports import free_port
 
 WORLD = 3
 #: Seconds that a rank waits to hear more, in the place of its own: where every rank has an error, as long as it takes;

@@ -16,7 +16,7 @@ PRICES = {"price_in": 5.0, "price_out": 15.0}
     [
         ([{"max_tokens": 200_000}, {"max_tokens": 400_000}], [3, 6]),
         ([{"max_money": 1.0, **PRICES}, {"max_money": 1.6, **PRICES}], [3, 5]),
-        ([{"max_tokens": 5_000}, {"max_tokens": 60_000}, {"max_tokens": 130_000}], [1, 1, 2]),
+        ([{"max_tokens": 8_000}, {"max_tokens": 60_000}, {"max_tokens": 130_000}], [1, 1, 2]),
     ],
     ids=["tokens", "money", "less than one answer"],
 )

@@ -173,7 +173,7 @@ def test_a_rule_has_the_value_that_the_fit_said(problem, heads):
     for method in ("q", "verifier"):
         rule = fitted.rule(heads[method], method)
         each = [GraphScorer(WHOLE, (Setting(k, problem.prices),)) for k in problem.budgets]
-        values = [judge.values(judge.rules.chooser(rule), judge.settings[0]).mean() for judge in each]
+        values = [judge.values(rule)[judge.settings[0]].mean() for judge in each]
         assert np.mean(values) == pytest.approx(heads[method].record["value"], abs=1e-12)
 
 
