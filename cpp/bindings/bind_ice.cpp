@@ -15,7 +15,7 @@
 #include "ice/simulate.hpp"
 #include "ice/solver.hpp"
 
-namespace recommit::bindings {
+namespace recommit::bindings::of_ice {
 namespace {
 
 using ByteStates = Array<std::uint8_t>;
@@ -113,4 +113,4 @@ const Registered registered({
 });
 
 }  // namespace
-}  // namespace recommit::bindings
+}  // namespace recommit::bindings::of_ice

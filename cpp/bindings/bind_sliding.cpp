@@ -19,7 +19,7 @@
 #include "sliding/simulate.hpp"
 #include "sliding/solver.hpp"
 
-namespace recommit::bindings {
+namespace recommit::bindings::of_sliding {
 namespace {
 
 using Name = std::optional<std::string>;
@@ -267,4 +267,4 @@ const Registered registered({
 });
 
 }  // namespace
-}  // namespace recommit::bindings
+}  // namespace recommit::bindings::of_sliding

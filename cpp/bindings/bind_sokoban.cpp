@@ -20,7 +20,7 @@
 #include "sokoban/solver.hpp"
 #include "sokoban/symmetry.hpp"
 
-namespace recommit::bindings {
+namespace recommit::bindings::of_sokoban {
 namespace {
 
 Limits limits(std::uint64_t nodes, std::uint64_t bytes, double seconds) { return {nodes, bytes, seconds}; }
@@ -202,4 +202,4 @@ const Registered registered({
 });
 
 }  // namespace
-}  // namespace recommit::bindings
+}  // namespace recommit::bindings::of_sokoban
