@@ -26,7 +26,7 @@ std::string shape_text(Shape shape) { return std::to_string(shape.rows) + "x" + 
 class Generator::Walker {
  public:
   Walker(const Generator& owner, Watch* watch)
-      : shape_(owner.shape_), moves_(shape_), search_(Search::make(owner.solver_.model(), {})), watch_(watch) {}
+      : shape_(owner.shape_), moves_(shape_), search_(Search::make(owner.solver_.model())), watch_(watch) {}
 
   bool find(std::uint8_t* state, int length, Rng& rng) {
     limits_.nodes = kNodes;

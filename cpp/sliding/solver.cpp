@@ -51,7 +51,7 @@ class Solver::Worker {
     }
     if (!is_solvable(board_.data(), solver_.shape_)) return {kUnsolvable, Status::Unsolvable, 0, kUnsolvable};
     if (is_goal(board_.data(), solver_.shape_)) return {0, Status::Exact, 0, 0};
-    if (solver_.options_.limits.bytes < kSearchBytes) return {kUnknown, Status::ByteLimit, 0, 1};
+    if (!search_ || solver_.options_.limits.bytes < kSearchBytes) return {kUnknown, Status::ByteLimit, 0, 1};
     int bound = search_->start(board_.data());
     for (;; bound += 2) {
       bool exists = false;

@@ -30,12 +30,9 @@ struct Variant {
 std::vector<Variant> variants() {
   SolverOptions all;
   all.full_tables = false;
-  std::vector<Variant> out = {
-      {"all", all}, {"mirror off", all}, {"pruning off", all}, {"both off", all}, {"manhattan", all}};
-  out[1].options.search.mirror = false;
-  out[2].options.search.pruning = false;
-  out[3].options.search = {false, false};
-  out[4].options.database = Database::Manhattan;
+  std::vector<Variant> out = {{"all", all}, {"pruning off", all}, {"manhattan", all}};
+  out[1].options.search.pruning = false;
+  out[2].options.database = Database::Manhattan;
   return out;
 }
 
@@ -83,9 +80,7 @@ bool solves(Board board, Shape shape, const std::vector<std::uint8_t>& plan) {
 }  // namespace
 
 TEST(search_equals_tables_with_every_optimisation_off_in_turn) {
-  const std::vector<std::pair<Shape, std::uint32_t>> shapes = {{{2, 2}, 1},      {{2, 3}, 1},     {{3, 2}, 1},
-                                                               {{2, 4}, 40},     {{4, 2}, 40},    {{3, 3}, 400},
-                                                               {{2, 5}, 20'000}, {{5, 2}, 20'000}};
+  const std::vector<std::pair<Shape, std::uint32_t>> shapes = {{{3, 3}, 400}, {{2, 5}, 20'000}, {{5, 2}, 20'000}};
   for (const auto& [shape, step] : shapes) {
     // RECOMMIT_LONG takes forty times the states of up to nine cells; RECOMMIT_PLANT makes the table lie about one.
     const bool more = std::getenv("RECOMMIT_LONG") != nullptr && shape.cells() <= 9;
@@ -119,8 +114,8 @@ TEST(the_bound_of_a_search_is_admissible_and_of_the_right_parity) {
 }
 
 TEST(plans_are_optimal_and_the_first_in_action_order) {
-  for (const Shape shape : {Shape{2, 3}, Shape{3, 2}, Shape{3, 3}, Shape{2, 4}}) {
-    const Board states = states_of(shape, shape.cells() == 6 ? 1 : 150);
+  for (const Shape shape : {Shape{3, 3}, Shape{2, 5}, Shape{5, 2}}) {
+    const Board states = states_of(shape, shape.cells() == 9 ? 150 : 20'000);
     const std::size_t count = states.size() / static_cast<std::size_t>(shape.cells());
     std::vector<std::vector<std::uint8_t>> by_table(count), by_search(count), random(count);
     Batch out(count);
@@ -215,7 +210,7 @@ TEST(first_layers_of_4x4_and_5x5) {
 TEST(larger_shapes_agree_with_taxicab_search) {
   SolverOptions plain;
   plain.database = Database::Manhattan;
-  plain.search = {false, false};
+  plain.search.pruning = false;
   for (const Shape shape :
        {Shape{3, 4}, Shape{4, 3}, Shape{3, 5}, Shape{5, 3}, Shape{4, 4}, Shape{4, 5}, Shape{5, 4}, Shape{5, 5}}) {
     const Board states = fixtures::walks(shape, 60, 40, 11);

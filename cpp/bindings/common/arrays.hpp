@@ -96,9 +96,9 @@ inline void check_plain(const py::array& array, const char* name) {
 template <class T>
 py::array typed(const Array<T>& argument, const char* name, py::ssize_t dimensions, const char* meaning) {
   py::array array = as_array(argument.object, name);
-  if (!py::dtype::of<T>().equal(array.dtype())) {
-    throw py::type_error(std::string(name) + ": expected dtype " + text(py::dtype::of<T>()) + ", got " +
-                         text(array.dtype()));
+  const py::dtype expected = py::dtype::of<T>(), got = array.dtype();
+  if (!got.is(expected) && !got.equal(expected)) {  // numpy has one object for a type; comparing takes it longer
+    throw py::type_error(std::string(name) + ": expected dtype " + text(expected) + ", got " + text(got));
   }
   if (array.ndim() != dimensions) {
     throw ValueError(std::string(name) + ": expected " + std::to_string(dimensions) + " dimensions " + meaning +

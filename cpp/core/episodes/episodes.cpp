@@ -148,4 +148,19 @@ void Episodes::describe(std::uint8_t* masks, std::uint8_t* solved) const {
   });
 }
 
+template <class Integer>
+bool narrow_actions(const Integer* actions, std::size_t count, std::uint8_t* out) noexcept {
+  Integer seen = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Integer action = actions[i];  // read once: another thread may write there
+    seen = static_cast<Integer>(seen | action);
+    out[i] = static_cast<std::uint8_t>(action);
+  }
+  return (seen & ~Integer{kActions - 1}) == 0;
+}
+
+template bool narrow_actions(const std::uint8_t* actions, std::size_t count, std::uint8_t* out) noexcept;
+template bool narrow_actions(const std::int32_t* actions, std::size_t count, std::uint8_t* out) noexcept;
+template bool narrow_actions(const std::int64_t* actions, std::size_t count, std::uint8_t* out) noexcept;
+
 }  // namespace recommit

@@ -149,16 +149,9 @@ class Episodes {
   std::atomic<bool> busy_{false};
 };
 
-/// Copies actions of any integer type to bytes. False if one is not 0..3; then nothing is said about `out`.
+/// Copies actions to bytes. False if one is not 0..3; then nothing is said about `out`. From std::uint8_t, std::int32_t
+/// and std::int64_t.
 template <class Integer>
-bool narrow_actions(const Integer* actions, std::size_t count, std::uint8_t* out) noexcept {
-  Integer seen = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Integer action = actions[i];  // read once: another thread may write there
-    seen = static_cast<Integer>(seen | action);
-    out[i] = static_cast<std::uint8_t>(action);
-  }
-  return (seen & ~Integer{kActions - 1}) == 0;
-}
+bool narrow_actions(const Integer* actions, std::size_t count, std::uint8_t* out) noexcept;
 
 }  // namespace recommit

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -16,6 +17,30 @@
 #include "sliding/search/packed_board.hpp"
 
 namespace recommit::sliding {
+
+// A child's info: the tile that moves, its patterns, whether it moves away from its goal, and the action.
+inline constexpr int kPatternBit = 8, kFartherBit = 16, kActionBit = 20;
+
+/// What does not change, side by side: shared by the descents of a search.
+struct Ground {
+  void set(const Model& model, const Automaton& automaton, int views) {
+    rows = automaton.rows();
+    for (std::size_t t = 0; t < kMaxCells; ++t) {
+      for (std::size_t cell = 0; cell < kMaxCells; ++cell) farther[t][cell] = model.farther()[t][cell];
+      tile[t] = static_cast<std::uint32_t>(t);
+      for (int v = 0; v < views; ++v) {
+        tile[t] |= std::uint32_t{model.view(v).pattern[t]} << (kPatternBit + 4 * v);
+      }
+    }
+    for (int p = 0; p < model.patterns(); ++p) table[static_cast<std::size_t>(p)] = model.table(p);
+    for (int v = 0; v < views; ++v) view[static_cast<std::size_t>(v)] = model.view(v);
+  }
+  const Automaton::Row* rows = nullptr;
+  std::array<const std::uint8_t*, kMaxPatterns> table{};
+  std::array<std::array<std::uint8_t, 32>, 32> farther{};
+  std::array<std::uint32_t, kMaxCells> tile{};  // its number and its patterns, as a child has them
+  std::array<View, 2> view{};
+};
 
 /// A depth-first descent through one tree of boards, in action order, compiled for each shape and number of views (0:
 /// taxicab distance alone). A node takes two steps, so that a search may do something else in between:
@@ -32,9 +57,6 @@ class Descent {
   static constexpr std::size_t kViews = Views == 0 ? 1 : Views;
   using Board = std::conditional_t<(kCells <= 16), Nibbles, ByteCells>;
 
-  // A child's info: the tile that moves, its patterns, whether it moves away from its goal, and the action.
-  static constexpr int kPatternBit = 8, kFartherBit = 16, kActionBit = 20;
-
   /// A board and what is known of it. Byte p of others[v] is the sum of all pattern values of view v but that of
   /// pattern p: what the new value of a moved pattern has to be added to.
   struct Node {
@@ -47,33 +69,12 @@ class Descent {
     Number state = 0;
   };
 
-  /// What does not change, side by side: shared by the descents of a search.
-  struct Ground {
-    void set(const Model& model, const Automaton& automaton) {
-      rows = automaton.rows();
-      for (std::size_t t = 0; t < kMaxCells; ++t) {
-        for (std::size_t cell = 0; cell < kMaxCells; ++cell) farther[t][cell] = model.farther()[t][cell];
-        tile[t] = static_cast<std::uint32_t>(t);
-        for (int v = 0; v < Views; ++v) {
-          tile[t] |= std::uint32_t{model.view(v).pattern[t]} << (kPatternBit + 4 * v);
-        }
-      }
-      for (int p = 0; p < model.patterns(); ++p) table[static_cast<std::size_t>(p)] = model.table(p);
-      for (int v = 0; v < Views; ++v) view[static_cast<std::size_t>(v)] = model.view(v);
-    }
-    const Automaton::Row* rows = nullptr;
-    std::array<const std::uint8_t*, kMaxPatterns> table{};
-    std::array<std::array<std::uint8_t, 32>, 32> farther{};
-    std::array<std::uint32_t, kMaxCells> tile{};  // its number and its patterns, as a child has them
-    std::array<View, kViews> view{};
-  };
-
   explicit Descent(const Ground& ground) : ground_(&ground) {}
   Descent(const Descent&) = delete;
-  Descent(Descent&&) = default;
+  Descent& operator=(const Descent&) = delete;
 
   const Node& node() const noexcept { return top_->node; }
-  std::size_t level() const noexcept { return static_cast<std::size_t>(top_ - frames_.data()); }
+  std::size_t level() const noexcept { return static_cast<std::size_t>(top_ - frames_.get()); }
   bool at_goal() const noexcept { return node().manhattan == 0; }
   void append_plan(std::vector<std::uint8_t>& plan) const {
     for (std::size_t i = 0; i < level(); ++i) plan.push_back(static_cast<std::uint8_t>(frames_[i].action));
@@ -81,8 +82,9 @@ class Descent {
 
   /// Starts at a board; plans of up to taxicab distance + 2 * slack actions fit.
   void begin(const Node& node) {
-    frames_.resize(std::max(frames_.size(), static_cast<std::size_t>(node.manhattan + 2 * node.slack + 2)));
-    top_ = frames_.data();
+    const auto frames = static_cast<std::size_t>(node.manhattan + 2 * node.slack + 2);
+    if (frames > count_) frames_ = std::make_unique_for_overwrite<Frame[]>(count_ = frames);
+    top_ = frames_.get();
     top_->node = node;
   }
 
@@ -107,7 +109,7 @@ class Descent {
   /// To the next node: a successor of this one, or of the nearest one before with any left. False at the end.
   bool advance() {
     while (top_->todo == 0) {
-      if (top_ == frames_.data()) return false;
+      if (top_ == frames_.get()) return false;
       --top_;
     }
     Frame& frame = *top_++;
@@ -225,7 +227,8 @@ class Descent {
   static constexpr std::uint64_t kOnes = 0x01010101'01010101ULL;
 
   const Ground* ground_;
-  std::vector<Frame> frames_;
+  std::unique_ptr<Frame[]> frames_;
+  std::size_t count_ = 0;
   Frame* top_ = nullptr;
 };
 

@@ -18,11 +18,6 @@ struct Entry {
 /// pattern the first tile is the most significant digit of the number.
 const std::vector<Entry>& small() {
   static const std::vector<Entry> entries = {
-      {{2, 2}, {{1, 2, 3}}},
-      {{2, 3}, {{1, 2, 3, 4, 5}}},
-      {{3, 2}, {{1, 2, 3, 4, 5}}},
-      {{2, 4}, {{1, 2, 5, 6}, {3, 4, 7}}},
-      {{4, 2}, {{1, 2, 3, 4}, {5, 6, 7}}},
       {{2, 5}, {{1, 2, 6, 7, 3}, {4, 5, 8, 9}}},
       {{5, 2}, {{1, 2, 3, 4, 5}, {6, 7, 8, 9}}},
       {{3, 3}, {{1, 2, 3, 4}, {5, 6, 7, 8}}},

@@ -22,11 +22,12 @@
 /// its own. These come from tables made once (sliding/patterns) and are read as the board is and mirrored. Only moves
 /// of a group's own tiles count in its table, so the groups' values may be added.
 ///
+/// solver.hpp (one folder up) chooses between search and table.
+///
 /// model.hpp         what is fixed for one shape: the groups (partitions.cpp), their tables, the automaton
 /// automaton.hpp     which move may follow which, so that most boards are met once
 /// descent.hpp       one descent, compiled for each shape; packed_board.hpp is its board
-/// tree.hpp          several descents in turns on one tree, to hide the time that memory takes
-/// search_*rows.cpp  the compiled shapes; solver.hpp (one folder up) chooses between search and table
+/// search.cpp        several descents in turns on one tree, to hide the time that memory takes; the compiled shapes
 namespace recommit::sliding {
 
 /// What one question may still cost, and who is watching. Searches for the same question share one.
@@ -50,9 +51,8 @@ class Effort {
   Watch* watch_;
 };
 
-/// Each can be switched off; no answer may depend on them.
+/// No answer may depend on them.
 struct SearchOptions {
-  bool mirror = true;   ///< look boards up as they are and mirrored
   bool pruning = true;  ///< the automaton; without it only immediate reversals are skipped
 };
 
@@ -60,7 +60,8 @@ struct SearchOptions {
 /// successors were generated.
 class Search {
  public:
-  static std::unique_ptr<Search> make(std::shared_ptr<const Model> model, const SearchOptions& options);
+  /// Null for boards of fewer than nine cells.
+  static std::unique_ptr<Search> make(std::shared_ptr<const Model> model, const SearchOptions& options = {});
   virtual ~Search() = default;
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;

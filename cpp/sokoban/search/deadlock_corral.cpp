@@ -8,8 +8,6 @@ namespace recommit::sokoban {
 namespace {
 
 constexpr std::uint16_t kOutside = 0xFFFF;
-std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 Corral::Corral(const PushGraph& graph)

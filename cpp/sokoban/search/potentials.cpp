@@ -10,8 +10,6 @@ namespace {
 
 using Potential = PushBound::Potential;
 
-std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
-
 /// Steps from the nearest of `from`, boxes ignored.
 Potential steps_from(const PushGraph& graph, std::vector<std::uint16_t> from) {
   Potential steps(at(graph.cells()) + 1, -1);

@@ -11,6 +11,9 @@
 
 namespace recommit::sokoban {
 
+/// A cell, action or box as an index.
+inline std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
+
 /// The ways of a lone box through a level, the form in which the search reads a Level.
 ///
 /// Cells keep the Level's numbers; every wall is the one extra cell `wall()`, so that neighbours need no test. Live
@@ -53,7 +56,6 @@ class PushGraph {
   static std::size_t bytes_for(const Level& level) noexcept;
 
  private:
-  static std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
   void number(const Level& level);
   void find_parts(bool sides);
   void link();

@@ -48,7 +48,6 @@ class Search {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
 
   enum class End { Open, Solved, Exhausted, Nodes, Bytes, Time };
   struct Move {

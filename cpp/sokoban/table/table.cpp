@@ -15,9 +15,9 @@ namespace {
 using retrograde::End;
 
 /// Looks at the watch and at the clock.
-class Patience final : public retrograde::Pause {
+class Deadline final : public retrograde::Pause {
  public:
-  Patience(const Limits& limits, Watch* watch) : limits_(limits), watch_(watch) {}
+  Deadline(const Limits& limits, Watch* watch) : limits_(limits), watch_(watch) {}
   bool operator()() override {
     if (watch_ != nullptr) watch_->poll();
     return !timed_ || std::chrono::duration<double>(Clock::now() - start_).count() < limits_.seconds;
@@ -42,10 +42,10 @@ std::unique_ptr<std::uint8_t[]> allocate(std::uint64_t bytes) {
 }
 
 /// Says of every entry that it was not reached, looking up now and then: two gigabytes of fresh pages take seconds.
-bool unreached(std::uint8_t* entries, std::uint64_t count, Patience& patience) {
+bool unreached(std::uint8_t* entries, std::uint64_t count, Deadline& go_on) {
   constexpr std::uint64_t kStep = std::uint64_t{16} << 20;
   for (std::uint64_t at = 0; at < count; at += kStep) {
-    if (at > 0 && !patience()) return false;
+    if (at > 0 && !go_on()) return false;
     std::memset(entries + at, 0xFF, static_cast<std::size_t>(std::min(kStep, count - at)));
   }
   return true;
@@ -107,20 +107,20 @@ Built TableBuilder::build(const Level& level, int boxes, const Limits& limits, W
   }
   std::shared_ptr<Table> table(new Table(level, boxes));
   table->data_ = allocate(table->entries() + retrograde::kSlack);
-  Patience patience(limits, watch);
-  if (!unreached(table->data_.get(), table->entries(), patience)) return {nullptr, Status::TimeLimit};
+  Deadline go_on(limits, watch);
+  if (!unreached(table->data_.get(), table->entries(), go_on)) return {nullptr, Status::TimeLimit};
   if (boxes > level.goals()) return {std::move(table), Status::Exact};  // nothing is solvable
 
   const retrograde::Ground ground(level, table->sets_);
   retrograde::Progress progress = retrograde::begin(ground, work(retrograde::work_words(sets, ground.words)));
   retrograde::enter_goals(ground, progress, goal_sets(level, boxes));
 
-  End end = run(kernel_, ground, progress, table->data_.get(), patience);
+  End end = run(kernel_, ground, progress, table->data_.get(), go_on);
   if (end == End::NeedsTwoBytes) {
     if (Table::build_bytes(level, boxes, true) > limits.bytes) return {nullptr, Status::ByteLimit};
     table->data_ = widen(table->data_.get(), table->entries());
     table->wide_ = true;
-    end = run(kernel_, ground, progress, reinterpret_cast<std::uint16_t*>(table->data_.get()), patience);
+    end = run(kernel_, ground, progress, reinterpret_cast<std::uint16_t*>(table->data_.get()), go_on);
   }
   if (end != End::Done) return {nullptr, end == End::GaveUp ? Status::TimeLimit : Status::ByteLimit};
   table->solvable_ = progress.solvable;

@@ -1,8 +1,0 @@
-// The sliding search, compiled for boards of three rows.
-#include "sliding/search/tree.hpp"
-
-namespace recommit::sliding {
-
-template std::unique_ptr<Search> make_search<3>(std::shared_ptr<const Model>, const SearchOptions&);
-
-}  // namespace recommit::sliding
