@@ -68,7 +68,7 @@ def test_every_reason_is_needed():
         "bash scripts/test --onyl cpp",
         "bash scripts/verify quik",
         "bash scripts/demo out lapotp",
-        "pip install 'recommit[evns]'",
+        "pip install '.[evns]'",
         "cmake --preset relese",
         "curl https://example.org",
     ],

@@ -139,6 +139,12 @@ def unmet(page, script):
     return imported - sys.stdlib_module_names - {"numpy", "recommit"} - brought
 
 
+def test_doctor_names_extras_that_there_are():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    section = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    assert set(EXTRAS) <= set(re.findall(r"(?m)^([\w-]+) = \[", section))
+
+
 def test_the_demo_installs_enough_for_the_readme():
     page, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "scripts/demo"))
     assert unmet(page, script) == set()

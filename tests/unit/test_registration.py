@@ -59,7 +59,7 @@ def test_without_gymnasium_the_rest_works() -> None:
     hide = "import sys; sys.modules['gymnasium'] = None; import recommit; recommit.Sliding(3).generate(1)\n"
     python(hide)
     said = python(hide + "try:\n    import recommit.envs\nexcept ImportError as error:\n    print(error)")
-    assert "pip install 'recommit[envs]'" in said
+    assert "pip install -e '.[envs]'" in said
     absent = (
         "import sys, recommit; sys.path[:] = []\ntry:\n    import gymnasium\nexcept ImportError as error:\n   "
         " print(error)"

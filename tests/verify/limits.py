@@ -183,7 +183,7 @@ def imports(plant: bool) -> tuple[int, str]:
     unexpected = [name for name in foreign if not name.startswith(("_", "recommit", "__editable__"))]
     expect(not unexpected, f"import recommit also imported {unexpected}")
     said = run([sys.executable, "-c", f"{ALONE}\n{CALL}"])
-    expect("pip install 'recommit[cli]'" in said, f"no hint at the missing extra in: {said}")
+    expect("pip install -e '.[cli]'" in said, f"no hint at the missing extra in: {said}")
     return REPEATS, f"imports, median {median:.3f} s of CPU time"
 
 

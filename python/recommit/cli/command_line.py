@@ -38,7 +38,7 @@ VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt --solution solutions.txt", ("file",)),
     "solve": Verb(solve, "levels.txt", ("file",)),
-    "play": Verb(play, "--task sokoban --browser", ("file",)),
+    "play": Verb(play, "levels.txt", ("file",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
     "data show": Verb(data.show, "data --picture data.png", ("folder",)),

@@ -63,5 +63,5 @@ def _extra(module: str) -> str:
 
     for extra, modules in EXTRAS.items():
         if module.split(".")[0] in modules:
-            return f"this command needs {module}: pip install 'recommit[{extra}]'"
+            return f"this command needs {module}; in a clone of recommit: {errors.install(extra)}"
     return ""

@@ -105,7 +105,6 @@ def test_no_device_is_written_over(capsys: pytest.CaptureFixture[str]) -> None:
             "FILE: expected a folder, got a file",
         ),
         (("data", "build", "--recipe", "NONE", "--out", "NEW"), "NONE: expected a recipe file, found none"),
-        (("play", "--browser", "--port", "99999"), "port: expected 0..65535, got 99999"),
         (("levels", "generate", "--task", "sliding", "--size", "9", "--out", "NEW"), "size: expected 2..5, got 9"),
     ],
 )

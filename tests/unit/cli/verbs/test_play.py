@@ -13,7 +13,7 @@ from tests.waiting import HANG, ended
 
 from recommit.cli.boards import LevelOptions
 from recommit.cli.flags import WrongCall
-from recommit.cli.game import BoardGame, parsed
+from recommit.cli.verbs.play import BoardGame, parsed
 
 pytest.importorskip("tyro")
 
