@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import recommit
-from recommit.cli import command_line, failures
+from recommit.cli import command_line
 from recommit.storage import errors, files
 
 pytest.importorskip("tyro")
@@ -65,24 +65,24 @@ def test_what_is_not_permitted_names_the_path_of_the_call(
 
 
 def test_a_full_disk_is_no_wrong_call() -> None:
-    sentence, status = failures.explained(OSError(errno.ENOSPC, "No space left on device", "out"))
+    sentence, status = command_line.explained(OSError(errno.ENOSPC, "No space left on device", "out"))
     assert (sentence, status) == ("out: no room is left; make room and run the same command again", 1)
 
 
 def test_an_error_of_ours_has_its_status_and_no_class_name() -> None:
-    assert failures.explained(errors.WrongFolder("out: expected a folder")) == ("out: expected a folder", 2)
-    assert failures.explained(errors.FolderBusy("out: busy")) == ("out: busy", 1)
+    assert command_line.explained(errors.WrongFolder("out: expected a folder")) == ("out: expected a folder", 2)
+    assert command_line.explained(errors.FolderBusy("out: busy")) == ("out: busy", 1)
 
 
 def test_what_the_system_says_of_no_path_has_no_class_name() -> None:
     error = OSError(errno.EMFILE, "Too many open files")
-    assert failures.explained(error) == ("the system says: Too many open files", 1)
+    assert command_line.explained(error) == ("the system says: Too many open files", 1)
 
 
 def test_an_argument_that_a_function_refuses_is_a_wrong_call() -> None:
-    assert failures.explained(ValueError("cell: expected 4..112, got 3")) == ("cell: expected 4..112, got 3", 2)
-    assert failures.explained(recommit.LevelError("a.txt: line 3")) == ("a.txt: line 3", 1)
-    assert failures.explained(ValueError("no sentence of ours")) == ("ValueError: no sentence of ours", 1)
+    assert command_line.explained(ValueError("cell: expected 4..112, got 3")) == ("cell: expected 4..112, got 3", 2)
+    assert command_line.explained(recommit.LevelError("a.txt: line 3")) == ("a.txt: line 3", 1)
+    assert command_line.explained(ValueError("no sentence of ours")) == ("ValueError: no sentence of ours", 1)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no devices in folders there")
@@ -123,5 +123,5 @@ def test_a_wrong_place_is_a_sentence_and_leaves_nothing(
 
 
 def test_other_errors_keep_their_name() -> None:
-    assert failures.explained(ZeroDivisionError("x")) == ("ZeroDivisionError: x", 1)
-    assert failures.explained(ConnectionError("refused")) == ("ConnectionError: refused", 1)
+    assert command_line.explained(ZeroDivisionError("x")) == ("ZeroDivisionError: x", 1)
+    assert command_line.explained(ConnectionError("refused")) == ("ConnectionError: refused", 1)
