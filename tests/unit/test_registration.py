@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 
 import pytest
-from tests.effort import unit
 
 MAKE = "gymnasium.make('recommit/Sliding-v0'); gymnasium.make_vec('recommit/Sokoban-v0', num_envs=2, size=6, boxes=1)"
 
@@ -48,11 +46,6 @@ def test_importing_recommit_imports_numpy_only() -> None:
     loaded = {name.split(".")[0] for name in json.loads(python(code))}
     foreign = {name for name in loaded - set(sys.stdlib_module_names) if not name.startswith("_")}
     assert foreign == {"recommit"}
-
-
-def test_importing_recommit_is_quick() -> None:
-    code = "import time; t = time.process_time(); import recommit; print(time.process_time() - t)"
-    assert statistics.median(float(python(code)) for _ in range(5)) / unit() < 1000, "units of half a millisecond or so"
 
 
 def test_without_gymnasium_the_rest_works() -> None:

@@ -94,12 +94,6 @@ def test_inference_takes_the_threads_that_are_asked_for():
     assert torch.get_num_threads() == threads + 1
 
 
-def test_another_library_is_left_alone(monkeypatch):
-    monkeypatch.setattr(process, "_library", lambda: None)
-    process.trim()
-    configure_inference(0)
-
-
 def test_other_work_in_the_process_finds_it_as_it_was():
     threads, flash = torch.get_num_threads(), torch.backends.cuda.flash_sdp_enabled()
     precision = torch.backends.mkldnn.matmul.fp32_precision

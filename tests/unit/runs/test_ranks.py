@@ -42,14 +42,6 @@ def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
         ranks.alone("cpu")
 
 
-def test_alone_there_is_nobody_to_ask():
-    team = ranks.Team()
-    assert team.is_main_process
-    assert team.all_reduce_sum([1.5, 2.0]) == [1.5, 2.0]
-    assert team.all_reduce_max(7) == 7
-    team.barrier()
-
-
 @pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch", "slurm-preset.sbatch"])
 def test_launch_recipes_are_shell_that_parses(name):
     path = recipe.folder() / "launch" / name
