@@ -12,10 +12,10 @@ import random
 import re
 import sys
 from contextlib import ExitStack, contextmanager
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from recommit.cli import usage
 from recommit.cli.flags import Verb, WrongCall
 from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.bench import bench
@@ -60,6 +60,14 @@ VERBS = {
     "doctor": Verb(doctor, ""),
 }
 
+#: How alike a word must be to be suggested, of 1.
+ALIKE = 0.6
+COMPLETION = "--tyro-print-completion"
+OPTIONS = {
+    "--version, -V": "Print the version.",
+    COMPLETION: "Print what bash or zsh needs to complete all of this.",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
@@ -102,11 +110,11 @@ def _run(words: list[str]) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     name = next((name for name in VERBS if words[: len(name.split())] == name.split()), None)
-    if name is None and words[:1] != [usage.COMPLETION]:
+    if name is None and words[:1] != [COMPLETION]:
         return _usage(words)
     try:
         if name is None:
-            usage.complete(words, VERBS)
+            _complete(words)
             return DONE
         return VERBS[name].run(words[len(name.split()) :], f"recommit {name}") or DONE
     except SystemExit as stop:
@@ -115,13 +123,61 @@ def _run(words: list[str]) -> int:
 
 def _usage(words: list[str]) -> int:
     """Help where it was asked for, of everything or of the verbs that begin with one word; otherwise what was wrong."""
-    group = usage.group(words, VERBS)
-    text, rest = usage.text(words[0] if group else "", VERBS), words[1 if group else 0 :]
+    group = bool(_group(words))
+    text, rest = _list(words[0] if group else ""), words[group:]
     if rest in (["--help"], ["-h"]) or not rest:
         tell(text)
         return DONE if rest else WRONG_CALL
-    hint = usage.suggestion(words, VERBS) or f"\n{text}"
-    return _fail(f"unknown command: {' '.join(words)}{hint}", WRONG_CALL)
+    return _fail(f"unknown command: {' '.join(words)}{_suggestion(words) or f'{chr(10)}{text}'}", WRONG_CALL)
+
+
+def _group(words: list[str]) -> list[str]:
+    """The verbs of two words that begin with the first of ``words``."""
+    return [verb for verb in VERBS if words and verb.startswith(f"{words[0]} ")]
+
+
+def _list(first: str) -> str:
+    """One line for each verb; those that begin with the word ``first`` if there is one."""
+    listed = _group([first]) if first else list(VERBS)
+    head = f"{first} VERB" if first else "VERB"
+    lines = [f"usage: recommit {head} [options]; recommit {head} --help says more", ""]
+    lines += [f"  {verb:<18}{VERBS[verb].about.split(chr(10))[0]}" for verb in listed]
+    lines += [] if first else [f"  {option:<18} {about}" for option, about in OPTIONS.items()]
+    return "\n".join(lines)
+
+
+def _suggestion(words: list[str]) -> str:
+    """A question that names the nearest verb, or nothing where none is near."""
+    typed = [word for word in words if not word.startswith("-")][:2]
+    if seconds := [verb.split()[1] for verb in _group(words)]:
+        near = get_close_matches(typed[-1], seconds, n=1, cutoff=ALIKE)
+        return f"; did you mean recommit {words[0]} {near[0]}?" if near else ""
+    for attempt in [" ".join(typed), *typed[:1]] if typed else words[:1]:
+        if near := get_close_matches(attempt, [*VERBS, "--version", "--help"], n=1, cutoff=ALIKE):
+            return f"; did you mean recommit {near[0]}?"
+    return ""
+
+
+def _complete(words: list[str]) -> None:
+    """Let tyro print what a shell needs, for all verbs together; ends the process."""
+    import tyro
+
+    if words[1:] not in (["bash"], ["zsh"]):
+        raise WrongCall(f"{COMPLETION}: expected bash or zsh behind it, got {' '.join(words[1:]) or 'nothing'}")
+
+    def parser(name: str, constructor: Any, about: str = "") -> Any:
+        return Annotated[Any, tyro.conf.subcommand(name=name, constructor=constructor, description=about)]
+
+    groups: dict[str, list[Any]] = {}
+    for name, verb in VERBS.items():
+        first, _, second = name.partition(" ")
+        groups.setdefault(first, []).append(parser(second or first, verb.shown(), verb.about))
+    kinds = [
+        each[0] if first in VERBS else parser(first, Union[tuple(each)])  # noqa: UP007  (made of a list)
+        for first, each in groups.items()
+    ]
+    whole: Any = Union[tuple(kinds)]  # noqa: UP007
+    tyro.cli(whole, prog="recommit", args=words, config=(tyro.conf.FlagCreatePairsOff,))
 
 
 def _fail(message: str, status: int) -> int:
