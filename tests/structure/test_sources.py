@@ -141,7 +141,6 @@ ALLOWED = {
     "waiting.py": "sleeps",  # the one place that waits, for what must come
     "ticks.py": "sleeps",  # for no time: a turn is offered to another thread
     "effort.py": "reads a clock",  # processor time, in units that take longer on a slow machine, too
-    "crash/killer.py": "sleeps, reads a clock",  # a kill that comes too late is not counted
     "invariant/test_interrupt.py": "reads a clock",  # processor time, in units of effort.py
     "invariant/global_state.py": "draws without a seed",  # planted
     "unit/data/test_mutations.py": "reads a clock",  # processor time, in units of effort.py
