@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-# As scripts/test has it, for whoever calls pytest: threads of torch that wait leave the core to the tests beside them.
+# Workers of pytest have a core each: one thread of torch waits for no other, here and in processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Whatever is opened with `datasets`, a folder of this machine too, is counted at Hugging Face unless this is set.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")

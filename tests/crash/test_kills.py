@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.crash import killer
@@ -18,58 +17,7 @@ from tests.waiting import HANG, ended, until
 
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec
-
-ROOT = Path(__file__).parents[2]
-
-
-def campaign(*arguments):
-    """The killer in a process of its own: it forks, and wants no threads beside it."""
-    call = [sys.executable, "-m", "tests.crash.killer", *arguments]
-    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.returncode, json.loads(done.stdout), done.stderr
-
-
-def test_a_hundred_kills(record_property):
-    status, report, log = campaign("--kills", "100", "--seed", "1")
-    assert report["kills"] >= 100
-    assert report["findings"] == 0, (report, log)
-    assert status == 0
-    record_property("executed", report["kills"])
-
-
-def test_the_harness_sees_a_naive_writer():
-    """Killed at every fourth operation and not at random moments: the findings are the same each time."""
-    status, report, _ = campaign("--kills", "12", "--plant", "naive")
-    assert report["findings"] > 10, report
-    assert status == 1
-
-
-def test_a_series_ends_where_every_kill_comes_too_early(tmp_path):
-    code = (
-        "import json, sys; from tests.crash.killer import Campaign; c = Campaign(0, sys.argv[1]); c.duration = 0; "
-        "c._kinds = lambda: iter(['anywhere'] * 1000); c.series(); print(json.dumps([c.counts, c.found]))"
-    )
-    said = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
-    counts, found = json.loads(said.stdout)
-    assert (counts["kills"], counts["survived"], counts["series"]) == (killer.MOST, 1, 1)
-    assert found == []
-
-
-@pytest.mark.nightly
-def test_two_thousand_kills(record_property):
-    _, report, log = campaign("--kills", "2000", "--seed", "3")
-    assert report["kills"] >= 2000
-    assert report["findings"] == 0, (report, log)
-    record_property("executed", report["kills"])
-
-
-@pytest.mark.nightly
-def test_kills_during_recovery(record_property):
-    _, report, log = campaign("--kills", "300", "--seed", "4", "--recovery")
-    assert report["killed (restart)"] >= 300
-    assert report["findings"] == 0, (report, log)
-    record_property("executed", report["kills"])
-
+from recommit.storage import files
 
 #: As many files as SMALL, fewer instances in them.
 LIGHT = SMALL.changed(count=30, validation=4, test=4, shard=6, perturbed=1)
@@ -83,7 +31,7 @@ def undisturbed(tmp_path_factory):
 
 
 #: Of the operations that a build dies at, every so many in the quick tier; half way through a write there are few.
-STRIDES = {"before": 8, "middle": 1, "after": 6}
+STRIDES = {"before": 7, "middle": 2, "after": 6}
 
 
 @pytest.mark.parametrize("moment", STRIDES)
@@ -92,39 +40,42 @@ def test_a_kill_at_many_operations(tmp_path, undisturbed, moment, record_propert
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", STRIDES)
 def test_a_kill_at_every_operation(tmp_path, undisturbed, moment, record_property):
     record_property("executed", killed_at_every(1, moment, tmp_path, undisturbed))
 
 
+def test_a_naive_writer_is_seen(tmp_path, undisturbed, monkeypatch):
+    monkeypatch.setattr(files, "replace", killer.naive)
+    with pytest.raises(AssertionError, match="torn or wrong"):
+        killed_at_every(4, "before", tmp_path, undisturbed)
+
+
 def killed_at_every(stride, moment, tmp_path, undisturbed):
-    """Operations that change the disk in turn, in one build after another of the same folder and of fresh ones; how
+    """Operations that change the disk in turn, in fresh folders, and in one that recovers from kill after kill; how
     many.
     """
     kept, at, deaths = tmp_path / "kept", 1, 0
     while True:
         fresh = tmp_path / "fresh"
-        end = run_alone("Suicidal", fresh, at, moment)
+        end = killer.run(fresh, killer.Suicidal(at, moment), LIGHT)
         assert findings(fresh, undisturbed) == []
-        if deaths % 3 == 0:
-            assert run_alone("Suicidal", kept, 1 + at % 7, moment) != "failed"
+        for _ in range(3):
+            assert killer.run(kept, killer.Suicidal(1 + at % 7, moment), LIGHT) != killer.FAILED
             assert findings(kept, undisturbed) == []
         deaths += end == killer.KILLED
         if end == killer.SURVIVED:
             break
-        if deaths % 10 == 0:
+        if deaths % 5 == 0:
             build(LIGHT, fresh)
             assert differences(fresh, undisturbed) == []
+            shutil.rmtree(kept)
         shutil.rmtree(fresh, ignore_errors=True)
         at += stride
-    assert deaths > (10 if moment == "middle" else 50 // stride)
+    assert deaths > (10 if moment == "middle" else 50) // stride
     build(LIGHT, kept)
     assert differences(kept, undisturbed) == []
     return deaths
-
-
-def run_alone(_kind, folder, at, moment):
-    return killer.run(folder, files_=killer.Suicidal(at, moment), recipe=LIGHT)
 
 
 BUILD = [sys.executable, "-m", "recommit.cli", "data", "build"]

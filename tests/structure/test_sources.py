@@ -141,7 +141,6 @@ ALLOWED = {
     "waiting.py": "sleeps",  # the one place that waits, for what must come
     "ticks.py": "sleeps",  # for no time: a turn is offered to another thread
     "effort.py": "reads a clock",  # processor time, in units that take longer on a slow machine, too
-    "crash/killer.py": "sleeps, reads a clock",  # a kill that comes too late is not counted
     "invariant/test_interrupt.py": "reads a clock",  # processor time, in units of effort.py
     "invariant/global_state.py": "draws without a seed",  # planted
     "unit/data/test_mutations.py": "reads a clock",  # processor time, in units of effort.py
@@ -149,7 +148,6 @@ ALLOWED = {
     "baseline/record.py": "reads a clock",  # for its own lines
     "verify/__main__.py": "reads a clock",  # for the table
     "verify/true_shapes.py": "reads a clock",  # for the table
-    "verify/limits.py": "reads a clock",  # for the table
     "invariant/rank_jobs.py": "draws without a seed",  # planted: an order that nobody decided
 }
 

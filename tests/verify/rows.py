@@ -79,7 +79,7 @@ ROWS = (
     Row("M6", "memory over 100,000 solved states and a million pools; Ctrl-C at 25 moments of each call", "nightly",
         "< 1 MB growth; within 600 units of effort",
         _tests("invariant/test_solver_process.py", "invariant/test_interrupt.py", "unit/envs")),
-    Row("C1", "data sets: 2,000 kills, in recovery too; before and after every operation that changes the disk; a "
+    Row("C1", "data sets: killed before, in and after every operation that changes the disk, and in recovery; a "
         "million rows killed 100 times, against 1, 2, 4 workers and Ray", "nightly",
         "nothing lost, doubled or torn; the tree of an undisturbed build",
         _tests("crash/test_kills.py", "crash/test_same_bytes.py")),

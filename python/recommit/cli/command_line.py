@@ -6,26 +6,25 @@ more.
 
 from __future__ import annotations
 
+import errno
+import os
 import random
+import re
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from recommit.cli import failures, usage
 from recommit.cli.flags import Verb, WrongCall
-from recommit.cli.verbs import data, graph, levels, train
+from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.bench import bench
-from recommit.cli.verbs.doctor import doctor
-from recommit.cli.verbs.estimate import estimate
-from recommit.cli.verbs.evaluate import evaluate
+from recommit.cli.verbs.doctor import EXTRAS, doctor
 from recommit.cli.verbs.play import play
 from recommit.cli.verbs.render import render
-from recommit.cli.verbs.report import report
-from recommit.cli.verbs.reproduce import reproduce
-from recommit.cli.verbs.serve import serve
 from recommit.cli.verbs.solve import solve
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.runs import peers
+from recommit.storage import errors
 from recommit.storage.terminal_text import say, tell, unread
 
 if TYPE_CHECKING:
@@ -38,27 +37,35 @@ VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt --solution solutions.txt", ("file",)),
     "solve": Verb(solve, "levels.txt", ("file",)),
-    "play": Verb(play, "--task sokoban --browser", ("file",)),
+    "play": Verb(play, "levels.txt", ("file",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
     "data show": Verb(data.show, "data --picture data.png", ("folder",)),
     "data export": Verb(data.export, "data --out parquet", ("folder",)),
-    "train sft": Verb(train.sft, "--recipe laptop-sliding --data data --out run"),
-    "train grpo": Verb(train.grpo, "--recipe laptop-sliding --init run --out rl"),
-    "train family": Verb(train.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
-    "train world-model": Verb(train.world_model, "run --out world-model", ("run",)),
-    "train head": Verb(train.head, "graph --policy world-model --out head", ("graph",)),
+    "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run"),
+    "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl"),
+    "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
+    "train world-model": Verb(stages.world_model, "run --out world-model", ("run",)),
+    "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",)),
     "graph build": Verb(graph.build, "run --out graph", ("run",)),
     "graph score": Verb(graph.score, "graph --budget 4", ("graph",)),
     "graph show": Verb(graph.show, "graph", ("graph",)),
-    "estimate": Verb(estimate, "paper-sliding --gpus 8", ("recipe",)),
-    "evaluate": Verb(evaluate, "rl --out eval", ("run",)),
-    "zero-shot": Verb(zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs"),
-    "serve": Verb(serve, "--task sliding --port 8000"),
-    "report": Verb(report, "eval --out report.html", ("eval",)),
-    "reproduce": Verb(reproduce, "--preset demo --out demo"),
+    "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",)),
+    "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",)),
+    "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs"),
+    "serve": Verb(stages.serve, "--task sliding --port 8000"),
+    "report": Verb(stages.report, "eval --out report.html", ("eval",)),
+    "reproduce": Verb(stages.reproduce, "--preset demo --out demo"),
     "bench": Verb(bench, "--signature"),
     "doctor": Verb(doctor, ""),
+}
+
+#: How alike a word must be to be suggested, of 1.
+ALIKE = 0.6
+COMPLETION = "--tyro-print-completion"
+OPTIONS = {
+    "--version, -V": "Print the version.",
+    COMPLETION: "Print what bash or zsh needs to complete all of this.",
 }
 
 
@@ -76,9 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WrongCall as error:
         return _fail(str(error), WRONG_CALL)
     except BrokenPipeError as error:
-        return UNREAD if unread() else _fail(*failures.explained(error))
+        return UNREAD if unread() else _fail(*explained(error))
     except Exception as error:  # noqa: BLE001  (the last resort of a command line)
-        return _fail(*failures.explained(error))
+        return _fail(*explained(error))
 
 
 @contextmanager
@@ -103,11 +110,11 @@ def _run(words: list[str]) -> int:
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     name = next((name for name in VERBS if words[: len(name.split())] == name.split()), None)
-    if name is None and words[:1] != [usage.COMPLETION]:
+    if name is None and words[:1] != [COMPLETION]:
         return _usage(words)
     try:
         if name is None:
-            usage.complete(words, VERBS)
+            _complete(words)
             return DONE
         return VERBS[name].run(words[len(name.split()) :], f"recommit {name}") or DONE
     except SystemExit as stop:
@@ -116,15 +123,107 @@ def _run(words: list[str]) -> int:
 
 def _usage(words: list[str]) -> int:
     """Help where it was asked for, of everything or of the verbs that begin with one word; otherwise what was wrong."""
-    group = usage.group(words, VERBS)
-    text, rest = usage.text(words[0] if group else "", VERBS), words[1 if group else 0 :]
+    group = bool(_group(words))
+    text, rest = _list(words[0] if group else ""), words[group:]
     if rest in (["--help"], ["-h"]) or not rest:
         tell(text)
         return DONE if rest else WRONG_CALL
-    hint = usage.suggestion(words, VERBS) or f"\n{text}"
-    return _fail(f"unknown command: {' '.join(words)}{hint}", WRONG_CALL)
+    return _fail(f"unknown command: {' '.join(words)}{_suggestion(words) or f'{chr(10)}{text}'}", WRONG_CALL)
+
+
+def _group(words: list[str]) -> list[str]:
+    """The verbs of two words that begin with the first of ``words``."""
+    return [verb for verb in VERBS if words and verb.startswith(f"{words[0]} ")]
+
+
+def _list(first: str) -> str:
+    """One line for each verb; those that begin with the word ``first`` if there is one."""
+    listed = _group([first]) if first else list(VERBS)
+    head = f"{first} VERB" if first else "VERB"
+    lines = [f"usage: recommit {head} [options]; recommit {head} --help says more", ""]
+    lines += [f"  {verb:<18}{VERBS[verb].about.split(chr(10))[0]}" for verb in listed]
+    lines += [] if first else [f"  {option:<18} {about}" for option, about in OPTIONS.items()]
+    return "\n".join(lines)
+
+
+def _suggestion(words: list[str]) -> str:
+    """A question that names the nearest verb, or nothing where none is near."""
+    typed = [word for word in words if not word.startswith("-")][:2]
+    if seconds := [verb.split()[1] for verb in _group(words)]:
+        near = get_close_matches(typed[-1], seconds, n=1, cutoff=ALIKE)
+        return f"; did you mean recommit {words[0]} {near[0]}?" if near else ""
+    for attempt in [" ".join(typed), *typed[:1]] if typed else words[:1]:
+        if near := get_close_matches(attempt, [*VERBS, "--version", "--help"], n=1, cutoff=ALIKE):
+            return f"; did you mean recommit {near[0]}?"
+    return ""
+
+
+def _complete(words: list[str]) -> None:
+    """Let tyro print what a shell needs, for all verbs together; ends the process."""
+    import tyro
+
+    if words[1:] not in (["bash"], ["zsh"]):
+        raise WrongCall(f"{COMPLETION}: expected bash or zsh behind it, got {' '.join(words[1:]) or 'nothing'}")
+
+    def parser(name: str, constructor: Any, about: str = "") -> Any:
+        return Annotated[Any, tyro.conf.subcommand(name=name, constructor=constructor, description=about)]
+
+    groups: dict[str, list[Any]] = {}
+    for name, verb in VERBS.items():
+        first, _, second = name.partition(" ")
+        groups.setdefault(first, []).append(parser(second or first, verb.shown(), verb.about))
+    kinds = [
+        each[0] if first in VERBS else parser(first, Union[tuple(each)])  # noqa: UP007  (made of a list)
+        for first, each in groups.items()
+    ]
+    whole: Any = Union[tuple(kinds)]  # noqa: UP007
+    tyro.cli(whole, prog="recommit", args=words, config=(tyro.conf.FlagCreatePairsOff,))
 
 
 def _fail(message: str, status: int) -> int:
     say(f"recommit: {message}")
     return status
+
+
+#: A message of ours about an argument: "cell: expected 4..112, got 3". Others have the name of their class before them.
+_OURS = re.compile(r"[^:\n]+: expected .|[a-z_]+: .")
+#: The call was right, and the machine could not go on.
+_OF_MACHINES = {
+    errno.ENOSPC: "no room is left; make room and run the same command again",
+    errno.EFBIG: "the file would be larger than this system allows",
+    errno.EIO: "the disk cannot be read or written",
+}
+
+
+def explained(error: Exception) -> tuple[str, int]:
+    """A sentence about what went wrong, and the exit status."""
+    if isinstance(error, errors.DataError):
+        return str(error), error.exit_status
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}", FAILED
+    if isinstance(error, OSError) and error.filename is not None:
+        return _of_path(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"the system says: {error.strerror}", FAILED
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        for extra, modules in EXTRAS.items():
+            if error.name.split(".")[0] in modules:
+                return f"this command needs {error.name}; in a clone of recommit: {errors.install(extra)}", FAILED
+    if isinstance(error, ValueError) and type(error).__module__.startswith("recommit"):
+        return str(error), FAILED  # of a malformed level: the call was right
+    if isinstance(error, ValueError) and _OURS.match(str(error)):
+        return str(error), WRONG_CALL
+    return f"{type(error).__name__}: {error}", FAILED
+
+
+def _of_path(error: OSError) -> tuple[str, int]:
+    """What the system said about a path: the call was wrong, unless the disk is full or broken."""
+    path = Path(os.fsdecode(error.filename))
+    if error.errno == errno.ENOENT or (error.errno == errno.ENOTDIR and not path.parent.is_dir()):
+        folder = path.parent
+        missing = "there is no such file or folder" if folder.is_dir() else f"there is no folder {folder}"
+        return f"{path}: {missing}", WRONG_CALL
+    if error.errno in _OF_MACHINES:
+        return f"{path}: {_OF_MACHINES[error.errno]}", FAILED
+    reason = errors.OF_PATHS.get(error.errno or 0) or error.strerror or str(error)
+    return f"{path}: {reason}", WRONG_CALL

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files
+from recommit.storage import files, verified
 from recommit.storage.safe_open import content
 
 if TYPE_CHECKING:
@@ -123,18 +123,17 @@ def commit(folder: Path, step: int) -> None:
         listed[path.relative_to(folder).as_posix()] = [path.stat().st_size, files.file_sha256(path)]
     for inner in [folder, *(p for p in folder.rglob("*") if p.is_dir())]:
         disk.flush_folder(inner)
-    text = json.dumps({"step": step, "files": listed}, sort_keys=True)
-    files.replace(disk, folder / COMMIT, f"{files.sha256(text.encode())} {text}\n".encode())
+    seal = json.dumps({"step": step, "files": listed}, sort_keys=True)
+    files.replace(disk, folder / COMMIT, verified.checkable(seal))
 
 
 def verify(folder: Path) -> int:
     """The step of a checkpoint, once every file is known to be what it was."""
     try:
-        digest, _, text = content(folder / COMMIT).partition(b" ")
+        text = verified.checked(content(folder / COMMIT).removesuffix(b"\n"))
     except OSError:
         raise TornCheckpoint(f"{folder.name}: expected the file {COMMIT}, got none") from None
-    text = text.removesuffix(b"\n")
-    if digest.decode("ascii", "replace") != files.sha256(text):
+    if text is None:
         raise TornCheckpoint(f"{folder.name}/{COMMIT}: expected its own sha256 in front, got another")
     seal = json.loads(text)
     if seal["step"] != _step(folder):

@@ -14,7 +14,7 @@ from recommit.data import labels, sampling
 from recommit.graph.build import PolicyGraph, run_directly
 from recommit.graph.episodes import always, head, play, sampled, softmax
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.ranks import Team, divided, turns
+from recommit.runs.ranks import Team, rank_batches, split_batches
 from recommit.storage import errors
 from recommit.train import targets
 from recommit.train.config import TargetConfig
@@ -111,7 +111,7 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engin
     team, together = (engine.team, engine.together) if engine else (Team(), False)
     total = targets.total_weight(states, config)
     sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
-    for rows in turns(divided(np.arange(len(states)), team.world), team, together):
+    for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, together):
         part = states[rows] if len(rows) else targets.nothing(states)
         value, logits = run_pass(partial(targets.sft_loss, policy, task, part, config, total))
         hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))

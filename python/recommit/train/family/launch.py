@@ -75,7 +75,7 @@ def fleet(
     device: str | None = None,
     elsewhere: bool = False,
 ) -> Fleet:
-    """``gpus`` of every machine, ``per_run`` of them (all of them if not said) for each run. ``elsewhere``: to be
+    """``gpus`` of every machine, ``per_run`` of them for each run (default: all). ``elsewhere``: to be
     shown, on a machine that need not have them."""
     if gpus < 1:
         raise ValueError(f"gpus: expected at least 1, got {gpus}")
