@@ -22,8 +22,7 @@ from recommit.runs.ranks import Team
 from recommit.train import targets
 from recommit.train import targets as loss
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine.base import groups
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine, groups
 from recommit.train.grpo import trainer as run
 from recommit.train.sft import trainer as sft
 
@@ -53,7 +52,7 @@ def check_frozen(tiny, device):
     policy.train_only(task, depth_head=False)
     states = task.generate(8, seed=1, length=(4, 16)).states
     rows = targets.make(task, labels.label(task, states), TargetConfig(), seed=0, first=0)
-    engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team(device=device))
+    engine = Engine(groups(policy, OptimConfig()), OptimConfig(), Team(device=device))
     before, seen = frozen_weights(policy), policy.vision._encode(task, states).detach().clone()
     adapters = weights_of(p for name, p in policy.named_parameters() if "lora_" in name)
     for _ in range(3):
@@ -126,13 +125,13 @@ def test_reinforcement_is_resumed(monkeypatch, device, data, tmp_path, group):
 
 
 def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):
-    load = TorchEngine.load
+    load = Engine.load
 
     def forgetful(self, folder):
         load(self, folder)
         self.optimizer.state.clear()
 
-    monkeypatch.setattr(TorchEngine, "load", forgetful)
+    monkeypatch.setattr(Engine, "load", forgetful)
     with pytest.raises(AssertionError, match="expected"):
         check_warm_start(monkeypatch, torch.device("cpu"), SAME_RUN, data, tmp_path)
 

@@ -22,8 +22,8 @@ from tests.waiting import until
 from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.ports import free_port
+from recommit.train.config import folder as recipes_folder
 from recommit.train.family import launch, processes
-from recommit.train.recipe import folder as recipes_folder
 
 LAUNCH = Path(str(recipes_folder() / "launch"))
 BIN = Path(sys.executable).parent

@@ -13,7 +13,6 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +40,6 @@ if TYPE_CHECKING:
 
 #: So many steps in a row whose gradient is not finite end a run.
 PATIENCE_WITH_NAN = 10
-#: Decisions that are written down at each validation.
-SAMPLES = 4
-
-#: Of its steps, of the machine, and of a few decisions.
-LOGS = ("metrics", "timing", "samples")
 
 
 class Diverged(RuntimeError):
@@ -100,7 +94,6 @@ class Trainer(ABC):
     engine: Engine
     #: Empty without validation.
     validation_tasks: list[ValidationTask]
-    samples: JsonLines
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -130,38 +123,13 @@ class Trainer(ABC):
         """How good the policy is in one puzzle."""
         return validation.measure(self.policy, task.task, task.instances, task.config, self.engine)
 
-    def _sample(self, task: ValidationTask) -> None:
-        """Write down what the policy decides in the first few states of the validation."""
-        shown = task.instances.states[:SAMPLES]
-        if not len(shown):
-            return
-        training = self.policy.training
-        self.policy.eval()
-        samples = validation.decisions(
-            self.policy,
-            task.task,
-            shown.states,
-            shown.distance,
-            self.engine.run,
-            self._fixed_depth(),
-            task.config.budget,
-        )
-        self.policy.train(training)
-        for sample in samples:
-            self.samples.add({"step": self.state.step, "task": task.task.task, **sample})
-
-    def _fixed_depth(self) -> int | None:
-        """The depth of a policy that does not choose."""
-        return None
-
     def close(self) -> None:
         """Let go of the policy."""
         self.engine.close()
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step or an interruption; the exit status."""
-        with ExitStack() as logs:
-            log, timing, self.samples = (logs.enter_context(self._log(name)) for name in LOGS)
+        with self._log("metrics") as log, self._log("timing") as timing:
             self._resume(log)
             progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
             status = self._steps(log, timing, interrupt, progress)
@@ -252,8 +220,6 @@ class Trainer(ABC):
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
             found = validation.together({each.name: self._measure(each) for each in self.validation_tasks})
-            for each in self.validation_tasks:
-                self._sample(each)
             log.add({"step": self.state.step, "validation": found})
             curves.add(self.state.step, found, "validation")
             progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")
@@ -274,8 +240,7 @@ class Trainer(ABC):
                 Files(), folder / f"random-{self.team.rank}.json", json.dumps(process.capture_random_state()).encode()
             )
             if self.team.is_main_process:
-                sizes = {"log": log.size(), "samples": self.samples.size()}
-                logs = {**sizes, "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
+                logs = {"log": log.size(), "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
                 rest = {"state": vars(self.state), **self.state_dict(), **logs}
                 replace(Files(), folder / "state.json", json.dumps(rest).encode())
 
@@ -304,14 +269,12 @@ class Trainer(ABC):
         newest = self.folder.checkpoints.newest(self._say)
         if newest is None:
             log.cut(0)
-            self.samples.cut(0)
             return
-        state = verified.values(newest.folder, "state.json", {"state": dict, "log": int, "samples": int})
+        state = verified.values(newest.folder, "state.json", {"state": dict, "log": int})
         self.engine.load(newest.folder)
         self.state, self.meter = TrainerState(**state["state"]), Meter(state["unlogged"])
         self.load_state_dict(state)
         log.cut(state["log"])
-        self.samples.cut(state["samples"])
         self.folder.check_logs(state["logs_sha256"], newest.folder)
         self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
         self.state.best = self.state.best or {"step": newest.step, "score": [], "validation": None}

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tests.unit.train.runs import FINISHED, lines, plan_of
 
 from recommit.train import trainer as loop
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine
 from recommit.train.grpo import reward
 from recommit.train.grpo import trainer as run
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
@@ -63,7 +63,7 @@ def steps(monkeypatch):
 @pytest.fixture
 def watched(monkeypatch, steps):
     """Steps whose gradient was not finite; they must leave every weight as it was, and the others must move some."""
-    bad, take = set(), TorchEngine.step
+    bad, take = set(), Engine.step
 
     def step(self, scale):
         before = self.full(self.parameters)
@@ -74,13 +74,13 @@ def watched(monkeypatch, steps):
             bad.add(steps[0])
         return norm
 
-    monkeypatch.setattr(TorchEngine, "step", step)
+    monkeypatch.setattr(Engine, "step", step)
     return bad
 
 
 def poison(monkeypatch, steps, where, how, when):
     """Plant it in the losses, in one number of one gradient, or in the rewards of these steps."""
-    backward, rewards = TorchEngine.backward, reward.rewards
+    backward, rewards = Engine.backward, reward.rewards
 
     def spoiled(self, loss):
         scale = LOSSES[how] if where == "loss" and steps[0] in when else 1.0
@@ -92,7 +92,7 @@ def poison(monkeypatch, steps, where, how, when):
         given = rewards(*arguments, **options)
         return given * LOSSES[how] if where == "reward" and steps[0] in when else given
 
-    monkeypatch.setattr(TorchEngine, "backward", spoiled)
+    monkeypatch.setattr(Engine, "backward", spoiled)
     monkeypatch.setattr(reward, "rewards", unrewarded)
 
 
@@ -178,7 +178,7 @@ def test_the_checks_see_an_engine_that_moves_anyway(plan, data, init, tmp_path, 
         self.optimizer.zero_grad(set_to_none=True)
         return scale
 
-    monkeypatch.setattr(TorchEngine, "step", careless)
+    monkeypatch.setattr(Engine, "step", careless)
     poison(monkeypatch, steps, "gradient", "nan", {3})
     train("sft", plan, data, init, tmp_path / "run", {3})
     with pytest.raises(AssertionError):

@@ -10,23 +10,26 @@ and with another stage of ZeRO. Files are of bounded size, so that nobody holds 
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
+
+from recommit.policy.checkpoint import fingerprint_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import torch
     from torch import Tensor, nn
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
-    from recommit.train.config import OptimConfig
+    from recommit.train.config import EngineConfig, OptimConfig
 
     State = dict[str, Tensor]
 
@@ -37,45 +40,6 @@ BETAS = (0.9, 0.95)
 FILE_BYTES = 1 << 31
 
 
-class Engine(Protocol):
-    """What a trainer needs. Every rank calls every method, in the same order."""
-
-    team: Team
-    #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
-    together: bool
-
-    def run(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which goes through the policy: every pass through it happens inside such a call, and one that
-        learns returns its loss first."""
-
-    def backward(self, loss: Tensor) -> None:
-        """Add a micro-batch's gradient."""
-
-    def step(self, scale: float) -> float:
-        """Step the optimizer with learning rates times ``scale``; the norm of the gradient before clipping.
-
-        A gradient that is not finite changes nothing.
-        """
-
-    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
-        """A context in which every rank sees all of the weights that are saved."""
-
-    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
-        """Copies of trained weights as the optimizer has them: whole, in float32, on every rank."""
-
-    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
-        """Give trained weights whole float32 ``values``, the same on every rank; the optimizer goes on from them."""
-
-    def save(self, folder: Path) -> None:
-        """Write what ``load`` needs into an existing folder; the main process does."""
-
-    def load(self, folder: Path) -> None:
-        """Go on exactly where ``save`` was called, by whatever engine and number of ranks."""
-
-    def close(self) -> None:
-        """Let go of the policy: another engine may come."""
-
-
 @dataclass(frozen=True)
 class Group:
     """Parameters that share a learning rate."""
@@ -83,6 +47,90 @@ class Group:
     name: str
     lr: float
     parameters: list[nn.Parameter]
+
+
+class Engine:
+    """AdamW in one process of plain PyTorch, and what a trainer needs of any engine. Every rank calls every method, in
+    the same order.
+    """
+
+    #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
+    together = False
+    #: AdamW as one kernel; DeepSpeed gives its optimizer other tensors.
+    fused: bool | None = True
+
+    def __init__(self, groups: list[Group], optim: OptimConfig, team: Team) -> None:
+        self.groups, self.clip, self.team = groups, optim.clip or math.inf, team
+        self.parameters = [p for group in groups for p in group.parameters]
+        self.optimizer = torch.optim.AdamW(
+            [{"params": group.parameters, "lr": group.lr} for group in groups],
+            betas=BETAS,
+            weight_decay=optim.weight_decay,
+            fused=self.fused,
+        )
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which goes through the policy: every pass through it happens inside such a call, and one that
+        learns returns its loss first."""
+        return work()
+
+    def backward(self, loss: Tensor) -> None:
+        """Add a micro-batch's gradient."""
+        loss.backward()
+
+    def step(self, scale: float) -> float:
+        """Step the optimizer with learning rates times ``scale``; the norm of the gradient before clipping.
+
+        A gradient that is not finite changes nothing.
+        """
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.clip))
+        for group, own in zip(self.optimizer.param_groups, self.groups, strict=True):
+            group["lr"] = own.lr * scale
+        if math.isfinite(norm):
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
+        """A context in which every rank sees all of the weights that are saved."""
+        return nullcontext()
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """Copies of trained weights as the optimizer has them: whole, in float32, on every rank."""
+        return [parameter.detach().float().clone() for parameter in parameters]
+
+    @torch.no_grad()
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """Give trained weights whole float32 ``values``, the same on every rank; the optimizer goes on from them."""
+        for parameter, value in zip(parameters, values, strict=True):
+            parameter.copy_(value)
+
+    def save(self, folder: Path) -> None:
+        """Write what ``load`` needs into an existing folder, frozen weights aside; the main process does."""
+        save_states(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
+
+    def load(self, folder: Path) -> None:
+        """Go on exactly where ``save`` was called, by whatever engine and number of ranks."""
+        moments = {}
+        states = load_states(folder, [p.shape for p in self.parameters])
+        for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
+            self.assign([parameter], [state.pop("weight")])
+            if state:
+                moments[i] = state
+        self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+    def close(self) -> None:
+        """Let go of the policy: another engine may come."""
+
+
+def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
+    """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
+    if config.kind == "plain":
+        return Engine(groups(policy, optim), optim, team)
+    from recommit.train.engine.deepspeed import ZeroEngine
+
+    fingerprint_of(policy)  # while the frozen weights are whole
+    return ZeroEngine(policy, groups(policy, optim), optim, config, team, parts)
 
 
 def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:

@@ -23,7 +23,7 @@ from deepspeed.utils import (
 from torch import nn
 from torch.nn.functional import pad
 
-from recommit.train.engine.base import BETAS, load_states, save_states, whole_shape
+from recommit.train.engine.base import Engine, load_states, save_states, whole_shape
 from recommit.train.engine.deepspeed_config import settings
 
 if TYPE_CHECKING:
@@ -65,8 +65,10 @@ class Root(nn.Module):
         return sum((output(nothing).sum() for output in outputs), start=nothing.sum()) * 0.0
 
 
-class ZeroEngine:
-    """See ``Engine``. ``parts`` is how many micro-batches make a step, on every rank."""
+class ZeroEngine(Engine):
+    """DeepSpeed behind the calls of ``Engine``. ``parts`` is how many micro-batches make a step, on every rank."""
+
+    fused = None
 
     def __init__(
         self,
@@ -77,18 +79,14 @@ class ZeroEngine:
         team: Team,
         parts: int,
     ) -> None:
+        super().__init__(groups, optim, team)
         self._linear = torch.nn.functional.linear
-        self.groups, self.parts, self.stage, self.team = groups, parts, config.stage, team
-        self.together = config.stage == 3
-        self.trained = [p for group in groups for p in group.parameters]
-        optimizer = torch.optim.AdamW(
-            [{"params": group.parameters, "lr": group.lr} for group in groups],
-            betas=BETAS,
-            weight_decay=optim.weight_decay,
-        )
+        self.parts, self.stage, self.together = parts, config.stage, config.stage == 3
         with quietly():
             self.engine, *_ = deepspeed.initialize(
-                model=Root(policy, config.stage), optimizer=optimizer, config=settings(config, optim, parts, team.world)
+                model=Root(policy, config.stage),
+                optimizer=self.optimizer,
+                config=settings(config, optim, parts, team.world),
             )
         self.pieces = Pieces(self.engine.optimizer, config.stage, team.rank)
 
@@ -116,7 +114,7 @@ class ZeroEngine:
 
     def _norm(self) -> float:
         """Without ZeRO DeepSpeed does not tell."""
-        grads = [p.grad for p in self.trained if p.grad is not None]
+        grads = [p.grad for p in self.parameters if p.grad is not None]
         return float(torch.nn.utils.get_total_norm(grads))
 
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
@@ -130,14 +128,14 @@ class ZeroEngine:
 
     def save(self, folder: Path) -> None:
         """See ``Engine``; frozen weights are not written."""
-        states = (self.pieces.state(parameter) for parameter in self.trained)
+        states = (self.pieces.state(parameter) for parameter in self.parameters)
         save_states(folder, states, write=self.team.is_main_process)
 
     def load(self, folder: Path) -> None:
         """See ``Engine``; whatever number of ranks, stage or engine it was that saved."""
-        shapes = [whole_shape(parameter) for parameter in self.trained]
+        shapes = [whole_shape(parameter) for parameter in self.parameters]
         begun = False
-        for parameter, state in zip(self.trained, load_states(folder, shapes), strict=True):
+        for parameter, state in zip(self.parameters, load_states(folder, shapes), strict=True):
             if "step" in state and not begun:
                 self.pieces.begin_moments(state["step"])
                 begun = True
@@ -150,7 +148,7 @@ class ZeroEngine:
             yield
             return
         heads = [*policy.depth_head.parameters(), *policy.decoder.parameters()]  # frozen parts of them are saved, too
-        saved = list(policy.parameters()) if policy.config.lora is None else [*self.trained, *heads]
+        saved = list(policy.parameters()) if policy.config.lora is None else [*self.parameters, *heads]
         with GatheredParameters(list(dict.fromkeys(saved)), modifier_rank=None):
             yield
 

@@ -24,8 +24,7 @@ from recommit.runs.process import settle, unsettled
 from recommit.runs.progress import Clock, Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
-from recommit.train.engine.base import schedule
-from recommit.train.engine.torch import make_engine
+from recommit.train.engine.base import make_engine, schedule
 from recommit.train.grpo import metrics
 from recommit.train.grpo.puzzle import PuzzleLearner
 from recommit.train.sft.trainer import opened
@@ -202,9 +201,6 @@ class GrpoTrainer(Trainer):
     def _measure(self, task: ValidationTask) -> dict[str, Any]:
         (puzzle,) = (puzzle for puzzle in self.puzzles if puzzle.name == task.name)
         return puzzle.validate(task)
-
-    def _fixed_depth(self) -> int | None:
-        return self.variant.depth or None
 
     def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         """Of several puzzles the means, and each of them."""

@@ -10,15 +10,14 @@ torch = pytest.importorskip("torch")
 
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
-from recommit.train.engine.base import Group, load_states, save_states, schedule
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine, Group, load_states, save_states, schedule
 
 
 def engine(seed=0, lrs=(1e-2, 1e-3), **options):
     generator = torch.Generator().manual_seed(seed)
     parameters = [torch.nn.Parameter(torch.randn(5, generator=generator)) for _ in lrs]
     made = [Group(str(i), lr, [p]) for i, (lr, p) in enumerate(zip(lrs, parameters, strict=True))]
-    return TorchEngine(made, OptimConfig(**options), Team()), parameters
+    return Engine(made, OptimConfig(**options), Team()), parameters
 
 
 def move(engine, parameters, factor=1.0, scale=1.0):

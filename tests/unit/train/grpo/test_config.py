@@ -8,8 +8,8 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
 from recommit.prices import Prices
+from recommit.train.config import parse, plain
 from recommit.train.grpo.config import GrpoConfig, GrpoPhase
-from recommit.train.recipe import parse, plain
 
 EXACT = {"advantage": {"estimator": "exact"}}
 LAST = {"steps": 2, "head_only": True, "head_updates": 7}

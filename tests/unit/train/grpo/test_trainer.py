@@ -19,7 +19,7 @@ from recommit.runs.directory import RunDirectory, best_policy, recipe_of
 from recommit.train import trainer as loop
 from recommit.train import validation
 from recommit.train.config import parse
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine
 from recommit.train.grpo import puzzle
 from recommit.train.grpo import trainer as run
 
@@ -155,7 +155,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(run.GrpoTrainer, "_learn"), (TorchEngine, "step"), (loop.Trainer, "_save")],
+    [(run.GrpoTrainer, "_learn"), (Engine, "step"), (loop.Trainer, "_save")],
     ids=lambda v: str(v)[-12:],
 )
 def test_a_killed_run_goes_back_to_its_checkpoint(init, straight, tmp_path, monkeypatch, owner, name):

@@ -15,7 +15,7 @@ import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
 from recommit.train import trainer as loop
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine
 from recommit.train.sft import trainer as run
 
 
@@ -65,7 +65,7 @@ class Killed(BaseException):
 #: Where a run dies, the second time it comes there: before a step, and at every stage of saving.
 MOMENTS = [
     (run.SftTrainer, "_step"),
-    (TorchEngine, "save"),
+    (Engine, "save"),
     (run.SftTrainer, "_save"),
     (checkpoints, "commit"),
     (run.SftTrainer, "_settle"),
