@@ -121,7 +121,7 @@ class Trainer(ABC):
 
     def _measure(self, task: ValidationTask) -> dict[str, Any]:
         """How good the policy is in one puzzle."""
-        return validation.measure(self.policy, task.task, task.instances, task.config, self.engine)
+        return validation.measure(self.policy, task, self.engine)
 
     def close(self) -> None:
         """Let go of the policy."""

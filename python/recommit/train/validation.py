@@ -11,10 +11,10 @@ import torch
 
 from recommit import rng
 from recommit.data import labels, sampling
-from recommit.graph.build import PolicyGraph, run_directly
-from recommit.graph.episodes import always, head, play, sampled, softmax
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, head, play, sampled
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.ranks import Team, divided, turns
+from recommit.runs.ranks import divided, turns
 from recommit.storage import errors
 from recommit.train import targets
 from recommit.train.config import TargetConfig
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.graph.build import RunPass
     from recommit.graph.episodes import Chooser, Episodes
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices
@@ -35,83 +34,69 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ValidationSet:
-    """Start states, and states on the way with what is optimal there."""
-
-    starts: NDArray[np.uint8]
-    states: Targets
-
-
-@dataclass(frozen=True)
 class ValidationTask:
     """The validation of one puzzle; a run from several data sets has several."""
 
     name: str
     task: Puzzle
-    instances: ValidationSet
     config: ValidationConfig
+    starts: NDArray[np.uint8]
+    #: States on the way, with what is optimal there.
+    states: Targets
 
 
 def tasks_of(name: str, spec: DataSpec, config: ValidationConfig) -> list[ValidationTask]:
-    """Instances as in the data of a recipe; none if the configuration asks for none."""
+    """Instances as in the data of a recipe, of its validation split: by their start states alone, they are in nobody's
+    training data. None if the configuration asks for none."""
     if not config.instances:
         return []
-    return [ValidationTask(name, spec.puzzle(), instances(spec, config), config.of(spec.puzzle()))]
-
-
-def instances(spec: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
-    """Instances of the validation split: by their start states alone, they are in nobody's training data."""
     wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
     wanted = wanted.of_length(config.length)
     if not wanted.difficulties:
         raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
     task = spec.puzzle()
-    starts = _starts(wanted, threads)
-    solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
+    starts = _starts(wanted)
+    solutions = task.solve(starts, ties="random", seed=1, threads=1)
     length = np.asarray(solutions.length)
     place = rng.below(rng.draw(rng.streams(1, rng.Purpose.PLACE, np.arange(len(length))), 0), np.maximum(length, 1))
     plans = np.zeros((len(length), max(int(place.max(initial=0)), 1)), np.uint8)
     for i, (begin, steps) in enumerate(zip(solutions.offsets[:-1], place, strict=True)):
         plans[i, :steps] = solutions.actions[begin : begin + steps]
-    states = task.execute(starts.states, plans, place.astype(np.int32), threads=threads).states
-    rows = labels.label(task, states, threads=threads)
-    return ValidationSet(starts.states, targets.make(task, rows, TargetConfig(), seed=1, first=0, threads=threads))
+    rows = labels.label(task, task.execute(starts, plans, place.astype(np.int32), threads=1).states, threads=1)
+    states = targets.make(task, rows, TargetConfig(), seed=1, first=0)
+    return [ValidationTask(name, task, config.of(task), starts, states)]
 
 
-def _starts(wanted: DataSpec, threads: int | None) -> sampling.Starts:
+def _starts(wanted: DataSpec) -> NDArray[np.uint8]:
     """As many as asked for, or on the smallest boards, which have few, about as many as there are."""
     try:
-        return sampling.starts(wanted, "validation", 0, threads=threads)
+        return sampling.starts(wanted, "validation", 0, threads=1).states
     except errors.NotEnough:
         if wanted.validation < 2:
             raise
-        return _starts(replace(wanted, validation=wanted.validation * 3 // 4), threads)
+        return _starts(replace(wanted, validation=wanted.validation * 3 // 4))
 
 
 @torch.no_grad()
-def measure(
-    policy: CommitPolicy, task: Puzzle, instances: ValidationSet, config: ValidationConfig, engine: Engine | None = None
-) -> dict[str, Any]:
+def measure(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
     training = policy.training
     policy.eval()
     try:
-        imitated = imitation(policy, task, instances.states, engine)
-        return {**imitated, **episodes(policy, task, instances.starts, config, engine)}
+        return {**imitation(policy, task, engine), **episodes(policy, task, engine)}
     finally:
         policy.train(training)
 
 
-def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engine | None = None) -> dict[str, Any]:
+def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide
     the states."""
-    config, run_pass = TargetConfig(), engine.run if engine else run_directly
-    team, together = (engine.team, engine.together) if engine else (Team(), False)
+    config, states, team = TargetConfig(), task.states, engine.team
     total = targets.total_weight(states, config)
     sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
-    for rows in turns(divided(np.arange(len(states)), team.world), team, together):
+    for rows in turns(divided(np.arange(len(states)), team.world), team, engine.together):
         part = states[rows] if len(rows) else targets.nothing(states)
-        value, logits = run_pass(partial(targets.sft_loss, policy, task, part, config, total))
+        value, logits = engine.run(partial(targets.sft_loss, policy, task.task, part, config, total))
         hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
@@ -124,20 +109,12 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engin
     }
 
 
-def episodes(
-    policy: CommitPolicy,
-    task: Puzzle,
-    starts: NDArray[np.uint8],
-    config: ValidationConfig,
-    engine: Engine | None = None,
-) -> dict[str, Any]:
+def episodes(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    depths = policy.config.depths
-    graph = PolicyGraph(policy, task, depths)
-    if engine:
-        graph = PolicyGraph(policy, task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
-    nodes = graph.nodes(starts, config.budget)
-    return rates({str(depth): play(graph, nodes, config.budget, always(graph, depth)) for depth in depths})
+    depths, budget = policy.config.depths, task.config.budget
+    graph = PolicyGraph(policy, task.task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
+    nodes = graph.nodes(task.starts, budget)
+    return rates({str(depth): play(graph, nodes, budget, always(graph, depth)) for depth in depths})
 
 
 def agents(graph: PolicyGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
@@ -210,4 +187,3 @@ def line_of(validation: dict[str, Any]) -> str:
         for depth, rate in validation["solved"].items()
     )
     return f"solved {rates}  optimal {100 * validation['optimal']:.1f}%  loss {validation['loss']:.4f}"
-

@@ -23,8 +23,7 @@ from deepspeed.utils import (
 from torch import nn
 from torch.nn.functional import pad
 
-from recommit.train.engine.base import Engine, load_states, save_states, whole_shape
-from recommit.train.engine.deepspeed_config import settings
+from recommit.train.engine.base import Engine, deepspeed_settings, load_states, save_states, whole_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -86,7 +85,7 @@ class ZeroEngine(Engine):
             self.engine, *_ = deepspeed.initialize(
                 model=Root(policy, config.stage),
                 optimizer=self.optimizer,
-                config=settings(config, optim, parts, team.world),
+                config=deepspeed_settings(config, optim, parts, team.world),
             )
         self.pieces = Pieces(self.engine.optimizer, config.stage, team.rank)
 

@@ -42,8 +42,8 @@ class Job:
     name: str
     module: str
     words: tuple[str, ...]
-    #: Is its result there, whole? That decides, not the launcher's status: it is another one when a rank has a mishap on
-    #: its way out.
+    #: Is its result there, whole? That decides, not the launcher's status, which may be another one when a rank has a
+    #: mishap on its way out.
     done: Callable[[], bool]
     #: How much is done, and how much there is to do.
     progress: Callable[[], tuple[int, int]] = lambda: (0, 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from recommit.policy.config import AUGMENTATIONS, HeadConfig
+from recommit.policy.config import HeadConfig
 from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
@@ -224,9 +224,6 @@ class GrpoConfig:
     variant: str = "adaptive"
     #: Another depth head than the warm start's, which supervision has not touched.
     head: HeadConfig | None = None
-    #: Views of every picture, in rollouts and in the loss (see ``views`` of the policy): as many times the arithmetic
-    #: of an observation. 0: as many as the warm start has.
-    views: int = 0
     advantage: AdvantageConfig = field(default_factory=AdvantageConfig)
     prices: PriceConfig = field(default_factory=PriceConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
@@ -263,8 +260,6 @@ class GrpoConfig:
         for task in self.by_task:
             registry.puzzle(task)
             self.of(task)
-        if self.views not in (0, *AUGMENTATIONS):
-            raise ValueError(f"views: expected 0 or one of {', '.join(map(str, AUGMENTATIONS))}, got {self.views}")
         if self.advantage.estimator == "exact":
             self._check_exact()
         self._check_phases()

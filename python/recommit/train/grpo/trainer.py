@@ -72,8 +72,6 @@ def train(
         initial_policy.note_puzzles(policy, [part.spec for part in parts])
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
-        if config.views:
-            policy.replace_augmentations(config.views)
         quiet = quiet or not team.is_main_process
         with closing(GrpoTrainer(config, parts, policy, folder, team, quiet=quiet)) as run:
             return run.run(interrupt)
