@@ -56,8 +56,11 @@ def decisions(policy, name="adaptive", **advantage):
 ESTIMATORS = [{"estimator": name} for name in ("state", "episode", "branch", "exact")]
 
 
-@pytest.mark.parametrize("advantage", ESTIMATORS, ids=lambda c: c["estimator"])
-@pytest.mark.parametrize("name", ["adaptive", "fixed-3", "random"])
+@pytest.mark.parametrize(
+    ("name", "advantage"),
+    [*zip(("adaptive", "fixed-3", "random", "adaptive"), ESTIMATORS, strict=True)],
+    ids=lambda c: c if isinstance(c, str) else c["estimator"],
+)
 def test_log_probabilities_are_those_under_the_plans_own_depth(told, name, advantage):
     """Against one action at a time, from z and the depth, in every decision."""
     policy = policy_of(told)
@@ -79,7 +82,7 @@ def measured(policy, batch, config, reference=None):
     return loss, dict(zip(objective.MEASURES, sums.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("advantage", ESTIMATORS, ids=lambda c: c["estimator"])
+@pytest.mark.parametrize("advantage", ESTIMATORS[::3], ids=lambda c: c["estimator"])
 def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, advantage):
     policy = policy_of(told)
     batch = decisions(policy, **advantage)
@@ -138,7 +141,7 @@ def test_exact_values_give_every_depth_plans_of_its_own(told):
 
 @pytest.mark.parametrize(
     ("name", "advantage"),
-    [("adaptive", ESTIMATORS[0]), ("adaptive", ESTIMATORS[1]), ("random", ESTIMATORS[2]), ("fixed-3", ESTIMATORS[3])],
+    [("adaptive", ESTIMATORS[1]), ("fixed-3", ESTIMATORS[3])],
     ids=lambda c: c if isinstance(c, str) else c["estimator"],
 )
 def test_vectors_of_zeros_are_a_decoder_that_is_told_nothing(told, name, advantage):
@@ -153,16 +156,6 @@ def test_vectors_of_zeros_are_a_decoder_that_is_told_nothing(told, name, advanta
     assert all((getattr(conditioned, f.name) == getattr(without, f.name)).all() for f in fields(without))
 
 
-@pytest.mark.parametrize(
-    ("name", "advantage"),
-    [("adaptive", ESTIMATORS[0]), ("fixed-3", ESTIMATORS[1]), ("random", ESTIMATORS[2]), ("adaptive", ESTIMATORS[3])],
-)
-def test_runs_learn_and_validate(told, tmp_path, name, advantage):
-    assert grpo.train(runs.plan_of(variant=name, advantage=advantage), told, tmp_path / "run", quiet=True) == 0
-    changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
-    assert "decoder.depth_vectors.weight" in changed
-
-
 def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_path):
     """With every option of the heads at once."""
     start = runs.warm_start(data, tmp_path / "start", z="cross", depth_conditioning="embedding")
@@ -173,9 +166,3 @@ def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_p
     assert 0.2 < policy.depth_head.weight.std().item() < 0.8
     changed = runs.moved(best_policy(start), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
     assert {"decoder.blocks.0.cross.weight", "decoder.depth_vectors.weight", "depth_head.weight"} <= changed
-
-
-def test_a_head_alone_leaves_the_vectors(told, tmp_path):
-    assert grpo.train(runs.plan_of(variant="depth-only"), told, tmp_path / "run", quiet=True) == 0
-    changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
-    assert changed == {"depth_head.weight", "depth_head.bias"}
