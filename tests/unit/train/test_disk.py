@@ -24,7 +24,7 @@ def changes():
     gathered.stop()
 
 
-@pytest.fixture(scope="module", params=["sft", "grpo", "grpo with a finish"])
+@pytest.fixture(scope="module", params=["sft", "grpo"])
 def run(request, data, init):
     """Trains into a folder; silent."""
     if request.param == "sft":
@@ -32,8 +32,7 @@ def run(request, data, init):
         plan = replace(plan, optim=replace(plan.optim, steps=4), validation=replace(plan.validation, every=2))
         plan = replace(plan, run=replace(plan.run, save_every=1))
         return lambda out: sft.train(plan, data, out, quiet=True)
-    plan = plan_of(**(FINISHED if "finish" in request.param else {}))
-    return lambda out: grpo.train(plan, init, out, quiet=True)
+    return lambda out: grpo.train(plan_of(**FINISHED), init, out, quiet=True)
 
 
 @pytest.fixture(scope="module")
