@@ -155,16 +155,16 @@ def together(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """One validation of what was measured by data set: of several their mean, with each beside it."""
     if len(measured) == 1:
         return next(iter(measured.values()))
-    return {**_mean(list(measured.values())), "sets": measured}
+    return {**mean_of(list(measured.values())), "sets": measured}
 
 
-def _mean(values: list[Any]) -> Any:
-    """Mean of numbers, and of lists and mappings of them; of what some lack, over those that have it."""
+def mean_of(values: list[Any]) -> Any:
+    """Mean of numbers to six digits, and of lists and mappings of them; of what some lack, over those that have it."""
     if isinstance(values[0], dict):
         names = dict.fromkeys(name for each in values for name in each)
-        return {name: _mean([each[name] for each in values if name in each]) for name in names}
+        return {name: mean_of([each[name] for each in values if name in each]) for name in names}
     if isinstance(values[0], list):
-        return [_mean(list(each)) for each in zip(*values, strict=True)]
+        return [mean_of(list(each)) for each in zip(*values, strict=True)]
     return round(sum(values) / len(values), 6)
 
 

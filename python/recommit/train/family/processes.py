@@ -90,63 +90,29 @@ def _progress(run: Run) -> tuple[int, int]:
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
     """Do all jobs, as many at a time as there are slots; 0, or ``FAILED``, or ``INTERRUPTED``."""
     files.make_folders(files.Files(), logs)
-    crew = _Crew(fleet, jobs, logs, Board(len(jobs), quiet=quiet))
+    waiting, slots, running, status = list(jobs), list(fleet.slots), list[_Running](), 0
+    board, stopped = Board(len(jobs), quiet=quiet), False
     with Interrupt() as interrupt:
         try:
-            while crew.busy:
-                crew.begin()
-                if interrupt.number:
-                    crew.stop()
-                crew.tell()
+            while running or (waiting and not status):
+                while waiting and slots and not status:
+                    running.append(_Running(fleet, slots.pop(0), waiting.pop(0), logs))
+                if interrupt.number and not stopped:
+                    stopped, status = True, INTERRUPTED
+                    board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
+                    for each in running:
+                        each.stop()
+                board.show([(each.job.name, *each.job.progress()) for each in running])
                 time.sleep(PAUSE)
-                crew.collect()
+                for each in [each for each in running if each.process.poll() is not None]:
+                    each.let_go()
+                    running.remove(each)
+                    slots.append(each.slot)
+                    status = max(status, _judged(each, board, stopped=stopped))
         finally:
-            crew.end()
-    return crew.status
-
-
-class _Crew:
-    """What waits, what runs, and how it went so far."""
-
-    def __init__(self, fleet: Fleet, jobs: Sequence[Job], logs: Path, board: Board) -> None:
-        self.fleet, self.logs, self.board = fleet, logs, board
-        self.waiting, self.slots, self.running, self.status = list(jobs), list(fleet.slots), list[_Running](), 0
-        self._stopped = False
-
-    @property
-    def busy(self) -> bool:
-        return bool(self.running or (self.waiting and not self.status))
-
-    def begin(self) -> None:
-        """Start what there is a slot for."""
-        while self.waiting and self.slots and not self.status:
-            self.running.append(_Running(self.fleet, self.slots.pop(0), self.waiting.pop(0), self.logs))
-
-    def collect(self) -> None:
-        """Judge what has ended."""
-        for each in [each for each in self.running if each.process.poll() is not None]:
-            each.let_go()
-            self.running.remove(each)
-            self.slots.append(each.slot)
-            self.status = max(self.status, _judged(each, self.board, stopped=self._stopped))
-
-    def stop(self) -> None:
-        """Once: let what runs save itself, and begin nothing else."""
-        if self._stopped:
-            return
-        self._stopped, self.status = True, INTERRUPTED
-        self.board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
-        for each in self.running:
-            each.stop()
-
-    def tell(self) -> None:
-        """Say how far everything is."""
-        self.board.show([(each.job.name, *each.job.progress()) for each in self.running])
-
-    def end(self) -> None:
-        """At once, whatever still runs."""
-        for each in self.running:
-            each.end()
+            for each in running:
+                each.end()
+    return status
 
 
 def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
