@@ -83,9 +83,9 @@ def test_a_run_that_forgets_what_follows_from_a_checkpoint_is_seen(alone, change
     """Going on as it once was: best.json and pruning are left to the next checkpoint, which may never come."""
     resume, settle = Trainer._resume, Trainer._settle
 
-    def forgetful(self, log):
+    def forgetful(self):
         monkeypatch.setattr(Trainer, "_settle", lambda *_: None)
-        resume(self, log)
+        resume(self)
         monkeypatch.setattr(Trainer, "_settle", settle)
 
     monkeypatch.setattr(Trainer, "_resume", forgetful)

@@ -99,14 +99,6 @@ def test_the_pages_show_what_was_measured(page):
     assert page.main(["--check"]) == 0
 
 
-def test_every_file_that_wants_a_gpu_is_listed(page):
-    """No file elsewhere has such tests."""
-    mark = re.compile(r"^(@|pytestmark.*)pytest\.mark\.gpu", re.MULTILINE)
-    marks = {p for p in (ROOT / "tests").rglob("*.py") if mark.search(p.read_text())}
-    assert marks <= set(page.files())
-    assert all(page.marked(path) for path in page.files())
-
-
 def test_a_loop_that_sees_something_else_is_refused(monkeypatch):
     import torch
 

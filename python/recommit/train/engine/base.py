@@ -18,8 +18,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from recommit.policy.checkpoint import fingerprint_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
@@ -124,16 +122,6 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the policy: another engine may come."""
-
-
-def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
-    """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
-    if config.kind == "plain":
-        return Engine(groups(policy, optim), optim, team)
-    from recommit.train.engine.deepspeed import ZeroEngine
-
-    fingerprint_of(policy)  # while the frozen weights are whole
-    return ZeroEngine(policy, groups(policy, optim), optim, config, team, parts)
 
 
 def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:

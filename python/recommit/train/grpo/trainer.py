@@ -24,11 +24,11 @@ from recommit.runs.process import settle, unsettled
 from recommit.runs.progress import Clock, Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
-from recommit.train.engine.base import make_engine, schedule
+from recommit.train.engine.base import schedule
 from recommit.train.grpo import metrics
 from recommit.train.grpo.puzzle import PuzzleLearner
 from recommit.train.sft.trainer import opened
-from recommit.train.trainer import Trainer
+from recommit.train.trainer import Trainer, make_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,8 +33,8 @@ from recommit.runs.process import settle, unsettled
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
-from recommit.train.engine.base import make_engine, schedule
-from recommit.train.trainer import Trainer
+from recommit.train.engine.base import schedule
+from recommit.train.trainer import Trainer, make_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -137,23 +137,6 @@ def test_exact_values_give_every_depth_plans_of_its_own(told):
     first = batch.action_advantage[..., 0].reshape(len(batch), 4, 3)
     assert np.abs(first).max() > 0.1
     assert np.abs(first.sum(axis=2)).max() < 1e-4, "compared with plans of the same depth alone"
-
-
-@pytest.mark.parametrize(
-    ("name", "advantage"),
-    [("adaptive", ESTIMATORS[1]), ("fixed-3", ESTIMATORS[3])],
-    ids=lambda c: c if isinstance(c, str) else c["estimator"],
-)
-def test_vectors_of_zeros_are_a_decoder_that_is_told_nothing(told, name, advantage):
-    policy = policy_of(told)
-    with torch.no_grad():
-        policy.decoder.depth_vectors.weight.zero_()
-    conditioned = decisions(policy, name, **advantage)
-    plain = replace(policy.config.decoder, depth_conditioning="none")
-    policy.config = replace(policy.config, decoder=plain)
-    policy.decoder.depth_vectors = None
-    without = decisions(policy, name, **advantage)
-    assert all((getattr(conditioned, f.name) == getattr(without, f.name)).all() for f in fields(without))
 
 
 def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_path):
