@@ -121,12 +121,6 @@ def test_a_second_run_reads_what_the_first_one_saw(plan, data, tmp_path, monkeyp
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_features_of_an_encoder_that_is_trained_are_not_kept(plan, data, tmp_path):
-    whole = replace(plan, model=ModelConfig("random:tiny", policy=replace(POLICY, lora=None)))
-    with pytest.raises(ValueError, match="vision_cache: expected a picture encoder that is frozen"):
-        sft.train(replace(whole, run=replace(plan.run, vision_cache=str(tmp_path / "kept"))), data, tmp_path / "run")
-
-
 def test_a_random_backbone_is_made_once(tmp_path):
     config = ModelConfig("random:tiny", {"layers": 1}, policy=POLICY)
     initial_policy.new_policy(config, tmp_path, 3, Team())

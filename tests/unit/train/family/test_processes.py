@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.waiting import until
 
-from recommit.runs.progress import last_step
+from recommit.runs.progress import last_agent, last_step
 from recommit.train.family import launch, processes
 from recommit.train.family.launch import LaunchOptions
 from recommit.train.family.processes import FAILED, INTERRUPTED, Job
@@ -152,3 +152,13 @@ def test_a_rank_that_does_not_listen_is_seen_to_live_on(tmp_path):
     before = last_step(tmp_path / "deaf")
     until(lambda: last_step(tmp_path / "deaf") > before + 100)
     os.kill(int((tmp_path / "deaf" / "pid").read_text()), signal.SIGKILL)
+
+
+def test_what_is_done_is_read_from_what_was_written(tmp_path):
+    (tmp_path / "timing.jsonl").write_text('{"step": 10}\n{"step": 20}\n{"st')
+    assert (last_step(tmp_path), last_step(tmp_path / "nobody")) == (20, 0)
+    log = tmp_path / "eval.log"
+    log.write_text("$ torchrun\n9/9 adaptive: 1.5 s\n$ torchrun\n")
+    assert last_agent(log) == (0, 0), "what an earlier start said"
+    log.write_text(log.read_text() + "1/115 adaptive: 1.5 s\n2/115 fixed-1@init: 0.7 s\n3/115 fix")
+    assert last_agent(log) == (2, 115)
