@@ -97,39 +97,6 @@ def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, advant
     assert sums["kl"] > 0.01
 
 
-def test_gradients_are_finite_differences(told, monkeypatch):
-    policy = policy_of(told)
-    batch = decisions(policy, estimator="state")
-    before = tuple(
-        t.double() for t in policy(TASK, batch.states, *map(torch.from_numpy, (batch.actions, batch.plan_depth)))
-    )
-    policy = policy.double()
-    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
-    config = ObjectiveConfig(kl=0.3, loss_normalization="constant", clip=1e6)
-    weights = {
-        "depth": policy.decoder.depth_vectors.weight,
-        "prefix": policy.decoder.prefix.weight,
-        "head": policy.depth_head.weight,
-    }
-    with torch.no_grad():
-        weights["depth"].add_(0.05 * torch.randn_like(weights["depth"]))
-    loss, _ = measured(policy, batch, config, before)
-    gradients = dict(zip(weights, torch.autograd.grad(loss, list(weights.values())), strict=True))
-    unused = [h for h in range(9) if h not in (1, 2, 4, 8)]
-    assert (gradients["depth"][unused] == 0).all()
-    assert (gradients["depth"][[1, 2, 4, 8]].abs().sum(1) > 0).all()
-    for name, weight in weights.items():
-        place = tuple(int(i) for i in np.unravel_index(int(gradients[name].abs().argmax()), weight.shape))
-        values = []
-        for step in (1e-5, -2e-5):
-            with torch.no_grad():
-                weight[place] += step
-                values.append(float(measured(policy, batch, config, before)[0]))
-        with torch.no_grad():
-            weight[place] += 1e-5
-        assert float(gradients[name][place]) == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5), name
-
-
 def test_exact_values_give_every_depth_plans_of_its_own(told):
     batch = decisions(policy_of(told), estimator="exact", group_size=3)
     assert batch.plan_depth.tolist() == [[1] * 3 + [2] * 3 + [4] * 3 + [8] * 3] * len(batch)
