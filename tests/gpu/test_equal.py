@@ -38,7 +38,7 @@ TARGETS = TargetConfig()
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
-@pytest.fixture(params=TASKS)
+@pytest.fixture(params=["sliding", pytest.param("sokoban", marks=pytest.mark.gpu)])
 def task(request):
     return TASKS[request.param]
 
@@ -85,7 +85,7 @@ def arrived(policy, device):
     return copy.deepcopy(policy).to(device)
 
 
-@pytest.fixture(params=DTYPES)
+@pytest.fixture(params=["bfloat16", pytest.param("float32", marks=pytest.mark.gpu)])
 def pair(request, tiny, device):
     plain = policy_of(tiny)
     if request.param == "float32":

@@ -124,15 +124,16 @@ def check(folder, kind, bad):
     assert not bad & {line["step"] for line in read if "validation" in line}
 
 
-CASES = [("loss", "nan"), ("loss", "overflow"), ("gradient", "infinite")]
+WAYS = [("loss", "nan"), ("loss", "overflow"), ("gradient", "infinite")]
+CASES = [(kind, *way, drawn(kind)) for kind in STEPS for way in WAYS]
+CASES += [("grpo", "reward", "nan", {2, 3}), *((kind, "loss", "nan", {last}) for kind, last in STEPS.items())]
 
 
-@pytest.mark.parametrize(("where", "how"), CASES)
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("kind", "where", "how", "when"), CASES)
 def test_nothing_moves_and_nothing_of_it_is_kept(
-    kind, where, how, plan, data, init, tmp_path, monkeypatch, steps, watched, record_property
+    kind, where, how, when, plan, data, init, tmp_path, monkeypatch, steps, watched, record_property
 ):
-    when = drawn(kind)
     poison(monkeypatch, steps, where, how, when)
     train(kind, plan, data, init, tmp_path / "run", when)
     assert watched == when
@@ -140,20 +141,11 @@ def test_nothing_moves_and_nothing_of_it_is_kept(
     record_property("executed", len(when))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_rewards(plan, data, init, tmp_path, monkeypatch, steps, watched, record_property):
-    poison(monkeypatch, steps, "reward", "nan", {2, 3})
-    train("grpo", plan, data, init, tmp_path / "run", {2, 3})
-    assert watched == {2, 3}
-    check(tmp_path / "run", "grpo", watched)
-    record_property("executed", len(watched))
-
-
-@pytest.mark.parametrize("kind", STEPS)
-def test_at_the_last_step(kind, plan, data, init, tmp_path, monkeypatch, steps, watched):
-    poison(monkeypatch, steps, "loss", "nan", {STEPS[kind]})
-    train(kind, plan, data, init, tmp_path / "run", {STEPS[kind]})
-    check(tmp_path / "run", kind, watched)
+def test_several_in_a_row_end_the_run(plan, data, init, tmp_path, monkeypatch, steps):
+    monkeypatch.setattr(loop, "PATIENCE_WITH_NAN", 2)
+    poison(monkeypatch, steps, "loss", "nan", {2, 3})
+    with pytest.raises(loop.Diverged, match="step 2: 2 gradients in a row were not finite"):
+        begin("sft", plan, data, init, tmp_path / "run")
 
 
 @pytest.mark.parametrize("at", [1, 4])
