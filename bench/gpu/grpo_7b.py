@@ -30,8 +30,7 @@ from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
-from recommit.train.engine.base import groups
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine, groups
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.config import AdvantageConfig, GrpoConfig, RolloutConfig
@@ -83,7 +82,7 @@ class Model:
 
 
 def collector(
-    policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: TorchEngine
+    policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: Engine
 ) -> ExactCollector | SampledCollector:
     """What plays, as ``recommit train grpo`` plays."""
     actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
@@ -95,9 +94,7 @@ def collector(
     return ExactCollector(actor, config.advantage, prices, (), config.rollout, graph, mover)
 
 
-def update(
-    policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoConfig, engine: TorchEngine, model: Model
-) -> int:
+def update(policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoConfig, engine: Engine, model: Model) -> int:
     """One epoch; how many times the weights were moved."""
     moves = -(-len(batch) // config.optim.batch)
     for move in range(moves):
@@ -159,7 +156,7 @@ def measure(policy: CommitPolicy, task: Any, options: argparse.Namespace, estima
         rollout=RolloutConfig(instances=options.instances, budget=options.budget, states=options.states),
         optim=replace(GrpoConfig().optim, batch=options.batch),
     )
-    engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team())
+    engine = Engine(groups(policy, OptimConfig()), OptimConfig(), Team())
     rounds = []
     if options.device == "cuda":
         torch.cuda.reset_peak_memory_stats()

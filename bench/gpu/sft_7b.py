@@ -38,8 +38,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.runs.ranks import Team
 from recommit.train import targets
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine.base import groups
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine, groups
 
 TARGETS = TargetConfig(kind="hard", paths="dataset")
 #: Dense bfloat16, measured on the H200 this is meant for.
@@ -96,7 +95,7 @@ class Clock:
         return statistics.median(self.stages[stage][1:] or self.stages[stage])  # the first one warms up
 
 
-def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, clock: Clock, number: int) -> float:
+def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: Engine, clock: Clock, number: int) -> float:
     """One step as ``recommit train sft`` takes it."""
     batch = clock.run("targets", lambda: targets.make(task, rows, TARGETS, seed=0, first=number))
     total = targets.total_weight(batch, TARGETS)
@@ -177,7 +176,7 @@ def write(figures: dict[str, Any], out: Path, what: str, device: str) -> None:
 
 
 def measure(
-    policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, options: argparse.Namespace, floor: float
+    policy: CommitPolicy, task: Any, rows: Any, engine: Engine, options: argparse.Namespace, floor: float
 ) -> dict[str, Any] | None:
     """Steps of one size; None if they do not fit."""
     clock, tokens = Clock(options.device), policy.tokens(task, (options.size, options.size))
@@ -215,7 +214,7 @@ def main() -> None:
     floor = flops_per_state(policy, tokens)
     print(f"{options.preset}: {tokens} tokens per state, {floor / 1e12:.3g} TFLOP per state at the least")
     few, clock = rows[: options.batch[0]], Clock(options.device)
-    engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team())
+    engine = Engine(groups(policy, OptimConfig()), OptimConfig(), Team())
     ours = our_step(policy, task, few, engine, Clock(options.device), 0)
     naive = naive_loss(policy, task, few, Clock(options.device), 64)
     assert abs(ours - naive) < 2e-2 * abs(naive), f"not the same loss: {ours} and {naive}"

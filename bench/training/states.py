@@ -23,8 +23,7 @@ from recommit.data.labels import label
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy, targets
 from recommit.train.config import TargetConfig, load
-from recommit.train.engine.base import groups
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine, groups
 
 TASKS = {"sliding 3x3": recommit.Sliding(3), "sokoban 6x6, 1 box": recommit.Sokoban(6, 1)}
 CONFIG = TargetConfig(kind="hard", paths="dataset", weighting="action")
@@ -77,7 +76,7 @@ def measure(task, batch, rounds, folder):
     rows = label(task, task.generate(batch, seed=1, length=(8, 20)).states, ties="random")
     ours, stock = our_loss(policy, task, rows).item(), stock_loss(policy, task, rows).item()
     assert abs(ours - stock) < 1e-4 * stock, f"not the same loss: {ours} and {stock}"
-    engine = TorchEngine(groups(policy, plan.optim), plan.optim, Team())
+    engine = Engine(groups(policy, plan.optim), plan.optim, Team())
     looks = task.generate(1024, seed=2, length=(8, 20)).states
     rounds_of: dict[str, list[float]] = {"ours": [], "stock": [], "act": []}
     for _ in range(rounds):

@@ -126,7 +126,7 @@ def differing(one: Path, other: Path) -> list[str]:
     """Of two runs: the logs and weights that are not the same to the byte. (Configurations name the folder of their
     base.)
     """
-    names = ["metrics.jsonl", "samples.jsonl", "best.json"]
+    names = ["metrics.jsonl", "best.json"]
     names += [p.relative_to(one).as_posix() for p in one.glob("checkpoints/*/policy/**/*.safetensors")]
     return [name for name in names if (one / name).read_bytes() != (other / name).read_bytes()]
 

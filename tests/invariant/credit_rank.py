@@ -78,7 +78,7 @@ def forgotten_ranks(parameters: Any, team: Any) -> None:
 
 
 DEFECTS = {
-    "masters": ("recommit.train.engine.deepspeed.Pieces.set_weight", forgotten_masters),
+    "masters": ("recommit.train.engine.deepspeed.ZeroEngine._set_weight", forgotten_masters),
     "ranks": ("recommit.train.grpo.depth_head_optimizer._sum_gradients", forgotten_ranks),
 }
 

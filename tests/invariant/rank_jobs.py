@@ -199,7 +199,7 @@ def heads_not_gathered() -> Iterator[None]:
     @contextmanager
     def whole(self: Any, policy: Any) -> Iterator[None]:
         del policy
-        with deepspeed.zero.GatheredParameters(self.trained, modifier_rank=None):
+        with deepspeed.zero.GatheredParameters(self.parameters, modifier_rank=None):
             yield
 
     with mock.patch.object(ZeroEngine, "whole", whole):

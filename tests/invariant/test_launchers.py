@@ -1,5 +1,5 @@
-"""Two real ranks through every launcher: by a hostfile of two machines, in a SLURM job; and a preset in one command,
-every run of it launched: nightly by two real ranks, else with a call in the launcher's place.
+"""Two real ranks by torchrun and in a SLURM job; and a preset in one command, every run of it launched: nightly by two
+real ranks, else with a call in the launcher's place.
 """
 
 from __future__ import annotations
@@ -16,17 +16,39 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
-from tests.launchers import cluster
 from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.ports import free_port
+from recommit.train.config import folder as recipes_folder
 from recommit.train.family import launch, processes
-from recommit.train.recipe import folder as recipes_folder
 
-LAUNCH = Path(str(recipes_folder() / "launch"))
+JOB = Path(str(recipes_folder() / "launch" / "slurm.sbatch"))
 BIN = Path(sys.executable).parent
+#: ``srun``: as many local ranks as ``--ntasks`` or the job says, told who they are as SLURM does.
+SRUN = """#!/bin/sh
+tasks=$SLURM_NTASKS
+while :; do
+  case "$1" in
+    --ntasks) tasks=$2; shift 2 ;;
+    --*=*) shift ;;
+    --*) shift 2 ;;
+    *) break ;;
+  esac
+done
+echo "srun $tasks"
+rank=0 ranks=
+while [ "$rank" -lt "$tasks" ]; do
+  SLURM_PROCID=$rank SLURM_LOCALID=$rank SLURM_NTASKS=$tasks "$@" &
+  ranks="$ranks $!" rank=$((rank + 1))
+done
+status=0
+for one in $ranks; do wait "$one" || status=$?; done
+exit "$status"
+"""
+#: The one host of a SLURM job.
+SCONTROL = "#!/bin/sh\necho 127.0.0.1\n"
 RECIPE = """
 sft:
   model: {backbone: "random:tiny", policy: {decoder: {width: 32, layers: 1, heads: 2, ffn: 64}}}
@@ -63,23 +85,24 @@ def place(tmp_path_factory):
     build(DataSpec("sliding", (3, 3), (Difficulty((2, 10)),), count=40, validation=8, test=12), folder / "data")
     (folder / "plan.yaml").write_text(RECIPE)
     (folder / "preset.yaml").write_text(PRESET.replace("RECIPE", str(folder / "plan.yaml")))
-    (folder / "hostfile").write_text("worker-1 slots=1\nworker-2 slots=1\n")
     return folder
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Of a SLURM job of one machine and two ranks, whose neighbours ssh reaches."""
-    port = str(free_port())  # others may test on this machine
-    job = {"SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "here", "MASTER_PORT": port, "PORT": port, "OMP_NUM_THREADS": "1"}
-    own = {**launch.unranked(os.environ), "PATH": f"{BIN}:{os.environ['PATH']}", **job}
-    return cluster(tmp_path_factory.mktemp("bin"), own)
+    """Of a SLURM job of one machine and two ranks."""
+    folder = tmp_path_factory.mktemp("bin")
+    for name, text in (("srun", SRUN), ("scontrol", SCONTROL)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    job = {"SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "here", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, "PATH": f"{folder}:{BIN}:{os.environ['PATH']}", **job}
 
 
-def shell(script, environment, *flags):
-    done = subprocess.run(
-        ["bash", str(LAUNCH / script), *map(str, flags)], env=environment, capture_output=True, text=True, check=False
-    )
+def shell(environment, *words):
+    """What the job prints."""
+    command = ["bash", str(JOB), *map(str, words)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     return done.stdout
 
@@ -87,8 +110,8 @@ def shell(script, environment, *flags):
 @pytest.fixture(scope="module")
 def start(place, environment):
     """A warm start that a SLURM job made."""
-    said = {"RECIPE": str(place / "plan.yaml"), "DATA": str(place / "data"), "OUT": str(place / "sft")}
-    assert "srun 2" in shell("slurm.sbatch", {**environment, **said})
+    words = ["sft", "--recipe", place / "plan.yaml", "--data", place / "data", "--out", place / "sft"]
+    assert "srun 2" in shell(environment, *words)
     return place / "sft"
 
 
@@ -104,62 +127,12 @@ def test_a_slurm_job_trains_on_two_ranks(start):
     CommitPolicy.from_pretrained(start)
 
 
-#: In the place of DeepSpeed's launcher: one word a line.
-SAYS = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
-
-
 @pytest.mark.nightly
-def test_a_hostfile_is_handed_to_the_launcher(place, start, environment, tmp_path):
-    """What the script says to DeepSpeed's launcher, which another test starts; the words for the ranks train."""
-    plain = (place / "plan.yaml").read_text().replace("{kind: deepspeed, stage: 2}", "{kind: plain}")
-    (tmp_path / "plain.yaml").write_text(plain)
-    (tmp_path / "deepspeed").write_text(SAYS)
-    (tmp_path / "deepspeed").chmod(0o755)
-    said = {"RECIPE": str(tmp_path / "plain.yaml"), "INIT": str(start), "OUT": str(tmp_path / "two"), "VERB": "grpo"}
-    said |= {"HOSTFILE": str(place / "hostfile"), "ZERO": "0", "PATH": f"{tmp_path}:{environment['PATH']}"}
-    words = shell("deepspeed.sh", {**environment, **said}).splitlines()
-    first = words.index("--module")
-    assert words[:first] == ["--hostfile", str(place / "hostfile"), "--master_port", environment["PORT"]]
-    assert words[first + 1] == "recommit.train.grpo"
-    flags = words[first + 2 :]
-    assert flags[flags.index("--zero") + 1] == "0"
-    del flags[flags.index("--zero") : flags.index("--zero") + 2]  # of DeepSpeed, which one process does not need
-    assert main([*VERBS["recommit.train.grpo"], *flags]) == 0
-    assert ranks(tmp_path / "two") == 1
-
-
-@pytest.mark.nightly
-def test_a_hostfile_of_two_machines(place, start, environment):
-    """Each has one rank; DeepSpeed's launcher believes that it reached them by ssh."""
-    said = {"RECIPE": str(place / "plan.yaml"), "INIT": str(start), "OUT": str(place / "two"), "VERB": "grpo"}
-    out = shell("deepspeed.sh", {**environment, **said, "HOSTFILE": str(place / "hostfile")})
-    assert "worker-1 is node 0" in out
-    assert "worker-2 is node 1" in out
-    assert ranks(place / "two") == 2
-
-
-@pytest.mark.nightly
-def test_a_family_on_two_machines(place, start, environment, monkeypatch, capsys):
-    """Two runs at a time, one on each; and one on both."""
-    for name in ("PATH", "OMP_NUM_THREADS"):
-        monkeypatch.setenv(name, environment[name])
-    words = ["train", "family", "--recipe", str(place / "plan.yaml"), "--init", str(start), "--device", "cpu"]
-    words += ["--gpus", "1", "--hostfile", str(place / "hostfile"), "--variants", "fixed-2"]
-    assert main([*words, "--out", str(place / "apart"), "--gpus-per-run", "1", "--seeds", "0", "1"]) == 0
-    assert "[2/2]" in capsys.readouterr().err
-    assert [ranks(place / "apart" / f"fixed-2-s{seed}") for seed in (0, 1)] == [1, 1]
-    logs = [(place / "apart" / "launch" / f"fixed-2-s{seed}.log").read_text() for seed in (0, 1)]
-    assert ["worker-1 is node 0" in log for log in logs] == [True, False]
-    assert ["worker-2 is node 0" in log for log in logs] == [False, True]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("launcher", ["deepspeed", "torchrun"])
-def test_ctrl_c_reaches_the_ranks(place, start, environment, launcher):
-    """Through launchers that would kill their ranks; the same command goes on."""
-    out = place / f"stopped-{launcher}"
+def test_ctrl_c_reaches_the_ranks(place, start, environment):
+    """Through torchrun, which would kill them; the same command goes on."""
+    out = place / "stopped"
     words = ["train", "family", "--recipe", str(place / "plan.yaml"), "--init", str(start), "--out", str(out)]
-    words += ["--variants", "fixed-2", "fixed-4", "--gpus", "2", "--device", "cpu", "--launcher", launcher]
+    words += ["--variants", "fixed-2", "fixed-4", "--gpus", "2", "--device", "cpu"]
     command = [sys.executable, "-m", "recommit.cli", *words, "--set", "optim.steps=40"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
     until((out / "fixed-2-s0" / "checkpoints" / "step-00000003").is_dir, process)
@@ -240,7 +213,7 @@ def finished(place):
 
 
 def reproduce(out, preset, gpus):
-    words = ["reproduce", "--preset", str(preset), "--out", str(out), "--launcher", "torchrun"]
+    words = ["reproduce", "--preset", str(preset), "--out", str(out)]
     return [*words, "--device", "cpu", "--gpus", str(gpus)]
 
 
@@ -274,9 +247,8 @@ def test_the_second_time_nothing_is_trained(place, finished):
 @pytest.mark.nightly
 def test_a_preset_in_a_slurm_job(place, finished, environment):
     """What the launcher of one machine has finished is left alone."""
-    said = {"PRESET": str(place / "preset.yaml"), "OUT": str(finished), "GPUS": "2"}
-    flags = ["--device", "cpu", "--set", "variants=[adaptive]", "seeds=[8]"]
-    printed = shell("slurm-preset.sbatch", {**environment, **said}, *flags).splitlines()
+    words = ["reproduce", "--preset", place / "preset.yaml", "--out", finished, "--device", "cpu"]
+    printed = shell(environment, *words, "--set", "variants=[adaptive]", "seeds=[8]").splitlines()
     assert printed[-1] == str(finished / "sliding" / "report.html")
     logs = {name: (finished / "sliding" / "launch" / f"{name}.log").read_text() for name in ("sft", "adaptive-s8")}
     assert ["srun 2" in text for text in logs.values()] == [False, True]

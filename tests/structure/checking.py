@@ -163,6 +163,8 @@ def check_launcher(words: list[str]) -> None:
     stage = next((i for i, word in enumerate(words) if re.fullmatch(r"recommit\.train\.(sft|grpo)", word)), None)
     if stage is not None:
         check_recommit(["train", words[stage].rpartition(".")[2], *words[stage + 1 :]])
+    elif words[0] == "slurm.sbatch":
+        check_recommit(words[1:] if words[1] == "reproduce" else ["train", *words[1:]])
     elif "recommit.cli" in words:
         check_recommit(words[words.index("recommit.cli") + 1 :])
     elif not any((ROOT / "python" / "recommit" / word).is_file() or (ROOT / word).is_file() for word in words):

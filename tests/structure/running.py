@@ -31,7 +31,7 @@ NOT_RUN = {
     r"^python bench/(?!training/warm_start\.py)": "times the machine for minutes; asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": (
-        "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks"
+        "needs a launcher and its nodes; tests/invariant/test_zero_lora.py runs two ranks"
     ),
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",

@@ -34,9 +34,7 @@ READERS = {
     "reproduce/preset.py",
     "report/html.py",
     "report/page.py",
-    "train/recipe.py",
-    "train/engine/deepspeed_config.py",
-    "train/family/launch.py",
+    "train/config.py",
 }
 STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
 

@@ -90,7 +90,7 @@ ROWS = (
         _tests("crash/test_faults.py", "crash/test_memory.py")),
     Row("C10", "two processes build one solver table", "quick", "both right, one whole file",
         Harness("determinism", ("builders",))),
-    Row("C14", "ranks by DeepSpeed's launcher, torchrun and SLURM; families on two machines; a preset from nothing",
+    Row("C14", "ranks by torchrun and in a SLURM job; a preset from nothing",
         "nightly", "every run finished once", _tests("invariant/test_launchers.py", "unit/cli")),
     Row("C15", "every table of the paper in one command, in small: LoRA, two ranks, ZeRO 2 and 3, killed three times",
         "nightly", "the bytes of runs and tables left alone; every policy loads",
@@ -117,7 +117,7 @@ ROWS = (
         "noticed by name, or the same result to the bit; nothing written through links", _tests("damage")),
     Row("T4", "two and four ranks at ZeRO 0 to 3 against one process: imitation, every credit, LoRA, offload, "
         "bfloat16; killed, resumed, over other numbers of ranks", "nightly", "2e-6 (ZeRO 3: 2e-5), bitwise, no hang",
-        _tests("invariant/test_zero.py", "invariant/test_zero_credit.py", "invariant/test_zero_lora.py")),
+        _tests("invariant/test_zero_credit.py", "invariant/test_zero_lora.py")),
     Row("T6", "a policy learns 2x3 sliding by imitation, and reinforcement keeps it: three seeds, all 359 boards",
         "nightly", ">= 95 % solved; at most 2 points fewer", _tests("invariant/test_learns.py")),
     Row("T8", "training at every change of the disk; time outside the model; scripts that wait for a GPU", "nightly",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.estimate.schedule import EvaluationStage
 from recommit.estimate.shadow import RANDOM
 from recommit.train.config import SftConfig
-from recommit.train.engine.deepspeed_config import settings
+from recommit.train.engine.base import deepspeed_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ class Split:
         self.deepspeed, self.offload = engine.kind == "deepspeed", engine.offload
         #: ZeRO's; 0 if nothing is split.
         self.stage = engine.stage if self.deepspeed else 0
-        whole = settings(engine, optim, 1, world) if optim and self.deepspeed else {}
+        whole = deepspeed_settings(engine, optim, 1, world) if optim and self.deepspeed else {}
         self.zero: dict[str, Any] = whole.get("zero_optimization", {})
         #: Numbers that this rank updates.
         self.part = -(-sum(t.numel() for t in self.trained) // world)

@@ -35,8 +35,6 @@ class EstimateOptions:
         backbone: Another backbone: a local folder, a published name, or random: and a name such as 7b (default:
             that of the recipe).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3 (default: no DeepSpeed).
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
-            DeepSpeed.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
         memory: GiB of one rank; 0 for the card's.
@@ -52,7 +50,6 @@ class EstimateOptions:
     set: tuple[str, ...] = ()
     backbone: str | None = None
     zero: int | None = None
-    deepspeed: str | None = None
     card: str = "a100"
     gpus: int = 1
     memory: float = 0.0
@@ -60,11 +57,6 @@ class EstimateOptions:
     share: float = SHARE
 
     def __post_init__(self) -> None:
-        if self.zero is not None and self.deepspeed is not None:
-            raise ValueError(
-                f"deepspeed: expected one of --zero and --deepspeed, got --zero {self.zero} --deepspeed "
-                f"{self.deepspeed}"
-            )
         machine(self.card, self.gpus, memory=self.memory, peak=self.peak, share=self.share)
 
     def estimates(self) -> list[Estimate]:
@@ -76,7 +68,7 @@ class EstimateOptions:
 
     def stages(self) -> list[Stage]:
         """The configurations of the stages that are asked for."""
-        from recommit.train.recipe import section
+        from recommit.train.config import section
 
         both = [name for name in ("sft", "grpo") if section(self.recipe, name)]
         return [self._stage(name) for name in (both if self.stage == "both" else [self.stage])]
@@ -84,11 +76,11 @@ class EstimateOptions:
     @property
     def model(self) -> ModelConfig:
         """Model of the warm start, which GRPO goes on with."""
-        from recommit.train.config import SftConfig, changed
+        from recommit.train.config import load
 
         own = {} if self.backbone is None else {"model.backbone": self.backbone}
         of_model = [change for change in self.set if change.strip().startswith("model.")]
-        result: ModelConfig = changed(self.recipe, own, of_model, SftConfig, "sft").model
+        result: ModelConfig = load(self.recipe, of_model, values=own).model
         return result
 
     @property
@@ -108,26 +100,19 @@ class EstimateOptions:
         return registry.puzzle(name).of((shape[0], shape[-1]), 1)
 
     def _stage(self, name: str) -> Stage:
-        from recommit.train.config import SftConfig, changed
+        from recommit.train.config import SftConfig, load
         from recommit.train.grpo.config import GrpoConfig
 
         if name == "evaluate":
             return self._evaluation()
         rest = [change for change in self.set if not change.strip().startswith("model.")]
+        engine = {} if self.zero is None else {"engine.kind": "deepspeed", "engine.stage": self.zero}
         if name == "grpo":
             own = {} if self.variant is None else {"variant": self.variant}
-            grpo: GrpoConfig = changed(self.recipe, {**self._engine(), **own}, rest, GrpoConfig, name)
+            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name, values={**engine, **own})
             return replace(grpo, validation=grpo.validation.of(self.puzzle))
-        sft: SftConfig = changed(self.recipe, self._engine(), rest, SftConfig, name)
+        sft: SftConfig = load(self.recipe, rest, values=engine)
         return replace(sft, model=self.model, validation=sft.validation.of(self.puzzle))
-
-    def _engine(self) -> dict[str, Any]:
-        """What the flags about DeepSpeed change."""
-        from recommit.train.engine.deepspeed_config import changes
-
-        if self.deepspeed is not None:
-            return changes(self.deepspeed)
-        return {} if self.zero is None else {"engine.kind": "deepspeed", "engine.stage": self.zero}
 
     def _evaluation(self) -> EvaluationStage:
         """What the first preset that trains by this recipe asks of an evaluation, for one of its seeds."""

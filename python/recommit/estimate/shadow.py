@@ -136,8 +136,6 @@ class Shadow:
         with torch.device("meta"):
             if stage.head is not None:
                 policy.replace_head(stage.head)
-        if stage.views:
-            policy.replace_augmentations(stage.views)
         policy.train_only(self.task, depth_head=self.variant.head)
         vision = {id(p) for p in policy.backbone.vision_parameters()}
         for parameter in policy.parameters():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
-
-#: The first port that DeepSpeed's launcher takes in commands that are shown; launched runs get theirs from the kernel.
-_PORT = 29500
 
 
 class Needs(NamedTuple):
@@ -91,7 +87,7 @@ class Row:
 
 def rows(entries: Sequence[PresetEntry], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
     """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
-    ranks = fleet.places()[0].ranks if fleet else 1
+    ranks = fleet.ranks if fleet else 1
     planner = Planner(card, ranks)
     runs = [_row(entry, run, fleet, planner(entry, run), looked) for entry, run in every_run(entries)]
     return [*runs, *(_head_row(entry, step, looked) for entry in entries for step in entry.head_steps())]
@@ -120,7 +116,7 @@ def _row(entry: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked:
         " ".join(source.relative_to(out).as_posix() for source in run.sources),
         f"{_recipe(entry, run)} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
         run.config.optim.steps,
-        fleet.places()[0].ranks if fleet else 1,
+        fleet.ranks if fleet else 1,
         run.state if looked else "",
         need.gib_per_rank,
         need.hours,
@@ -134,13 +130,12 @@ def _recipe(entry: PresetEntry, run: Run) -> str:
 
 def command(entry: PresetEntry, run: Run, fleet: Fleet | None) -> list[str]:
     """What trains a run by hand, once its recipe is written: every call of ``recommit reproduce --out`` writes them."""
-    from recommit.train.family import launch, processes
+    from recommit.train.family import processes
 
     job = processes.job(run, entry.launch)
     if fleet is None:
         return ["recommit", "train", run.verb, *job.words]
-    words = launch.command(fleet, fleet.places()[0], job.module, job.words, _PORT)
-    return ["python" if word == sys.executable else word for word in words]
+    return fleet.command(fleet.slots[0], job.module, job.words)
 
 
 def text(listed: Sequence[Row]) -> str:

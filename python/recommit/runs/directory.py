@@ -2,7 +2,6 @@
 
 config.json      the whole configuration          versions.json   of everything that computes
 metrics.jsonl    one line per logged step         timing.jsonl    what depends on the machine
-samples.jsonl    a few decisions per validation
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
@@ -34,7 +33,7 @@ PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors",
 
 #: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ
 #: from machine to machine.
-LOGS = ("metrics.jsonl", "samples.jsonl")
+LOGS = ("metrics.jsonl",)
 BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
 #: Folders that a run writes to.

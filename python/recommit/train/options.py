@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.train.family.launch import Launcher
+from recommit.train.family.launch import LaunchOptions
 
 if TYPE_CHECKING:
     from recommit.prices import Prices
     from recommit.train.config import SftConfig
-    from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
     from recommit.train.grpo.config import GrpoConfig
 
@@ -34,8 +33,6 @@ class TrainOptions:
         device: cpu, cuda, or auto (default: that of the recipe).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
-            DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen vision encoder for other runs.
         anyway: Train on data of puzzles that the recipe was not made for.
     """
@@ -48,44 +45,29 @@ class TrainOptions:
     threads: int | None = None
     device: str | None = None
     zero: int | None = None
-    deepspeed: str | None = None
     vision_cache: Path | None = None
     anyway: bool = False
-
-    def __post_init__(self) -> None:
-        if self.zero is not None and self.deepspeed is not None:
-            raise ValueError(
-                "deepspeed: expected one of --zero and --deepspeed, "
-                f"got --zero {self.zero} --deepspeed {self.deepspeed}"
-            )
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """The puzzles that may be trained on; any if there are none."""
-        from recommit.train.recipe import tasks
+        from recommit.train.config import tasks
 
         return () if self.anyway else tasks(self.recipe)
 
-    def _config(self, cls: type[Any], stage: str, own: dict[str, Any]) -> Any:
-        """The stage of the recipe with what the flags change."""
-        from recommit.train.config import changed
-
-        common = {
+    def _changes(self, **own: Any) -> dict[str, Any]:
+        """What the flags change in a stage of the recipe, by path."""
+        values = {
             "optim.steps": self.steps,
             "run.seed": self.seed,
             "run.threads": self.threads,
             "run.device": self.device,
             "run.vision_cache": None if self.vision_cache is None else str(self.vision_cache.absolute()),
+            "engine.kind": None if self.zero is None else "deepspeed",
+            "engine.stage": self.zero,
+            **own,
         }
-        values = {name: value for name, value in {**common, **own}.items() if value is not None}
-        return changed(self.recipe, {**values, **self._engine()}, self.set, cls, stage)
-
-    def _engine(self) -> dict[str, Any]:
-        if self.deepspeed is not None:
-            from recommit.train.engine.deepspeed_config import changes
-
-            return changes(self.deepspeed)
-        return {} if self.zero is None else {"engine.kind": "deepspeed", "engine.stage": self.zero}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,14 +92,16 @@ class SftOptions(TrainOptions):
 
     def config(self) -> SftConfig:
         """That of the run."""
-        from recommit.train.config import SftConfig
+        from recommit.train.config import load
 
-        own = {
-            "optim.batch": self.batch,
-            "model.backbone": self.backbone,
-            "targets.depths": None if self.single_commitment is None else [self.single_commitment],
-        }
-        config: SftConfig = self._config(SftConfig, "sft", own)
+        values = self._changes(
+            **{
+                "optim.batch": self.batch,
+                "model.backbone": self.backbone,
+                "targets.depths": None if self.single_commitment is None else [self.single_commitment],
+            }
+        )
+        config: SftConfig = load(self.recipe, self.set, values=values)
         return config
 
 
@@ -142,19 +126,18 @@ class GrpoOptions(TrainOptions):
 
     def config(self) -> GrpoConfig:
         """That of the run."""
+        from recommit.train.config import load
         from recommit.train.grpo.config import GrpoConfig
 
-        own = {
-            "variant": self.variant,
-            "tasks": list(self.task) or None,
-            "rollout.budget": self.budget,
-        }
-        config: GrpoConfig = self._config(GrpoConfig, "grpo", own)
+        values = self._changes(
+            **{"variant": self.variant, "tasks": list(self.task) or None, "rollout.budget": self.budget}
+        )
+        config: GrpoConfig = load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
         return config
 
 
 @dataclass(frozen=True)
-class FamilyOptions:
+class FamilyOptions(LaunchOptions):
     """Which variants are trained by GRPO from one warm start, with which seeds, and where.
 
     Args:
@@ -168,14 +151,6 @@ class FamilyOptions:
         set: Any value of the stage grpo, for all variants.
         steps: Rounds of rollout and update (default: those of the recipe).
         threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
-        jobs: Runs at a time, in processes of this machine.
-        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine) (default:
-            runs in this machine's processes).
-        gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
-        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them (default: this one
-            alone).
-        launcher: deepspeed, torchrun, or srun in a SLURM job.
-        device: cpu, cuda, or auto (default: that of the recipe).
     """
 
     recipe: str
@@ -188,22 +163,6 @@ class FamilyOptions:
     set: tuple[str, ...] = ()
     steps: int | None = None
     threads: int | None = None
-    jobs: int = 1
-    gpus: int | None = None
-    gpus_per_run: int | None = None
-    hostfile: Path | None = None
-    launcher: Launcher = "deepspeed"
-    device: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.jobs < 1:
-            raise ValueError(f"jobs: expected at least 1, got {self.jobs}")
-
-    def fleet(self) -> Fleet | None:
-        """What launched runs may use; None without ``gpus``."""
-        from recommit.train.family import launch
-
-        return launch.requested(self.gpus, self.gpus_per_run, self.hostfile, self.launcher, self.device)
 
     def runs(self) -> list[Run]:
         """All of them, in order."""

@@ -49,9 +49,7 @@ class Targets:
 _NEVER = -1e9
 
 
-def make(
-    task: Puzzle, content: LabelledRows, config: TargetConfig, *, seed: int, first: int, threads: int | None = 1
-) -> Targets:
+def make(task: Puzzle, content: LabelledRows, config: TargetConfig, *, seed: int, first: int) -> Targets:
     """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices."""
     number = first + np.arange(len(content), dtype=np.uint64)
     states = content.states
@@ -63,7 +61,7 @@ def make(
     actions = np.zeros((len(states), MAX_ACTIONS), np.int64)
     here = states
     for i in range(MAX_ACTIONS):
-        optimal[:, i] = task.optimal_actions(here, threads=threads)
+        optimal[:, i] = task.optimal_actions(here, threads=1)
         live = optimal[:, i].any(axis=1)
         if path is None:
             chosen = pick(optimal[:, i], rng.draw(stream, i))
@@ -72,9 +70,8 @@ def make(
         actions[:, i] = np.where(live, chosen, 0)
         if i + 1 < MAX_ACTIONS:
             # A solved state has no optimal action; whatever is played there, its mask stays unused.
-            here = np.where(
-                live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
-            )
+            after = task.step(here, actions[:, i].astype(np.uint8), threads=1)
+            here = np.where(live.reshape(-1, 1, 1), after, here)
     remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
     return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining)
 

@@ -13,10 +13,10 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from recommit.policy.checkpoint import fingerprint_of
 from recommit.runs import process
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import verified
@@ -25,7 +25,7 @@ from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.storage.terminal_text import say
 from recommit.train import validation
 from recommit.train.config import plain
-from recommit.train.engine.base import schedule
+from recommit.train.engine.base import Engine, groups, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,16 +36,11 @@ if TYPE_CHECKING:
     from recommit.runs.directory import RunDirectory
     from recommit.runs.progress import Interrupt
     from recommit.runs.ranks import Team
-    from recommit.train.engine.base import Engine
+    from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.validation import ValidationTask
 
 #: So many steps in a row whose gradient is not finite end a run.
 PATIENCE_WITH_NAN = 10
-#: Decisions that are written down at each validation.
-SAMPLES = 4
-
-#: Of its steps, of the machine, and of a few decisions.
-LOGS = ("metrics", "timing", "samples")
 
 
 class Diverged(RuntimeError):
@@ -100,7 +95,11 @@ class Trainer(ABC):
     engine: Engine
     #: Empty without validation.
     validation_tasks: list[ValidationTask]
-    samples: JsonLines
+    #: Open while it runs.
+    log: JsonLines
+    timing: JsonLines
+    curves: Curves
+    progress: Progress
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -128,31 +127,7 @@ class Trainer(ABC):
 
     def _measure(self, task: ValidationTask) -> dict[str, Any]:
         """How good the policy is in one puzzle."""
-        return validation.measure(self.policy, task.task, task.instances, task.config, self.engine)
-
-    def _sample(self, task: ValidationTask) -> None:
-        """Write down what the policy decides in the first few states of the validation."""
-        shown = task.instances.states[:SAMPLES]
-        if not len(shown):
-            return
-        training = self.policy.training
-        self.policy.eval()
-        samples = validation.decisions(
-            self.policy,
-            task.task,
-            shown.states,
-            shown.distance,
-            self.engine.run,
-            self._fixed_depth(),
-            task.config.budget,
-        )
-        self.policy.train(training)
-        for sample in samples:
-            self.samples.add({"step": self.state.step, "task": task.task.task, **sample})
-
-    def _fixed_depth(self) -> int | None:
-        """The depth of a policy that does not choose."""
-        return None
+        return validation.measure(self.policy, task, self.engine)
 
     def close(self) -> None:
         """Let go of the policy."""
@@ -160,14 +135,13 @@ class Trainer(ABC):
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step or an interruption; the exit status."""
-        with ExitStack() as logs:
-            log, timing, self.samples = (logs.enter_context(self._log(name)) for name in LOGS)
-            self._resume(log)
-            progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
-            status = self._steps(log, timing, interrupt, progress)
+        with self._log("metrics") as self.log, self._log("timing") as self.timing:
+            self._resume()
+            self.progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
+            status = self._steps(interrupt)
         if status == 0:
             self.folder.seal()
-            progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
+            self.progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
         return status
 
     def _log(self, name: str) -> JsonLines:
@@ -175,33 +149,35 @@ class Trainer(ABC):
             self.folder.folder / f"{name}.jsonl", durable=False
         )
 
-    def _steps(self, log: JsonLines, timing: JsonLines, interrupt: Interrupt, progress: Progress) -> int:
+    def _steps(self, interrupt: Interrupt) -> int:
         run = self.config.run
-        curves = Curves(
+        self.curves = Curves(
             self.folder.folder if self.team.is_main_process else None,
             tensorboard=run.tensorboard,
             wandb=run.wandb,
             whole=plain(self.config),
             step=self.state.step,
         )
-        progress.say(self._introduction())
-        self.meter = meter = Meter(self.meter.steps)  # its clock begins here
+        self.progress.say(self._introduction())
+        self.meter = Meter(self.meter.steps)  # its clock begins here
         try:
             while self.state.step < self.config.optim.steps:
                 states = self.state.states
-                meter.add(self._step(), self.state.states - states)
-                self._log_step(meter, log, timing, curves, progress)
+                self.meter.add(self._step(), self.state.states - states)
+                self._log_step()
                 if self.state.step % self.steps_between_trims == 0:
                     process.trim()
-                due = self._due(log, curves, progress)
+                due = self._due()
                 if self.team.all_reduce_max(interrupt.number):
-                    self._save(log)
-                    progress.say(f"interrupted after step {self.state.step:,}; the same command goes on from there")
+                    self._save()
+                    self.progress.say(
+                        f"interrupted after step {self.state.step:,}; the same command goes on from there"
+                    )
                     return 130
                 if due:
-                    self._save(log)
+                    self._save()
         finally:
-            curves.close()
+            self.curves.close()
         if self.state.skipped:
             raise Diverged(f"step {self.state.step}: the gradient of the last step was not finite; lower optim.lr")
         return 0
@@ -216,24 +192,24 @@ class Trainer(ABC):
                 f"step {self.state.step}: {self.state.skipped} gradients in a row were not finite; lower optim.lr"
             )
 
-    def _log_step(self, meter: Meter, log: JsonLines, timing: JsonLines, curves: Curves, progress: Progress) -> None:
+    def _log_step(self) -> None:
         """Write log lines every few steps."""
         if self.state.step % self.config.run.log_every and self.state.step < self.config.optim.steps:
-            progress.between(self.state.step)
+            self.progress.between(self.state.step)
             return
-        line = self._summary(meter.take())
+        line = self._summary(self.meter.take())
         values = {
             "step": self.state.step,
             "states": self.state.states,
             "lr_scale": schedule(self.config.optim, self.state.step - 1),
             **line,
         }
-        pace = meter.pace()
+        pace = self.meter.pace()
         tokens = pace["states_per_s"] * self.tokens
-        log.add(values)
-        timing.add({"step": self.state.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
-        curves.add(self.state.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
-        progress.show(self.state.step, pace["states_per_s"], tokens, line["loss"])
+        self.log.add(values)
+        self.timing.add({"step": self.state.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
+        self.curves.add(self.state.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
+        self.progress.show(self.state.step, pace["states_per_s"], tokens, line["loss"])
 
     @property
     @abstractmethod
@@ -244,7 +220,7 @@ class Trainer(ABC):
         """What depends on the machine, since the last line."""
         return {}
 
-    def _due(self, log: JsonLines, curves: Curves, progress: Progress) -> bool:
+    def _due(self) -> bool:
         """Validate if it is time to; is it time for a checkpoint?"""
         last = self.state.step == self.config.optim.steps
         if self.state.skipped:
@@ -252,11 +228,9 @@ class Trainer(ABC):
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
             found = validation.together({each.name: self._measure(each) for each in self.validation_tasks})
-            for each in self.validation_tasks:
-                self._sample(each)
-            log.add({"step": self.state.step, "validation": found})
-            curves.add(self.state.step, found, "validation")
-            progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")
+            self.log.add({"step": self.state.step, "validation": found})
+            self.curves.add(self.state.step, found, "validation")
+            self.progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")
             score = list(validation.score(found))
             if not self.state.best or score > self.state.best["score"]:
                 self.state.best = {"step": self.state.step, "score": score, "validation": found}
@@ -264,7 +238,7 @@ class Trainer(ABC):
             self.state.best = {"step": self.state.step, "score": [], "validation": None}
         return last or validated or self.state.step % self.config.run.save_every == 0
 
-    def _save(self, log: JsonLines) -> None:
+    def _save(self) -> None:
         def write(folder: Path) -> None:
             self.engine.save(folder)
             with self.engine.whole(self.policy):
@@ -274,8 +248,7 @@ class Trainer(ABC):
                 Files(), folder / f"random-{self.team.rank}.json", json.dumps(process.capture_random_state()).encode()
             )
             if self.team.is_main_process:
-                sizes = {"log": log.size(), "samples": self.samples.size()}
-                logs = {**sizes, "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
+                logs = {"log": self.log.size(), "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
                 rest = {"state": vars(self.state), **self.state_dict(), **logs}
                 replace(Files(), folder / "state.json", json.dumps(rest).encode())
 
@@ -300,18 +273,16 @@ class Trainer(ABC):
             self.folder.write("best.json", pointer)
         self.folder.checkpoints.prune(self.config.run.keep, {self.state.best["step"]})
 
-    def _resume(self, log: JsonLines) -> None:
+    def _resume(self) -> None:
         newest = self.folder.checkpoints.newest(self._say)
         if newest is None:
-            log.cut(0)
-            self.samples.cut(0)
+            self.log.cut(0)
             return
-        state = verified.values(newest.folder, "state.json", {"state": dict, "log": int, "samples": int})
+        state = verified.values(newest.folder, "state.json", {"state": dict, "log": int})
         self.engine.load(newest.folder)
         self.state, self.meter = TrainerState(**state["state"]), Meter(state["unlogged"])
         self.load_state_dict(state)
-        log.cut(state["log"])
-        self.samples.cut(state["samples"])
+        self.log.cut(state["log"])
         self.folder.check_logs(state["logs_sha256"], newest.folder)
         self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
         self.state.best = self.state.best or {"step": newest.step, "score": [], "validation": None}
@@ -328,3 +299,14 @@ class Trainer(ABC):
     def _say(self, text: str) -> None:
         if not self.quiet:
             say(text)
+
+
+def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
+    """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
+    parameters = groups(policy, optim)
+    if config.kind == "plain":
+        return Engine(parameters, optim, team)
+    from recommit.train.engine.deepspeed import ZeroEngine
+
+    fingerprint_of(policy)  # while the frozen weights are whole
+    return ZeroEngine(policy, parameters, optim, config, team, parts)

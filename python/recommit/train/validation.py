@@ -1,4 +1,4 @@
-"""Validation: how good the policy is on instances that no training set contains, and a few of its decisions."""
+"""Validation: how good the policy is on instances that no training set contains."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch
 
 from recommit import rng
 from recommit.data import labels, sampling
-from recommit.graph.build import PolicyGraph, run_directly
-from recommit.graph.episodes import always, head, play, sampled, softmax
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, head, play, sampled
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.ranks import Team, rank_batches, split_batches
+from recommit.runs.ranks import rank_batches, split_batches
 from recommit.storage import errors
 from recommit.train import targets
 from recommit.train.config import TargetConfig
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.graph.build import RunPass
     from recommit.graph.episodes import Chooser, Episodes
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices
@@ -33,16 +32,6 @@ if TYPE_CHECKING:
     from recommit.train.engine.base import Engine
     from recommit.train.targets import Targets
 
-ACTIONS = ("up", "down", "left", "right")
-
-
-@dataclass(frozen=True)
-class ValidationSet:
-    """Start states, and states on the way with what is optimal there."""
-
-    starts: NDArray[np.uint8]
-    states: Targets
-
 
 @dataclass(frozen=True)
 class ValidationTask:
@@ -50,70 +39,64 @@ class ValidationTask:
 
     name: str
     task: Puzzle
-    instances: ValidationSet
     config: ValidationConfig
+    starts: NDArray[np.uint8]
+    #: States on the way, with what is optimal there.
+    states: Targets
 
 
 def tasks_of(name: str, spec: DataSpec, config: ValidationConfig) -> list[ValidationTask]:
-    """Instances as in the data of a recipe; none if the configuration asks for none."""
+    """Instances as in the data of a recipe, of its validation split: by their start states alone, they are in nobody's
+    training data. None if the configuration asks for none."""
     if not config.instances:
         return []
-    return [ValidationTask(name, spec.puzzle(), instances(spec, config), config.of(spec.puzzle()))]
-
-
-def instances(spec: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
-    """Instances of the validation split: by their start states alone, they are in nobody's training data."""
     wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
     wanted = wanted.of_length(config.length)
     if not wanted.difficulties:
         raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
     task = spec.puzzle()
-    starts = _starts(wanted, threads)
-    solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
+    starts = _starts(wanted)
+    solutions = task.solve(starts, ties="random", seed=1, threads=1)
     length = np.asarray(solutions.length)
     place = rng.below(rng.draw(rng.streams(1, rng.Purpose.PLACE, np.arange(len(length))), 0), np.maximum(length, 1))
     plans = np.zeros((len(length), max(int(place.max(initial=0)), 1)), np.uint8)
     for i, (begin, steps) in enumerate(zip(solutions.offsets[:-1], place, strict=True)):
         plans[i, :steps] = solutions.actions[begin : begin + steps]
-    states = task.execute(starts.states, plans, place.astype(np.int32), threads=threads).states
-    rows = labels.label(task, states, threads=threads)
-    return ValidationSet(starts.states, targets.make(task, rows, TargetConfig(), seed=1, first=0, threads=threads))
+    rows = labels.label(task, task.execute(starts, plans, place.astype(np.int32), threads=1).states, threads=1)
+    states = targets.make(task, rows, TargetConfig(), seed=1, first=0)
+    return [ValidationTask(name, task, config.of(task), starts, states)]
 
 
-def _starts(wanted: DataSpec, threads: int | None) -> sampling.Starts:
+def _starts(wanted: DataSpec) -> NDArray[np.uint8]:
     """As many as asked for, or on the smallest boards, which have few, about as many as there are."""
     try:
-        return sampling.starts(wanted, "validation", 0, threads=threads)
+        return sampling.starts(wanted, "validation", 0, threads=1).states
     except errors.NotEnough:
         if wanted.validation < 2:
             raise
-        return _starts(replace(wanted, validation=wanted.validation * 3 // 4), threads)
+        return _starts(replace(wanted, validation=wanted.validation * 3 // 4))
 
 
 @torch.no_grad()
-def measure(
-    policy: CommitPolicy, task: Puzzle, instances: ValidationSet, config: ValidationConfig, engine: Engine | None = None
-) -> dict[str, Any]:
+def measure(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
     training = policy.training
     policy.eval()
     try:
-        imitated = imitation(policy, task, instances.states, engine)
-        return {**imitated, **episodes(policy, task, instances.starts, config, engine)}
+        return {**imitation(policy, task, engine), **episodes(policy, task, engine)}
     finally:
         policy.train(training)
 
 
-def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engine | None = None) -> dict[str, Any]:
+def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide
     the states."""
-    config, run_pass = TargetConfig(), engine.run if engine else run_directly
-    team, together = (engine.team, engine.together) if engine else (Team(), False)
+    config, states, team = TargetConfig(), task.states, engine.team
     total = targets.total_weight(states, config)
     sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
-    for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, together):
+    for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, engine.together):
         part = states[rows] if len(rows) else targets.nothing(states)
-        value, logits = run_pass(partial(targets.sft_loss, policy, task, part, config, total))
+        value, logits = engine.run(partial(targets.sft_loss, policy, task.task, part, config, total))
         hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
@@ -126,20 +109,12 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engin
     }
 
 
-def episodes(
-    policy: CommitPolicy,
-    task: Puzzle,
-    starts: NDArray[np.uint8],
-    config: ValidationConfig,
-    engine: Engine | None = None,
-) -> dict[str, Any]:
+def episodes(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    depths = policy.config.depths
-    graph = PolicyGraph(policy, task, depths)
-    if engine:
-        graph = PolicyGraph(policy, task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
-    nodes = graph.nodes(starts, config.budget)
-    return rates({str(depth): play(graph, nodes, config.budget, always(graph, depth)) for depth in depths})
+    depths, budget = policy.config.depths, task.config.budget
+    graph = PolicyGraph(policy, task.task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
+    nodes = graph.nodes(task.starts, budget)
+    return rates({str(depth): play(graph, nodes, budget, always(graph, depth)) for depth in depths})
 
 
 def agents(graph: PolicyGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
@@ -180,16 +155,16 @@ def together(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """One validation of what was measured by data set: of several their mean, with each beside it."""
     if len(measured) == 1:
         return next(iter(measured.values()))
-    return {**_mean(list(measured.values())), "sets": measured}
+    return {**mean_of(list(measured.values())), "sets": measured}
 
 
-def _mean(values: list[Any]) -> Any:
-    """Mean of numbers, and of lists and mappings of them; of what some lack, over those that have it."""
+def mean_of(values: list[Any]) -> Any:
+    """Mean of numbers to six digits, and of lists and mappings of them; of what some lack, over those that have it."""
     if isinstance(values[0], dict):
         names = dict.fromkeys(name for each in values for name in each)
-        return {name: _mean([each[name] for each in values if name in each]) for name in names}
+        return {name: mean_of([each[name] for each in values if name in each]) for name in names}
     if isinstance(values[0], list):
-        return [_mean(list(each)) for each in zip(*values, strict=True)]
+        return [mean_of(list(each)) for each in zip(*values, strict=True)]
     return round(sum(values) / len(values), 6)
 
 
@@ -212,47 +187,3 @@ def line_of(validation: dict[str, Any]) -> str:
         for depth, rate in validation["solved"].items()
     )
     return f"solved {rates}  optimal {100 * validation['optimal']:.1f}%  loss {validation['loss']:.4f}"
-
-
-def decisions(
-    policy: CommitPolicy,
-    task: Puzzle,
-    states: NDArray[np.uint8],
-    distances: NDArray[np.int32],
-    run_pass: RunPass = run_directly,
-    depth: int | None = None,
-    budget: int = 0,
-) -> list[dict[str, Any]]:
-    """One greedy decision per state, with how good it is. ``depth`` is that of a policy whose depth is fixed; else the
-    depth head's likeliest one is committed. ``budget``: remaining decisions, for a policy that is told."""
-    depths = policy.config.depths if depth is None else (depth,)
-    remaining = {"remaining": np.full(len(states), budget)} if policy.config.budget_conditioned else {}
-    _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **remaining))
-    probs = softmax(logits)
-    column = probs.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)
-    actions = plans[np.arange(len(states)), column]
-    good = good_until(task, states, actions)
-    return [
-        {
-            "state": states[i].tolist(),
-            "distance": int(distances[i]),
-            "depths": {str(d): round(float(p), 4) for d, p in zip(policy.config.depths, probs[i], strict=True)},
-            "depth": depths[column[i]],
-            "plan": [ACTIONS[action] for action in actions[i]],
-            "optimal_actions": int(good[i]),
-            "optimal": bool(good[i] >= min(depths[column[i]], int(distances[i]))),
-        }
-        for i in range(len(states))
-    ]
-
-
-def good_until(task: Puzzle, states: NDArray[np.uint8], plans: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """How many actions of each plan, from its first, are optimal one after the other; none count behind the goal."""
-    good, live, here = np.zeros(len(states), np.int64), np.ones(len(states), bool), states
-    for actions in plans.T:
-        live &= task.optimal_actions(here)[np.arange(len(states)), actions]
-        if not live.any():
-            break
-        good += live
-        here = task.step(here, np.ascontiguousarray(actions))
-    return good

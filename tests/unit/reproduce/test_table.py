@@ -13,7 +13,7 @@ pytest.importorskip("yaml")
 from recommit.cli import main
 from recommit.reproduce import preset, table
 from recommit.reproduce.table import Needs, Planner
-from recommit.train.family import launch
+from recommit.train.family.launch import LaunchOptions
 
 SHOW = ["reproduce", "--preset", "paper", "--show"]
 
@@ -26,7 +26,7 @@ def test_every_run_with_its_command(capsys):
     assert [cell.strip() for cell in row.split("|")[2:6]] == ["joint/sft", "paper-sokoban grpo fixed-8", "100", "4"]
     command = next(line for line in said.splitlines() if "fixed-8-s15.yaml" in line and "sokoban" in line)
     assert command == (
-        "deepspeed --include localhost:0,1,2,3 --master_port 29500 --no_local_rank --module recommit.train.grpo "
+        "torchrun --standalone --nproc-per-node 4 -m recommit.train.grpo "
         "--recipe OUT/sokoban/launch/fixed-8-s15.yaml --init OUT/joint/sft --out OUT/sokoban/family/fixed-8-s15 "
         "--data OUT/sokoban/data"
     )
@@ -56,7 +56,7 @@ def test_what_a_run_needs_stands_beside_it(monkeypatch):
     counted = []
     monkeypatch.setattr(Planner, "_count", staticmethod(lambda _plan, run, machine: _needs(counted, run, machine)))
     plans = preset.entries(preset.load("paper"), Path("OUT"))
-    listed = table.rows(plans, launch.fleet(8, elsewhere=True), looked=False, card="a100")
+    listed = table.rows(plans, LaunchOptions(gpus=8).fleet(elsewhere=True), looked=False, card="a100")
     said = table.text(listed).splitlines()
     row = next(line for line in said if "adaptive-s5 " in line)
     assert [cell.strip() for cell in row.split("|")[-3:-1]] == ["17.2", "0.5"]
@@ -81,12 +81,8 @@ def test_a_small_run_is_counted(tmp_path):
 
 def test_what_does_not_fit_together(capsys):
     for words, message in [
-        (["--gpus-per-run", "4"], "gpus: expected a number with --gpus-per-run, got none"),
-        (["--hostfile", "hosts"], "gpus: expected a number with --hostfile, got none"),
-        (
-            ["--gpus", "8", "--gpus-per-run", "3"],
-            "gpus-per-run: expected a divisor of 8 GPUs, or whole machines of 8, got 3",
-        ),
+        (["--launcher", "srun python -m"], "gpus: expected a number with --launcher srun python -m, got none"),
+        (["--gpus", "8", "--gpus-per-run", "3"], "gpus-per-run: expected a divisor with --gpus 8, got 3"),
         (["--card", "b100"], "card: expected one of a100, h200, rtx4090, cpu, got b100"),
         (["--set", "sft.nothing=1"], "recipe: expected fields of model, optim"),
     ]:

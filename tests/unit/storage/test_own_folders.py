@@ -96,7 +96,7 @@ def test_folders_of_a_family(tmp_path, mine, name):
     from recommit.train.family import launch, processes, runs
     from recommit.train.grpo.config import GrpoConfig
 
-    fleet = launch.Fleet("torchrun", ("0",), 1, device="cpu") if name == "launch" else None
+    fleet = launch.LaunchOptions(gpus=1, device="cpu").fleet() if name == "launch" else None
     with linked(tmp_path / "out" / name, mine):
         wanted = runs.members({"adaptive": GrpoConfig()}, tmp_path / "init", tmp_path / "out", (0,))
         processes.train(fleet, wanted, tmp_path / "out" / "launch") if fleet else runs.train(wanted)

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from recommit.train.config import SftConfig, load, parse, plain, recipes
-
-
-@pytest.mark.parametrize("name", recipes())
-def test_every_recipe_is_whole(name):
-    config = load(name)
-    assert parse(SftConfig, json.loads(json.dumps(plain(config)))) == config
+from recommit.train.config import load
 
 
 def test_changes_reach_their_value():
@@ -28,15 +20,12 @@ def test_changes_reach_their_value():
     [
         ("optim.lr", r"set: expected NAME=VALUE, got 'optim\.lr'"),
         ("optim.rate=1", r"optim: expected fields of steps, .*, got rate"),
-        ("optim.steps=many", r"optim\.steps: expected int, got 'many'"),
         ("optim.steps=true", r"optim\.steps: expected int, got True"),
         ("optim.steps=0", r"optim\.steps: expected at least 1, got 0"),
         ("optim.schedule=step", r"optim\.schedule: expected linear, cosine or constant, got step"),
-        ("optim.steps.x=0", r"set: expected the name of one value"),
+        ("optim.steps.x=0", r"set: optim\.steps\.x: expected a mapping, got int"),
         ("targets.depths=[9]", r"targets\.depths: expected numbers 1\.\.8, got \(9,\)"),
-        ("targets.kind=firm", r"targets\.kind: expected soft or hard, got firm"),
         ("model.policy.decoder.heads=5", r"decoder\.width: expected a multiple of heads"),
-        ("model.dtype=float16", r"model\.dtype: expected float32 or bfloat16, got float16"),
     ],
 )
 def test_wrong_values_are_named(change, message):

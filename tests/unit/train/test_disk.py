@@ -24,7 +24,7 @@ def changes():
     gathered.stop()
 
 
-@pytest.fixture(scope="module", params=["sft", "grpo", "grpo with a finish"])
+@pytest.fixture(scope="module", params=["sft", "grpo"])
 def run(request, data, init):
     """Trains into a folder; silent."""
     if request.param == "sft":
@@ -32,8 +32,7 @@ def run(request, data, init):
         plan = replace(plan, optim=replace(plan.optim, steps=4), validation=replace(plan.validation, every=2))
         plan = replace(plan, run=replace(plan.run, save_every=1))
         return lambda out: sft.train(plan, data, out, quiet=True)
-    plan = plan_of(**(FINISHED if "finish" in request.param else {}))
-    return lambda out: grpo.train(plan, init, out, quiet=True)
+    return lambda out: grpo.train(plan_of(**FINISHED), init, out, quiet=True)
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +83,9 @@ def test_a_run_that_forgets_what_follows_from_a_checkpoint_is_seen(alone, change
     """Going on as it once was: best.json and pruning are left to the next checkpoint, which may never come."""
     resume, settle = Trainer._resume, Trainer._settle
 
-    def forgetful(self, log):
+    def forgetful(self):
         monkeypatch.setattr(Trainer, "_settle", lambda *_: None)
-        resume(self, log)
+        resume(self)
         monkeypatch.setattr(Trainer, "_settle", settle)
 
     monkeypatch.setattr(Trainer, "_resume", forgetful)

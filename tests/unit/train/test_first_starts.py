@@ -13,7 +13,6 @@ from recommit.runs.directory import recipe_of
 from recommit.storage.errors import WrongFolder
 from recommit.train.family.runs import Run, refuse_foreign
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.initial_policy import refuse_others
 from recommit.train.sft import trainer as sft
 
 
@@ -47,13 +46,6 @@ def test_a_backbone_of_the_failed_start_is_made_again(plan, data, tmp_path, monk
     clean = tmp_path / "clean"
     assert sft.train(short, data, clean, quiet=True) == 0
     assert (out / "backbone/config.json").read_bytes() == (clean / "backbone/config.json").read_bytes()
-
-
-def test_what_was_trained_is_not_replaced(plan, data, tmp_path):
-    short, out = of_steps(plan, 2), tmp_path / "run"
-    assert sft.train(short, data, out, quiet=True) == 0
-    with pytest.raises(WrongFolder, match=r"belongs to another run: optim\.steps was 2, is 3"):
-        sft.train(of_steps(plan, 3), data, out, quiet=True)
 
 
 def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
@@ -107,8 +99,6 @@ def test_a_recipe_refuses_data_of_another_puzzle(levels, tmp_path, capsys):
     said = capsys.readouterr().err
     assert "data: expected sliding, which the recipe was made for, got sokoban; --anyway trains all the same" in said
     assert not (tmp_path / "run").exists()
-    refuse_others(["sokoban"], ())
-    refuse_others(["sokoban"], ("sliding", "sokoban"))
 
 
 def test_a_policy_refuses_what_it_was_not_trained_on(init):
@@ -123,11 +113,3 @@ def test_a_policy_refuses_what_it_was_not_trained_on(init):
             policy.act(other, states)
         anyway = recommit.CommitPolicy.from_pretrained(init, anyway=True)
         assert anyway.act(other, states)[1].shape == (2, 8)
-
-
-def test_a_policy_that_says_nothing_plays_anything():
-    from recommit.policy.config import PolicyConfig
-
-    PolicyConfig().refuse_untrained("sokoban", (9, 9))
-    with pytest.raises(ValueError, match="got sokoban-9x9"):
-        PolicyConfig(trained=("sliding-3x3",)).refuse_untrained("sokoban", (9, 9))

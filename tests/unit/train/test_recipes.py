@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
+import json
 from dataclasses import replace
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
-from recommit.estimate.schedule import schedule
 from recommit.rollout.variants import variant
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
 from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
 
-LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.
 PAPER = {
     "advantage.group_size": (4, 8),
@@ -50,7 +45,7 @@ def readings(given, column):
 @pytest.mark.parametrize("name", config.recipes())
 def test_recipes_parse(name):
     parsed = [config.load(name, cls=cls, stage=stage) for stage, cls in STAGES.items() if config.section(name, stage)]
-    assert parsed
+    assert [config.parse(type(each), json.loads(json.dumps(plain(each)))) for each in parsed] == parsed
     for kind, changes in config.section(name, "family").items():
         variant(changes.get("variant", "fixed-4" if kind == "fixed" else kind))
         assert changes
@@ -107,15 +102,6 @@ def test_both_puzzles_of_the_paper_have_one_warm_start():
     sliding, sokoban, both = (plain(config.load(f"paper-{name}")) for name in ("sliding", "sokoban", "joint"))
     assert [each["validation"].pop("budget") for each in (sliding, sokoban, both)] == [15, 6, 0]
     assert sliding == sokoban == both
-    for name in config.recipes():
-        text = (LAUNCH.parent / f"{name}.yaml").read_text(encoding="utf-8")
-        assert text.startswith("# The paper's") == name.startswith("paper-"), name
-
-
-def test_launchers_have_a_recipe_with_every_stage():
-    for script in LAUNCH.glob("*.s*"):
-        for name in re.findall(r"RECIPE:-([\w.-]+)", script.read_text(encoding="utf-8")):
-            assert all(config.section(name, stage) for stage in STAGES), (script.name, name)
 
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
@@ -135,87 +121,11 @@ def test_the_papers_values_of_both_tasks_at_once(task):
     assert (joint.model, joint.optim, joint.targets) == (start.model, start.optim, start.targets)
 
 
-#: What the 7B model does otherwise than the laptop's, with the same advantages, prices, starts and steps.
-RATES = {"engine", "optim.micro_batch", "optim.lr", "optim.head_lr", "optim.depth_lr"}
-
-
-@pytest.mark.parametrize("task", ["sliding", "sokoban"])
-def test_the_7b_recipe_is_the_laptops_but_for_its_rates(task):
-    ours, laptop = (plain(config.load(f"{who}-{task}", cls=GrpoConfig, stage="grpo")) for who in ("qwen7b", "laptop"))
-    changed = {
-        name if name == "engine" else f"{name}.{key}"
-        for name in ours
-        for key in (ours[name] if isinstance(ours[name], dict) else ())
-        if ours[name][key] != laptop[name][key]
-    }
-    assert changed == RATES
-    assert ours["head"] == laptop["head"]
-    rates = {"head_updates", "head_lr"}
-    for own, other in zip(ours["phases"], laptop["phases"], strict=True):
-        assert {name for name in own if own[name] != other[name]} <= rates
-
-
-def passes(plan):
-    """Of a whole run at most, as observations: a state that is learned from counts as three."""
-    weights = {"plan": 1, "sample": 1, "learn": 3}
-    return sum(
-        phase.times * sum(weight * phase.observations(kind) for kind, weight in weights.items())
-        for phase in schedule(plan, 1, 4)
-        if phase.name != "validation"
-    )
-
-
-@pytest.mark.parametrize("task", ["sliding", "sokoban"])
-def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
-    own, *others = families.family_configs(
-        f"qwen7b-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}
-    ).values()
-    assert passes(own) < 780_000
-    for other in others:
-        assert passes(other) == pytest.approx(passes(own), rel=0.1)
-
-
-@pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch"])
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (
-            {"DATA": "d d", "OUT": "o"},
-            ["--recipe", "paper-sliding", "--data", "d d", "--zero", "2", "--out", "o", "--quiet"],
-        ),
-        (
-            {"DATA": "a:b b", "OUT": "o", "ZERO": "3"},
-            ["--recipe", "paper-sliding", "--data", "a", "b b", "--zero", "3", "--out", "o", "--quiet"],
-        ),
-        (
-            {"VERB": "grpo", "INIT": "i", "OUT": "o", "RECIPE": "r", "DEEPSPEED": "zero3"},
-            ["--recipe", "r", "--init", "i", "--deepspeed", "zero3", "--out", "o", "--quiet"],
-        ),
-    ],
-    ids=["sft", "joint", "grpo"],
-)
-def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_path):
-    """Launchers are stood in for by programs that print what they were told."""
-    for program in ("deepspeed", "torchrun", "srun", "scontrol"):
-        (tmp_path / program).write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-        (tmp_path / program).chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "n", **given}
-    command = ["bash", str(LAUNCH / name), "--quiet"]
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert told[told.index("--recipe") :] == expected
-    assert f"recommit.train.{given.get('VERB', 'sft')}" in told
-    missing = subprocess.run(command, env={**environment, "OUT": ""}, capture_output=True, text=True, check=False)
-    assert missing.returncode != 0
-    assert "OUT: the folder of the run" in missing.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("grpo: {advantage: {estimator: [[]]}}", "advantage.estimator: expected .* got"),
-        ("grpo: {advantage: {estimator: {a: 1}}}", "advantage.estimator: expected .* got"),
         ("grpo: {optim: soon, phases: [{steps: 1}]}", "optim: expected a mapping, got str"),
-        ("grpo: {optim: {steps: soon}, phases: [{steps: 1}]}", "optim.steps: expected int, got"),
         ("grpo: {phases: [{head_updates: 1}]}", r"phases\[0\]: expected a value of steps, got none"),
         ("family: {adaptive: true}", "family.adaptive: expected a mapping, got bool"),
         ("family: {adaptive: {variant: []}}", "variant: expected text, got"),

@@ -10,9 +10,11 @@ and with another stage of ZeRO. Files are of bounded size, so that nobody holds 
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
@@ -21,12 +23,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    import torch
     from torch import Tensor, nn
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
-    from recommit.train.config import OptimConfig
+    from recommit.train.config import EngineConfig, OptimConfig
 
     State = dict[str, Tensor]
 
@@ -35,45 +36,9 @@ T = TypeVar("T")
 BETAS = (0.9, 0.95)
 #: A file of a checkpoint is closed when it holds so many bytes.
 FILE_BYTES = 1 << 31
-
-
-class Engine(Protocol):
-    """What a trainer needs. Every rank calls every method, in the same order."""
-
-    team: Team
-    #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
-    together: bool
-
-    def run(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which goes through the policy: every pass through it happens inside such a call, and one that
-        learns returns its loss first."""
-
-    def backward(self, loss: Tensor) -> None:
-        """Add a micro-batch's gradient."""
-
-    def step(self, scale: float) -> float:
-        """Step the optimizer with learning rates times ``scale``; the norm of the gradient before clipping.
-
-        A gradient that is not finite changes nothing.
-        """
-
-    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
-        """A context in which every rank sees all of the weights that are saved."""
-
-    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
-        """Copies of trained weights as the optimizer has them: whole, in float32, on every rank."""
-
-    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
-        """Give trained weights whole float32 ``values``, the same on every rank; the optimizer goes on from them."""
-
-    def save(self, folder: Path) -> None:
-        """Write what ``load`` needs into an existing folder; the main process does."""
-
-    def load(self, folder: Path) -> None:
-        """Go on exactly where ``save`` was called, by whatever engine and number of ranks."""
-
-    def close(self) -> None:
-        """Let go of the policy: another engine may come."""
+#: What would write beside the run's folder or send something away; a recipe may be a stranger's.
+ELSEWHERE = ("tensorboard", "wandb", "comet", "csv_monitor", "autotuning", "nebula")
+_PLACES = ("path", "paths", "file", "dir")
 
 
 @dataclass(frozen=True)
@@ -83,6 +48,80 @@ class Group:
     name: str
     lr: float
     parameters: list[nn.Parameter]
+
+
+class Engine:
+    """AdamW in one process of plain PyTorch, and what a trainer needs of any engine. Every rank calls every method, in
+    the same order.
+    """
+
+    #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
+    together = False
+    #: AdamW as one kernel; DeepSpeed gives its optimizer other tensors.
+    fused: bool | None = True
+
+    def __init__(self, groups: list[Group], optim: OptimConfig, team: Team) -> None:
+        self.groups, self.clip, self.team = groups, optim.clip or math.inf, team
+        self.parameters = [p for group in groups for p in group.parameters]
+        self.optimizer = torch.optim.AdamW(
+            [{"params": group.parameters, "lr": group.lr} for group in groups],
+            betas=BETAS,
+            weight_decay=optim.weight_decay,
+            fused=self.fused,
+        )
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which goes through the policy: every pass through it happens inside such a call, and one that
+        learns returns its loss first."""
+        return work()
+
+    def backward(self, loss: Tensor) -> None:
+        """Add a micro-batch's gradient."""
+        loss.backward()
+
+    def step(self, scale: float) -> float:
+        """Step the optimizer with learning rates times ``scale``; the norm of the gradient before clipping.
+
+        A gradient that is not finite changes nothing.
+        """
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.clip))
+        for group, own in zip(self.optimizer.param_groups, self.groups, strict=True):
+            group["lr"] = own.lr * scale
+        if math.isfinite(norm):
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
+        """A context in which every rank sees all of the weights that are saved."""
+        return nullcontext()
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """Copies of trained weights as the optimizer has them: whole, in float32, on every rank."""
+        return [parameter.detach().float().clone() for parameter in parameters]
+
+    @torch.no_grad()
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """Give trained weights whole float32 ``values``, the same on every rank; the optimizer goes on from them."""
+        for parameter, value in zip(parameters, values, strict=True):
+            parameter.copy_(value)
+
+    def save(self, folder: Path) -> None:
+        """Write what ``load`` needs into an existing folder, frozen weights aside; the main process does."""
+        save_states(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
+
+    def load(self, folder: Path) -> None:
+        """Go on exactly where ``save`` was called, by whatever engine and number of ranks."""
+        moments = {}
+        states = load_states(folder, [p.shape for p in self.parameters])
+        for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
+            self.assign([parameter], [state.pop("weight")])
+            if state:
+                moments[i] = state
+        self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+    def close(self) -> None:
+        """Let go of the policy: another engine may come."""
 
 
 def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
@@ -111,6 +150,61 @@ def schedule(config: OptimConfig, step: int) -> float:
     if config.schedule == "cosine":
         return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - remaining)))
     return warm
+
+
+def deepspeed_settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -> dict[str, Any]:
+    """The configuration of a run, of which ``parts`` micro-batches make a step; combinations that are known to go wrong
+    are refused."""
+    check_places(config.settings)
+    if config.stage == 0 and config.bf16:
+        raise ValueError(
+            "engine.stage: expected 1, 2 or 3 with engine.bf16, got 0 (its bf16 optimizer takes a wrong first step; "
+            "stage 1 costs the same on one rank)"
+        )
+    if config.stage == 0 and config.offload:
+        raise ValueError("engine.offload: expected stage 1, 2 or 3, got 0 (there is nothing to offload)")
+    zero: dict[str, Any] = {"stage": config.stage}
+    if config.stage == 3:
+        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then
+        # fails.
+        zero["stage3_param_persistence_threshold"] = 0
+    if config.offload:
+        zero["offload_optimizer"] = {"device": "cpu"}
+        if config.stage == 3:
+            zero["offload_param"] = {"device": "cpu"}
+    own = {
+        "train_micro_batch_size_per_gpu": max(1, optim.batch // world // parts),
+        "gradient_accumulation_steps": parts,
+        "gradient_clipping": optim.clip,
+        "bf16": {"enabled": config.bf16},
+        "zero_optimization": zero,
+        "zero_force_ds_cpu_optimizer": False,
+        "zero_allow_untested_optimizer": True,
+        "steps_per_print": 10**9,
+        "wall_clock_breakdown": False,
+    }
+    return _merged(own, config.settings)
+
+
+def check_places(settings: dict[str, Any], where: str = "engine.settings") -> None:
+    """Refuse what names a place outside the run's folder, at any depth."""
+    for key, value in settings.items():
+        name = f"{where}.{key}"
+        if (key in ELSEWHERE or str(key).rpartition("_")[2] in _PLACES) and value not in ({}, {"enabled": False}, None):
+            raise ValueError(f"{name}: expected nothing that writes or sends beside the run's folder, got {value!r}")
+        if isinstance(value, dict):
+            check_places(value, name)
+
+
+def _merged(own: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """What a run decides, and what ``more`` says besides, mapping by mapping."""
+    result = dict(own)
+    for key, value in more.items():
+        if isinstance(value, dict):
+            result[key] = _merged(own.get(key, {}), value)
+        else:
+            result.setdefault(key, value)
+    return result
 
 
 def save_states(folder: Path, states: Iterable[State], *, write: bool = True, limit: int = FILE_BYTES) -> None:

@@ -23,8 +23,7 @@ from deepspeed.utils import (
 from torch import nn
 from torch.nn.functional import pad
 
-from recommit.train.engine.base import BETAS, load_states, save_states, whole_shape
-from recommit.train.engine.deepspeed_config import settings
+from recommit.train.engine.base import Engine, deepspeed_settings, load_states, save_states, whole_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,8 +64,10 @@ class Root(nn.Module):
         return sum((output(nothing).sum() for output in outputs), start=nothing.sum()) * 0.0
 
 
-class ZeroEngine:
-    """See ``Engine``. ``parts`` is how many micro-batches make a step, on every rank."""
+class ZeroEngine(Engine):
+    """DeepSpeed behind the calls of ``Engine``. ``parts`` is how many micro-batches make a step, on every rank."""
+
+    fused = None
 
     def __init__(
         self,
@@ -77,20 +78,17 @@ class ZeroEngine:
         team: Team,
         parts: int,
     ) -> None:
+        super().__init__(groups, optim, team)
         self._linear = torch.nn.functional.linear
-        self.groups, self.parts, self.stage, self.team = groups, parts, config.stage, team
-        self.together = config.stage == 3
-        self.trained = [p for group in groups for p in group.parameters]
-        optimizer = torch.optim.AdamW(
-            [{"params": group.parameters, "lr": group.lr} for group in groups],
-            betas=BETAS,
-            weight_decay=optim.weight_decay,
-        )
+        self.parts, self.stage, self.together = parts, config.stage, config.stage == 3
         with quietly():
             self.engine, *_ = deepspeed.initialize(
-                model=Root(policy, config.stage), optimizer=optimizer, config=settings(config, optim, parts, team.world)
+                model=Root(policy, config.stage),
+                optimizer=self.optimizer,
+                config=deepspeed_settings(config, optim, parts, team.world),
             )
-        self.pieces = Pieces(self.engine.optimizer, config.stage, team.rank)
+        #: DeepSpeed's, around that of ``Engine``.
+        self.zero: Any = self.engine.optimizer
 
     def run(self, work: Callable[[], T]) -> T:
         """See ``Engine``."""
@@ -116,32 +114,32 @@ class ZeroEngine:
 
     def _norm(self) -> float:
         """Without ZeRO DeepSpeed does not tell."""
-        grads = [p.grad for p in self.trained if p.grad is not None]
+        grads = [p.grad for p in self.parameters if p.grad is not None]
         return float(torch.nn.utils.get_total_norm(grads))
 
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
         """See ``Engine``."""
-        return [self.pieces.weight(parameter) for parameter in parameters]
+        return [self._weight(parameter) for parameter in parameters]
 
     def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
         """See ``Engine``."""
         for parameter, value in zip(parameters, values, strict=True):
-            self.pieces.set_weight(parameter, value)
+            self._set_weight(parameter, value)
 
     def save(self, folder: Path) -> None:
         """See ``Engine``; frozen weights are not written."""
-        states = (self.pieces.state(parameter) for parameter in self.trained)
+        states = (self._state(parameter) for parameter in self.parameters)
         save_states(folder, states, write=self.team.is_main_process)
 
     def load(self, folder: Path) -> None:
         """See ``Engine``; whatever number of ranks, stage or engine it was that saved."""
-        shapes = [whole_shape(parameter) for parameter in self.trained]
+        shapes = [whole_shape(parameter) for parameter in self.parameters]
         begun = False
-        for parameter, state in zip(self.trained, load_states(folder, shapes), strict=True):
+        for parameter, state in zip(self.parameters, load_states(folder, shapes), strict=True):
             if "step" in state and not begun:
-                self.pieces.begin_moments(state["step"])
+                self._begin_moments(state["step"])
                 begun = True
-            self.pieces.set_state(parameter, state)
+            self._set_state(parameter, state)
 
     @contextmanager
     def whole(self, policy: CommitPolicy) -> Iterator[None]:
@@ -150,7 +148,7 @@ class ZeroEngine:
             yield
             return
         heads = [*policy.depth_head.parameters(), *policy.decoder.parameters()]  # frozen parts of them are saved, too
-        saved = list(policy.parameters()) if policy.config.lora is None else [*self.trained, *heads]
+        saved = list(policy.parameters()) if policy.config.lora is None else [*self.parameters, *heads]
         with GatheredParameters(list(dict.fromkeys(saved)), modifier_rank=None):
             yield
 
@@ -159,28 +157,7 @@ class ZeroEngine:
         self.engine.destroy()
         torch.nn.functional.linear = self._linear
 
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Errors of DeepSpeed's logger only; it otherwise prints its whole configuration."""
-    import logging
-
-    logger = logging.getLogger("DeepSpeed")
-    was = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(was)
-
-
-class Pieces:
-    """Whole weights and moments of parameters that ZeRO has split over ranks; ``optimizer`` is the engine's."""
-
-    def __init__(self, optimizer: Any, stage: int, rank: int) -> None:
-        self.optimizer, self.stage, self.rank = optimizer, stage, rank
-
-    def weight(self, parameter: nn.Parameter) -> Tensor:
+    def _weight(self, parameter: nn.Parameter) -> Tensor:
         """A copy of all of a trained parameter, in float32."""
         if self.stage == 0:
             return parameter.detach().float().clone()
@@ -188,7 +165,7 @@ class Pieces:
         return whole.reshape(whole_shape(parameter))
 
     @torch.no_grad()
-    def set_weight(self, parameter: nn.Parameter, value: Tensor) -> None:
+    def _set_weight(self, parameter: nn.Parameter, value: Tensor) -> None:
         """Change a trained parameter and its master, from which the next step would else bring the old value back."""
         if self.stage == 3:
             safe_set_local_fp32_param(parameter, self._own(parameter, value))
@@ -204,28 +181,28 @@ class Pieces:
         it.
         """
         size: int = parameter.ds_tensor.numel()
-        flat = value.flatten().float()[size * self.rank : size * (self.rank + 1)]
+        flat = value.flatten().float()[size * self.team.rank : size * (self.team.rank + 1)]
         return pad(flat, (0, size - flat.numel()))
 
-    def state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
+    def _state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
         """Weight, moments and number of steps; the weight alone before the first step."""
-        weight = {"weight": self.weight(parameter)}
+        weight = {"weight": self._weight(parameter)}
         step = self._step(parameter)
         if step is None:
             return weight
         self._link()
         return {**weight, **{name: self._moment(parameter, name) for name in MOMENTS}, "step": step.clone()}
 
-    def set_state(self, parameter: nn.Parameter, state: dict[str, Tensor]) -> None:
-        """Back to ``state``; the optimizer must have moments: see ``begin_moments``."""
-        self.set_weight(parameter, state["weight"])
+    def _set_state(self, parameter: nn.Parameter, state: dict[str, Tensor]) -> None:
+        """Back to ``_state``; the optimizer must have moments: see ``_begin_moments``."""
+        self._set_weight(parameter, state["weight"])
         for name in MOMENTS:
             if name in state:
                 self._set_moment(parameter, name, state[name])
 
-    def begin_moments(self, step: Tensor) -> None:
-        """Make empty moments, as the first step would, that ``set_state`` can fill."""
-        optimizer = self.optimizer if self.stage == 0 else self.optimizer.optimizer
+    def _begin_moments(self, step: Tensor) -> None:
+        """Make empty moments, as the first step would, that ``_set_state`` can fill."""
+        optimizer = self.zero if self.stage == 0 else self.zero.optimizer
         for piece in self._pieces():
             empty = {name: torch.zeros_like(piece) for name in MOMENTS}
             optimizer.state[piece] = {"step": step.clone(), **empty}
@@ -235,36 +212,50 @@ class Pieces:
         """Let DeepSpeed look again where moments are: under stages 1 and 2 it looks once, after the first step of the
         first group, when the other groups have none."""
         if self.stage in (1, 2):
-            self.optimizer._hp_optimizer_states_linked = False
-            self.optimizer._lazy_init_hp_params_optimizer_state()
+            self.zero._hp_optimizer_states_linked = False
+            self.zero._lazy_init_hp_params_optimizer_state()
 
     def _pieces(self) -> list[Tensor]:
         """What the optimizer has on this rank."""
         if self.stage == 0:
-            return [p for group in self.optimizer.param_groups for p in group["params"]]
+            return [p for group in self.zero.param_groups for p in group["params"]]
         name = "fp32_partitioned_groups_flat" if self.stage == 3 else "single_partition_of_fp32_groups"
-        pieces: list[Tensor] = getattr(self.optimizer, name)
+        pieces: list[Tensor] = getattr(self.zero, name)
         return pieces
 
     def _step(self, parameter: nn.Parameter) -> Tensor | None:
         """All pieces of a rank take their steps together."""
         if self.stage == 0:
-            step: Tensor | None = self.optimizer.state.get(parameter, {}).get("step")
+            step: Tensor | None = self.zero.state.get(parameter, {}).get("step")
             return step
-        states = (self.optimizer.optimizer.state.get(piece, {}) for piece in self._pieces())
+        states = (self.zero.optimizer.state.get(piece, {}) for piece in self._pieces())
         return next((state["step"] for state in states if "step" in state), None)
 
     def _moment(self, parameter: nn.Parameter, name: str) -> Tensor:
         if self.stage == 0:
-            moment: Tensor = self.optimizer.state[parameter][name]
+            moment: Tensor = self.zero.state[parameter][name]
             return moment
         whole: Tensor = safe_get_full_optimizer_state(parameter, name)
         return whole.reshape(whole_shape(parameter))
 
     def _set_moment(self, parameter: nn.Parameter, name: str, value: Tensor) -> None:
         if self.stage == 0:
-            self.optimizer.state[parameter][name].copy_(value)
+            self.zero.state[parameter][name].copy_(value)
         elif self.stage == 3:
             safe_set_local_optimizer_state(parameter, self._own(parameter, value), name)
         else:
             safe_set_full_optimizer_state(parameter, value.to(parameter.device, torch.float32), name)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Errors of DeepSpeed's logger only; it otherwise prints its whole configuration."""
+    import logging
+
+    logger = logging.getLogger("DeepSpeed")
+    was = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(was)

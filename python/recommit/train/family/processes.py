@@ -1,4 +1,4 @@
-"""Runs as launched processes of their own: started where there is a place, watched, and stopped so that they can go on.
+"""Runs as launched processes of their own: started where there is a slot, watched, and stopped so that they can go on.
 
 Ctrl-C lets what has begun save itself and begins nothing else; a second one ends everything at once. Where one fails,
 what runs beside it goes on to its end, and the rest is not begun.
@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.runs import peers, ports
+from recommit.runs import peers
 from recommit.runs.progress import Board, Interrupt, last_step
 from recommit.storage import files, safe_open
 from recommit.storage.terminal_text import say
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recommit.train.family.runs import Run
 
 FAILED, INTERRUPTED = 1, 130
-#: Seconds between looks at what runs, and those that a launcher of other machines has to end them.
+#: Seconds between looks at what runs, and those that a launcher of one's own has to end its ranks.
 PAUSE, PATIENCE = 0.25, 15.0
 #: Lines of a log that are shown when its run failed.
 SHOWN = 12
@@ -42,8 +42,8 @@ class Job:
     name: str
     module: str
     words: tuple[str, ...]
-    #: Is its result there, whole? That decides, not the launcher's status: DeepSpeed's is 0 when it was killed, and
-    #: another one when a rank has a mishap on its way out.
+    #: Is its result there, whole? That decides, not the launcher's status, which may be another one when a rank has a
+    #: mishap on its way out.
     done: Callable[[], bool]
     #: How much is done, and how much there is to do.
     progress: Callable[[], tuple[int, int]] = lambda: (0, 0)
@@ -58,10 +58,9 @@ def train(fleet: Fleet, runs: Sequence[Run], logs: Path, *, quiet: bool = False)
 
 def check(fleet: Fleet, runs: Sequence[Run]) -> None:
     """Refuse what ranks cannot share, before anything begins."""
-    ranks = fleet.places()[0].ranks
     for each in runs:
-        if ranks > 1 and each.config.engine.kind == "plain":
-            raise ValueError(f"gpus-per-run: expected 1 for {each.name} with engine.kind plain, got {ranks}")
+        if fleet.ranks > 1 and each.config.engine.kind == "plain":
+            raise ValueError(f"gpus-per-run: expected 1 for {each.name} with engine.kind plain, got {fleet.ranks}")
 
 
 def write_recipes(runs: Sequence[Run], logs: Path) -> None:
@@ -89,66 +88,31 @@ def _progress(run: Run) -> tuple[int, int]:
 
 
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
-    """Do all jobs, as many at a time as there are places; 0, or ``FAILED``, or ``INTERRUPTED``."""
+    """Do all jobs, as many at a time as there are slots; 0, or ``FAILED``, or ``INTERRUPTED``."""
     files.make_folders(files.Files(), logs)
-    crew = _Crew(fleet, jobs, logs, Board(len(jobs), quiet=quiet))
+    waiting, slots, running, status = list(jobs), list(fleet.slots), list[_Running](), 0
+    board, stopped = Board(len(jobs), quiet=quiet), False
     with Interrupt() as interrupt:
         try:
-            while crew.busy:
-                crew.begin()
-                if interrupt.number:
-                    crew.stop()
-                crew.tell()
+            while running or (waiting and not status):
+                while waiting and slots and not status:
+                    running.append(_Running(fleet, slots.pop(0), waiting.pop(0), logs))
+                if interrupt.number and not stopped:
+                    stopped, status = True, INTERRUPTED
+                    board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
+                    for each in running:
+                        each.stop()
+                board.show([(each.job.name, *each.job.progress()) for each in running])
                 time.sleep(PAUSE)
-                crew.collect()
+                for each in [each for each in running if each.process.poll() is not None]:
+                    each.let_go()
+                    running.remove(each)
+                    slots.append(each.slot)
+                    status = max(status, _judged(each, board, stopped=stopped))
         finally:
-            crew.end()
-    return crew.status
-
-
-class _Crew:
-    """What waits, what runs, and how it went so far."""
-
-    def __init__(self, fleet: Fleet, jobs: Sequence[Job], logs: Path, board: Board) -> None:
-        self.fleet, self.logs, self.board = fleet, logs, board
-        self.waiting, self.places, self.running, self.status = list(jobs), fleet.places(), list[_Running](), 0
-        self._stopped = False
-
-    @property
-    def busy(self) -> bool:
-        return bool(self.running or (self.waiting and not self.status))
-
-    def begin(self) -> None:
-        """Start what there is a place for."""
-        while self.waiting and self.places and not self.status:
-            port = ports.free_port({each.port for each in self.running})
-            self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
-
-    def collect(self) -> None:
-        """Judge what has ended."""
-        for each in [each for each in self.running if each.process.poll() is not None]:
-            each.let_go()
-            self.running.remove(each)
-            self.places.append(each.place)
-            self.status = max(self.status, _judged(each, self.board, stopped=self._stopped))
-
-    def stop(self) -> None:
-        """Once: let what runs save itself, and begin nothing else."""
-        if self._stopped:
-            return
-        self._stopped, self.status = True, INTERRUPTED
-        self.board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
-        for each in self.running:
-            each.stop()
-
-    def tell(self) -> None:
-        """Say how far everything is."""
-        self.board.show([(each.job.name, *each.job.progress()) for each in self.running])
-
-    def end(self) -> None:
-        """At once, whatever still runs."""
-        for each in self.running:
-            each.end()
+            for each in running:
+                each.end()
+    return status
 
 
 def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
@@ -171,14 +135,13 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
 class _Running:
     """The processes of one job, and what they say."""
 
-    def __init__(self, fleet: Fleet, place: Slot, job: Job, logs: Path, port: int) -> None:
-        self.place, self.job, self.port = place, job, port
+    def __init__(self, fleet: Fleet, slot: Slot, job: Job, logs: Path) -> None:
+        self.slot, self.job = slot, job
         self.log = logs / f"{job.name}.log"
-        #: Does a byte reach the ranks? Other machines are reached by what their launcher makes of signals.
-        self._tethered = not place.hosts
-        self._signal = signal.SIGTERM if fleet.launcher == "srun" else signal.SIGINT
-        words = launch.command(fleet, place, job.module, job.words, port)
-        more = {**launch.environment(fleet, place, port), **({peers.TETHER: "1"} if self._tethered else {})}
+        #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
+        self._tethered = not fleet.launcher
+        words = fleet.command(slot, job.module, job.words)
+        tether = {peers.TETHER: "1"} if self._tethered else {}
         with os.fdopen(safe_open.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()
@@ -189,7 +152,7 @@ class _Running:
                 stdin=subprocess.PIPE if self._tethered else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**launch.unranked(os.environ), **more},
+                env={**fleet.environment(slot, os.environ), **tether},
                 start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
             )
 
@@ -203,7 +166,7 @@ class _Running:
     def stop(self) -> None:
         """Let it save itself."""
         if not self._tethered:
-            self.process.send_signal(self._signal)
+            self.process.terminate()
             return
         assert self.process.stdin is not None
         try:

@@ -14,9 +14,8 @@ from recommit.runs import parallel
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.progress import named
 from recommit.storage import files, ownership, verified
-from recommit.train.config import changed, plain, section
+from recommit.train.config import load, mapping, plain, section
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.recipe import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -129,7 +128,8 @@ def family_configs(
     own = {name: {"variant": name, **special.get(name, {})} for name in names}
     fixed = {name: special.get("fixed", {}) if variant(values["variant"]).depth else {} for name, values in own.items()}
     flags = {name: value for name, value in flags.items() if value is not None}
-    return {name: changed(recipe, {**fixed[name], **own[name], **flags}, changes, GrpoConfig, "grpo") for name in names}
+    values = {name: {**fixed[name], **own[name], **flags} for name in names}
+    return {name: load(recipe, changes, GrpoConfig, "grpo", values=values[name]) for name in names}
 
 
 def member(out: str | Path, name: str, seed: int) -> Path:

@@ -6,15 +6,26 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from recommit.policy.config import AUGMENTATIONS, HeadConfig
+from recommit.policy.config import HeadConfig
 from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
-from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, check_length
-from recommit.train.recipe import check_choices, check_least, listed, parse, parse_list, plain
+from recommit.train.config import (
+    EngineConfig,
+    OptimConfig,
+    RunConfig,
+    ValidationConfig,
+    check_choices,
+    check_least,
+    check_length,
+    listed,
+    parse,
+    parse_list,
+    plain,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 #: A price for the whole run, or its first and its last value: it moves in a straight line from step to step. A price
 #: that is high from the start can get stuck at shallow depths.
@@ -213,9 +224,6 @@ class GrpoConfig:
     variant: str = "adaptive"
     #: Another depth head than the warm start's, which supervision has not touched.
     head: HeadConfig | None = None
-    #: Views of every picture, in rollouts and in the loss (see ``views`` of the policy): as many times the arithmetic
-    #: of an observation. 0: as many as the warm start has.
-    views: int = 0
     advantage: AdvantageConfig = field(default_factory=AdvantageConfig)
     prices: PriceConfig = field(default_factory=PriceConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
@@ -230,7 +238,7 @@ class GrpoConfig:
     validation: GrpoValidationConfig = field(default_factory=GrpoValidationConfig)
     #: Which puzzles of a warm start that has several, by name, with or without size; several are trained jointly.
     tasks: tuple[str, ...] = ()
-    #: GraphValues that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
+    #: Values that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
     by_task: dict[str, dict[str, Any]] = field(default_factory=dict)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
@@ -246,14 +254,12 @@ class GrpoConfig:
             return values  # which are refused when they are read
         steps = optim.get("steps") or sum(phase.steps for phase in phases)
         own = phases if variant(values.get("variant", cls.variant)).head else _without_head(phases)
-        return {**values, "phases": _simplest(_stretched(own, steps)), "optim": {**optim, "steps": steps}}
+        return {**values, "phases": _stretched(own, steps), "optim": {**optim, "steps": steps}}
 
     def __post_init__(self) -> None:
         for task in self.by_task:
             registry.puzzle(task)
             self.of(task)
-        if self.views not in (0, *AUGMENTATIONS):
-            raise ValueError(f"views: expected 0 or one of {', '.join(map(str, AUGMENTATIONS))}, got {self.views}")
         if self.advantage.estimator == "exact":
             self._check_exact()
         self._check_phases()
@@ -288,18 +294,25 @@ class GrpoConfig:
 
     def of(self, task: str) -> GrpoConfig:
         """With the values of one puzzle."""
+        if task not in self.by_task:
+            return self
         values = {**plain(self), "by_task": {}}
-        for path, value in _dotted(self.by_task.get(task, {})):
+        for path, value in self.by_task[task].items():
             section, _, name = path.partition(".")
             if section not in PER_TASK or name not in values[section]:
-                raise ValueError(f"by_task.{task}: expected values of {', '.join(PER_TASK)}, got {path}")
+                expected = ", ".join(f"{each}.NAME" for each in PER_TASK)
+                raise ValueError(f"by_task.{task}: expected values of {expected}, got {path}")
             values[section][name] = value
-        own: GrpoConfig = parse(GrpoConfig, values) if task in self.by_task else self
+        own: GrpoConfig = parse(GrpoConfig, values)
         return own
 
     def phase_at(self, step: int) -> GrpoPhase:
         """The phase of ``step`` = 0, 1, ..."""
-        return _until(self.phases, step + 1)[-1] if self.phases else GrpoPhase(self.optim.steps)
+        for phase in self.phases:
+            if step < phase.steps:
+                return phase
+            step -= phase.steps
+        return GrpoPhase(self.optim.steps)
 
     def prices_at(self, step: int) -> Prices:
         """The prices of ``step`` = 0, 1, ..."""
@@ -313,7 +326,7 @@ class GrpoConfig:
 
     def shards_before(self, step: int) -> int:
         """How many shards of ``rollout.instances`` starts the steps before this one have."""
-        return sum(phase.steps * self.shards(phase) for phase in _until(self.phases or (self.phase_at(0),), step))
+        return sum(self.shards(self.phase_at(earlier)) for earlier in range(step))
 
     def shards(self, phase: GrpoPhase) -> int:
         """How many shards of ``rollout.instances`` starts a step of a phase has."""
@@ -323,15 +336,6 @@ class GrpoConfig:
     def starts(self) -> int:
         """Start states of the whole run."""
         return self.shards_before(self.optim.steps) * self.rollout.instances
-
-
-def _dotted(values: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value by its path, whether it was said by path or by sections within sections."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _dotted(value, f"{outer}{name}.")
-        else:
-            yield f"{outer}{name}", value
 
 
 def _without_head(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
@@ -350,18 +354,3 @@ def _stretched(phases: Sequence[GrpoPhase], steps: int) -> tuple[GrpoPhase, ...]
         for phase, begin, end in zip(phases, own, own[1:], strict=False)
         if end > begin
     )
-
-
-def _simplest(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
-    """The same, or none if none of them says anything but its steps."""
-    return () if all(phase == GrpoPhase(phase.steps) for phase in phases) else tuple(phases)
-
-
-def _until(phases: Sequence[GrpoPhase], steps: int) -> list[GrpoPhase]:
-    """As much of the phases as so many steps are, the last of them cut."""
-    result = []
-    for phase in phases:
-        if steps > 0:
-            result.append(replace(phase, steps=min(phase.steps, steps)))
-        steps -= phase.steps
-    return result

@@ -9,6 +9,7 @@ import numpy as np
 
 from recommit.graph.episodes import softmax
 from recommit.policy.config import MAX_ACTIONS
+from recommit.train.validation import mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,14 +191,10 @@ def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *
 
 
 def averaged(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of several lines; of what some lines lack, over those that have it."""
-    result: dict[str, Any] = {}
-    for name in dict.fromkeys(key for line in lines for key in line):
-        values = [line[name] for line in lines if name in line]
-        if name == "depths":  # shares: a depth that a line does not name was not taken
-            values = [{**dict.fromkeys((d for each in values for d in each), 0.0), **line} for line in values]
-        result[name] = averaged(values) if isinstance(values[0], dict) else sum(values) / len(values)
-    return rounded(result)
+    """Means of several lines; a depth that a line does not name was not taken."""
+    none = dict.fromkeys((depth for line in lines for depth in line["depths"]), 0.0)
+    result: dict[str, Any] = mean_of([{**line, "depths": {**none, **line["depths"]}} for line in lines])
+    return result
 
 
 def rounded(value: Any) -> Any:

@@ -189,13 +189,13 @@ class PuzzleLearner:
     @torch.no_grad()
     def validate(self, task: ValidationTask) -> dict[str, Any]:
         """The variant's own agents, and how well plans still imitate."""
-        config, instances = task.config, task.instances
+        starts, budget = task.starts, task.config.budget
         graph = self._graph(self.policy.config.depths if not self.variant.depth else (self.variant.depth,))
-        agents = validation.agents(graph, self.variant, instances.starts, config.budget)
-        budgets = sorted({config.budget, *self.config.validation.budgets})
+        agents = validation.agents(graph, self.variant, starts, budget)
+        budgets = sorted({budget, *self.config.validation.budgets})
         choose = validation.own_agent(graph, self.variant)
-        played = [play(graph, graph.nodes(instances.starts, budget), budget, choose) for budget in budgets]
-        imitated = validation.imitation(self.policy, self.task, instances.states, self.engine)
+        played = [play(graph, graph.nodes(starts, budget), budget, choose) for budget in budgets]
+        imitated = validation.imitation(self.policy, task, self.engine)
         rates = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
         value = validation.value(played, self.config.last_prices)
         return {**imitated, **validation.rates(agents), "by_budget": rates, "value": round(value, 5)}

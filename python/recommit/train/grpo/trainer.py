@@ -25,11 +25,10 @@ from recommit.runs.progress import Clock, Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
-from recommit.train.engine.torch import make_engine
 from recommit.train.grpo import metrics
 from recommit.train.grpo.puzzle import PuzzleLearner
 from recommit.train.sft.trainer import opened
-from recommit.train.trainer import Trainer
+from recommit.train.trainer import Trainer, make_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +72,6 @@ def train(
         initial_policy.note_puzzles(policy, [part.spec for part in parts])
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
-        if config.views:
-            policy.replace_augmentations(config.views)
         quiet = quiet or not team.is_main_process
         with closing(GrpoTrainer(config, parts, policy, folder, team, quiet=quiet)) as run:
             return run.run(interrupt)
@@ -202,9 +199,6 @@ class GrpoTrainer(Trainer):
     def _measure(self, task: ValidationTask) -> dict[str, Any]:
         (puzzle,) = (puzzle for puzzle in self.puzzles if puzzle.name == task.name)
         return puzzle.validate(task)
-
-    def _fixed_depth(self) -> int | None:
-        return self.variant.depth or None
 
     def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         """Of several puzzles the means, and each of them."""

@@ -34,8 +34,7 @@ from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
-from recommit.train.engine.torch import make_engine
-from recommit.train.trainer import Trainer
+from recommit.train.trainer import Trainer, make_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +184,7 @@ class SftTrainer(Trainer):
         """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
-        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, threads=1)
+        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first)
         return batch if portion.count else targets.nothing(batch)
 
     def _split(self, batches: list[Targets]) -> list[MicroBatch]:

@@ -54,7 +54,6 @@ def test_a_time_needs_a_rate(capsys):
         (["nobody"], "recipe: expected a file or one of"),
         (["paper-sliding", "--backbone", "nobody/nothing"], "model.backbone: expected a local folder"),
         (["paper-sliding", "--card", "abacus"], "card: expected one of a100"),
-        (["paper-sliding", "--zero", "2", "--deepspeed", "zero2"], "deepspeed: expected one of --zero and --deepspeed"),
         (
             ["quick-sliding", "--task", "sliding", "--stage", "evaluate"],
             "stage: expected sft or grpo, since no preset evaluates",

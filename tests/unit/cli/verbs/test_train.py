@@ -31,23 +31,13 @@ def test_wrong_calls_are_two(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["sft", "grpo"])
-def test_deepspeed_is_told_by_name_or_file(verb, capsys, tmp_path):
-    call = ["train", verb, "--recipe", "paper-sliding", "--data", "d", "--out", "o", "--show"]
+def test_flags_change_the_recipe_and_set_changes_both(verb, capsys):
+    call = ["train", verb, "--recipe", "laptop-sliding", "--data", "d", "--out", "o", "--show"]
     call += ["--init", "i"] if verb == "grpo" else []
-    assert main([*call, "--deepspeed", "zero3-offload"]) == 0
-    engine = json.loads(capsys.readouterr().out)["engine"]
-    assert (engine["kind"], engine["stage"], engine["bf16"], engine["offload"]) == ("deepspeed", 3, True, True)
-    assert engine["settings"]["zero_optimization"]["offload_param"] == {"pin_memory": True}
-    (tmp_path / "own.json").write_text('{"zero_optimization": {"stage": 1}, "train_batch_size": "auto"}')
-    assert main([*call, "--deepspeed", str(tmp_path / "own.json"), "--vision-cache", "kept"]) == 0
+    assert main([*call, "--zero", "3", "--vision-cache", "kept", "--set", "engine.bf16=true", "engine.stage=1"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["engine"]["stage"] == 1
-    assert shown["engine"]["settings"] == {}
+    assert (shown["engine"]["kind"], shown["engine"]["stage"], shown["engine"]["bf16"]) == ("deepspeed", 1, True)
     assert shown["run"]["vision_cache"].endswith("/kept")
-    assert main([*call, "--deepspeed", "zero9"]) == 2
-    assert "deepspeed: expected a file or one of zero1, zero1-offload, zero2" in capsys.readouterr().err
-    assert main([*call, "--deepspeed", "zero2", "--zero", "2"]) == 2
-    assert "expected one of --zero and --deepspeed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])

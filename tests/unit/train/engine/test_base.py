@@ -1,4 +1,4 @@
-"""Learning rates, schedules, gradients that are not finite, and what a checkpoint holds, in files of bounded size."""
+"""Learning rates, schedules, gradients that are not finite, what a checkpoint holds, and what DeepSpeed is told."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from recommit.runs.ranks import Team
-from recommit.train.config import OptimConfig
-from recommit.train.engine.base import Group, load_states, save_states, schedule
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.config import EngineConfig, OptimConfig
+from recommit.train.engine.base import Engine, Group, deepspeed_settings, load_states, save_states, schedule
 
 
 def engine(seed=0, lrs=(1e-2, 1e-3), **options):
     generator = torch.Generator().manual_seed(seed)
     parameters = [torch.nn.Parameter(torch.randn(5, generator=generator)) for _ in lrs]
     made = [Group(str(i), lr, [p]) for i, (lr, p) in enumerate(zip(lrs, parameters, strict=True))]
-    return TorchEngine(made, OptimConfig(**options), Team()), parameters
+    return Engine(made, OptimConfig(**options), Team()), parameters
 
 
 def move(engine, parameters, factor=1.0, scale=1.0):
@@ -32,11 +31,6 @@ def test_groups_move_at_their_own_rate():
     move(made, parameters)
     moved = [(p - b).abs().max().item() for p, b in zip(parameters, before, strict=True)]
     assert moved == pytest.approx([1e-2, 1e-3], rel=1e-3)  # Adam's first step is the learning rate
-
-
-def test_gradients_are_clipped():
-    made, parameters = engine(clip=0.5)
-    assert move(made, parameters, factor=100.0) > 0.5
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
@@ -61,12 +55,6 @@ def test_saved_and_loaded_goes_on_to_the_bit(tmp_path):
     assert all(torch.equal(p, q) for p, q in zip(parameters, taken, strict=True))
 
 
-def test_weights_of_another_shape_are_refused(tmp_path):
-    engine()[0].save(tmp_path)
-    with pytest.raises(ValueError, match="expected weight 2 of shape"):
-        engine(lrs=(1e-2, 1e-3, 1e-3))[0].load(tmp_path)
-
-
 SCHEDULES = {"linear": [0.5, 0.9, 0.5, 0.1], "constant": [0.5, 1, 1, 1], "cosine": [0.5, 0.9755, 0.5, 0.0245]}
 
 
@@ -74,16 +62,6 @@ SCHEDULES = {"linear": [0.5, 0.9, 0.5, 0.1], "constant": [0.5, 1, 1, 1], "cosine
 def test_schedules(name):
     config = OptimConfig(steps=10, warmup=2, schedule=name)
     assert [schedule(config, step) for step in (0, 1, 5, 9)] == pytest.approx(SCHEDULES[name], abs=1e-4)
-
-
-def test_weights_are_copied_out_and_put_back():
-    made, parameters = engine()
-    values = made.full(parameters)
-    with torch.no_grad():
-        parameters[0].zero_()
-    assert not torch.equal(values[0], parameters[0])
-    made.assign(parameters, values)
-    assert all(torch.equal(p, v) for p, v in zip(parameters, values, strict=True))
 
 
 STATES = [
@@ -123,3 +101,47 @@ def test_the_state_of_other_weights_is_refused_before_the_first(tmp_path, shapes
     save_states(tmp_path, STATES)
     with pytest.raises(ValueError, match=message):
         next(load_states(tmp_path, shapes))
+
+
+def told(**engine):
+    return deepspeed_settings(EngineConfig(kind="deepspeed", **engine), OptimConfig(batch=64), 4, 2)
+
+
+def test_deepspeed_is_told_what_follows_from_the_recipe_and_then_the_rest():
+    more = {"gradient_clipping": 9, "zero_optimization": {"stage": 1, "reduce_bucket_size": 5}, "a": {"b": 1}}
+    found = told(stage=3, bf16=True, offload=True, settings=more)
+    assert found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"] * 2 == 64
+    assert (found["gradient_clipping"], found["bf16"], found["a"]) == (1.0, {"enabled": True}, {"b": 1})
+    zero = found["zero_optimization"]
+    assert (zero["stage"], zero["reduce_bucket_size"], zero["offload_param"]) == (3, 5, {"device": "cpu"})
+    assert zero["stage3_param_persistence_threshold"] == 0
+    off = {"tensorboard": {"enabled": False}, "flops_profiler": {"enabled": True, "output_file": None}}
+    assert told(settings=off)["flops_profiler"]["enabled"]
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"wandb": {"enabled": True}}, "wandb"),
+        ({"flops_profiler": {"enabled": True, "output_file": "/etc/profile"}}, "flops_profiler.output_file"),
+        ({"zero_optimization": {"offload_param": {"nvme_path": "/"}}}, "zero_optimization.offload_param.nvme_path"),
+    ],
+)
+def test_a_recipe_writes_and_sends_nothing_beside_the_run(more, name):
+    """It may be a stranger's."""
+    with pytest.raises(ValueError, match=rf"engine\.settings\.{name}: expected nothing that writes or sends"):
+        told(settings=more)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stage": 0, "bf16": True}, r"engine\.stage: expected 1, 2 or 3 with engine\.bf16, got 0"),
+        ({"stage": 0, "offload": True}, r"engine\.offload: expected stage 1, 2 or 3, got 0"),
+        ({"stage": 4}, r"engine\.stage: expected 0, 1, 2 or 3, got 4"),
+        ({"kind": "plain", "bf16": True}, r"engine\.kind: expected deepspeed with"),
+    ],
+)
+def test_traps_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        deepspeed_settings(EngineConfig(**{"kind": "deepspeed", **options}), OptimConfig(), 1, 1)

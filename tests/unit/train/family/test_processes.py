@@ -15,8 +15,9 @@ import pytest
 pytest.importorskip("torch")
 from tests.waiting import until
 
-from recommit.runs.progress import Board, last_agent, last_step
+from recommit.runs.progress import last_agent, last_step
 from recommit.train.family import launch, processes
+from recommit.train.family.launch import LaunchOptions
 from recommit.train.family.processes import FAILED, INTERRUPTED, Job
 
 RANK = Path(__file__).parent / "one_rank.py"
@@ -29,7 +30,7 @@ from recommit.train.family.processes import Job
 launch.program = lambda words: [sys.executable, {str(RANK)!r}, *words[words.index("m") + 1 :]]
 out = Path(sys.argv[1])
 jobs = [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists) for m in sys.argv[2:]]
-sys.exit(processes.run(launch.fleet(2, 1, device="cpu"), jobs, out / "logs"))
+sys.exit(processes.run(launch.LaunchOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), jobs, out / "logs"))
 """
 
 
@@ -46,8 +47,12 @@ def jobs(out, *modes):
     return [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists) for m in modes]
 
 
-def run(out, *modes, places=2):
-    return processes.run(launch.fleet(places, 1, device="cpu"), jobs(out, *modes), out / "logs")
+def fleet(gpus, **options):
+    return LaunchOptions(gpus=gpus, gpus_per_run=1, device="cpu", **options).fleet()
+
+
+def run(out, *modes, slots=2):
+    return processes.run(fleet(slots), jobs(out, *modes), out / "logs")
 
 
 def alive(folder):
@@ -57,11 +62,12 @@ def alive(folder):
 
 
 def test_all_are_done_one_after_the_other(tmp_path, capsys):
-    assert run(tmp_path, "short", "short2", places=1) == 0
+    assert run(tmp_path, "stumbles", "short", slots=1) == 0
     said = capsys.readouterr().err
-    assert re.search(r"\[1/2\] short: finished in \d+:\d\d", said)
-    assert re.search(r"\[2/2\] short2: finished in \d+:\d\d", said)
-    assert (tmp_path / "logs" / "short.log").read_text().startswith("$ deepspeed --num_gpus 1 --master_port ")
+    assert re.search(r"\[1/2\] stumbles: finished in \d+:\d\d", said)
+    assert "stumbles: all of it is there, but its processes ended with 6; see " in said
+    assert re.search(r"\[2/2\] short: finished in \d+:\d\d", said)
+    assert (tmp_path / "logs" / "short.log").read_text().startswith("$ torchrun --standalone --nproc-per-node 1 ")
 
 
 def test_a_failure_ends_what_is_not_begun(tmp_path, capsys):
@@ -75,15 +81,9 @@ def test_a_failure_ends_what_is_not_begun(tmp_path, capsys):
 
 
 def test_a_launcher_that_says_that_all_is_well_is_not_believed(tmp_path, capsys):
-    """DeepSpeed's ends with 0 when its own child is killed."""
     job = Job("short", "m", ("short", str(tmp_path / "short")), lambda: False)
-    assert processes.run(launch.fleet(1, device="cpu"), [job], tmp_path, quiet=True) == FAILED
+    assert processes.run(fleet(1), [job], tmp_path, quiet=True) == FAILED
     assert "short: ended with status 0; see " in capsys.readouterr().err
-
-
-def test_a_mishap_on_the_way_out_costs_nothing(tmp_path, capsys):
-    assert run(tmp_path, "stumbles", "short", places=1) == 0
-    assert "stumbles: all of it is there, but its processes ended with 6; see " in capsys.readouterr().err
 
 
 def test_ctrl_c_lets_what_has_begun_save_itself(tmp_path, capsys):
@@ -102,12 +102,8 @@ def test_ctrl_c_lets_what_has_begun_save_itself(tmp_path, capsys):
     assert "long: interrupted; the same command goes on" in capsys.readouterr().err
 
 
-def test_other_machines_are_reached_by_signals(tmp_path, monkeypatch):
+def test_a_launcher_of_ones_own_is_ended_by_a_signal(tmp_path):
     """srun hands SIGTERM on to its ranks; what stands in for it here is a rank."""
-    (tmp_path / "scontrol").write_text("#!/bin/sh\necho here\n")
-    (tmp_path / "scontrol").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("SLURM_JOB_NODELIST", "here")
 
     def end():
         until((tmp_path / "long" / "timing.jsonl").exists)
@@ -115,8 +111,10 @@ def test_other_machines_are_reached_by_signals(tmp_path, monkeypatch):
 
     thread = threading.Thread(target=end)
     thread.start()
-    fleet = launch.fleet(1, launcher="srun", device="cpu")
-    assert processes.run(fleet, jobs(tmp_path, "long"), tmp_path / "logs", quiet=True) == INTERRUPTED
+    assert (
+        processes.run(fleet(1, launcher="srun python -m"), jobs(tmp_path, "long"), tmp_path / "logs", quiet=True)
+        == INTERRUPTED
+    )
     thread.join()
     assert (tmp_path / "long" / "saved").exists()
 
@@ -156,22 +154,11 @@ def test_a_rank_that_does_not_listen_is_seen_to_live_on(tmp_path):
     os.kill(int((tmp_path / "deaf" / "pid").read_text()), signal.SIGKILL)
 
 
-def test_a_board_says_how_much_is_left(capsys):
-    board = Board(2)
-    board._line.pause = 0.0
-    board.show([("a", 20, 100), ("b", 0, 7)])
-    board.show([("a", 30, 100)])
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "[0/2] a 20/100  b begins"
-    assert re.fullmatch(r"\[0/2\] a 30/100 \d+:\d\d left", said[1])
-
-
 def test_what_is_done_is_read_from_what_was_written(tmp_path):
     (tmp_path / "timing.jsonl").write_text('{"step": 10}\n{"step": 20}\n{"st')
-    assert last_step(tmp_path) == 20
-    assert last_step(tmp_path / "nobody") == 0
+    assert (last_step(tmp_path), last_step(tmp_path / "nobody")) == (20, 0)
     log = tmp_path / "eval.log"
-    log.write_text("$ deepspeed\n9/9 adaptive: 1.5 s\n$ deepspeed\n")
+    log.write_text("$ torchrun\n9/9 adaptive: 1.5 s\n$ torchrun\n")
     assert last_agent(log) == (0, 0), "what an earlier start said"
-    log.write_text(log.read_text() + "worker-1: 1/115 adaptive: 1.5 s\n2/115 fixed-1@init: 0.7 s\n3/115 fix")
+    log.write_text(log.read_text() + "1/115 adaptive: 1.5 s\n2/115 fixed-1@init: 0.7 s\n3/115 fix")
     assert last_agent(log) == (2, 115)

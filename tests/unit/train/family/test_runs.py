@@ -9,46 +9,47 @@ from dataclasses import replace
 import pytest
 
 pytest.importorskip("torch")
-from tests.unit.train.runs import FINISHED, plan_of
+from tests.unit.train.runs import plan_of
 
 from recommit.runs.directory import BEGUN, RunDirectory, best_policy
 from recommit.storage import verified
 from recommit.storage.files import Files
 from recommit.train import config
 from recommit.train.family import processes
-from recommit.train.family.launch import Fleet
+from recommit.train.family.launch import LaunchOptions
 from recommit.train.family.runs import Run
 from recommit.train.grpo.config import GrpoConfig
 
 
-@pytest.mark.parametrize("name", config.recipes())
-def test_a_recipe_file_says_everything(name, tmp_path):
-    """Numbers, lists, what is null and DeepSpeed's own settings."""
-    for verb, cls in (("sft", config.SftConfig), ("grpo", GrpoConfig)):
-        if config.section(name, verb):
-            plan = config.load(
-                name, ["engine={kind: deepspeed, settings: {a: {b: 5e8}}}"] if verb == "sft" else [], cls, verb
-            )
-            run = Run(verb, plan, "from", tmp_path / "run")
-            processes.write_recipes([run], tmp_path)
-            assert config.load(processes.recipe(tmp_path, run), [], cls, verb) == plan
-
-
-def test_a_reinforcement_with_everything_said(tmp_path):
-    run = Run("grpo", plan_of(**FINISHED), "from", tmp_path / "run")
+@pytest.mark.parametrize(
+    ("verb", "plan"),
+    [
+        ("sft", config.load("paper-joint", ["engine.settings={a: {b: 5e8}}"])),
+        ("grpo", config.load("laptop-joint", cls=GrpoConfig, stage="grpo")),
+        ("grpo", config.load("laptop-sliding", cls=GrpoConfig, stage="grpo")),
+    ],
+)
+def test_a_recipe_file_says_everything(verb, plan, tmp_path):
+    """Numbers, lists, phases, values of one puzzle, what is null and DeepSpeed's own settings."""
+    run = Run(verb, plan, "from", tmp_path / "run")
     processes.write_recipes([run], tmp_path)
-    assert config.load(tmp_path / "run.yaml", [], GrpoConfig, "grpo") == run.config
-    assert run.flags == ["--init", "from", "--out", str(tmp_path / "run")]
+    assert config.load(processes.recipe(tmp_path, run), [], type(plan), verb) == plan
     assert run.state == "missing"
+
+
+def made_by(folder, source):
+    """The run that lies in a folder."""
+    written = json.loads((folder / "config.json").read_text())
+    sections = ("model", "optim", "targets", "validation", "engine", "run")
+    plan = config.parse(config.SftConfig, {key: written[key] for key in sections})
+    return Run("sft", plan, source, folder)
 
 
 def test_a_warm_start_of_other_data_is_refused(init, data, tmp_path):
     import recommit.data
 
-    written = json.loads((init / "config.json").read_text())
-    sections = ("model", "optim", "targets", "validation", "engine", "run")
-    plan = config.parse(config.SftConfig, {key: written[key] for key in sections})
-    mine = Run("sft", plan, data, init)
+    mine = made_by(init, data)
+    plan = mine.config
     assert mine.state == "finished"
     assert mine.skipped()
     other = tmp_path / "other"
@@ -72,9 +73,7 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
     """The pointer to the best policy and the digests come after it."""
     folder = tmp_path / "run"
     shutil.copytree(init, folder)
-    written = json.loads((folder / "config.json").read_text())
-    sections = ("model", "optim", "targets", "validation", "engine", "run")
-    run = Run("sft", config.parse(config.SftConfig, {key: written[key] for key in sections}), data, folder)
+    run = made_by(folder, data)
     assert run.finished
     if lost == "begun again":
         monkeypatch.setattr(RunDirectory, "_seal", killed)
@@ -96,9 +95,7 @@ def test_nothing_is_called_finished_that_was_not_sealed(init, data, tmp_path, mo
     """The digests are what comes last, and may fail."""
     folder = tmp_path / "run"
     shutil.copytree(init, folder)
-    written = json.loads((folder / "config.json").read_text())
-    sections = ("model", "optim", "targets", "validation", "engine", "run")
-    run = Run("sft", config.parse(config.SftConfig, {key: written[key] for key in sections}), data, folder)
+    run = made_by(folder, data)
     with monkeypatch.context() as patch:
         patch.setattr(RunDirectory, "seal", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -110,7 +107,6 @@ def test_nothing_is_called_finished_that_was_not_sealed(init, data, tmp_path, mo
 
 def test_a_recipe_of_one_process_is_not_shared_by_ranks(tmp_path):
     run = Run("grpo", plan_of(), "from", tmp_path / "run")
-    fleet = Fleet("torchrun", ("0", "1"), 2, device="cpu")
     with pytest.raises(ValueError, match=r"gpus-per-run: expected 1 for run with engine\.kind plain, got 2"):
-        processes.check(fleet, [run])
-    processes.check(replace(fleet, per_run=1), [run])
+        processes.check(LaunchOptions(gpus=2, device="cpu").fleet(), [run])
+    processes.check(LaunchOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), [run])

@@ -68,7 +68,7 @@ def decisions(policy, group):
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 
 
-@pytest.mark.parametrize("group", ["state", "episode", "branch"])
+@pytest.mark.parametrize("group", ["state", "branch"])
 def test_what_was_told_while_playing_is_told_while_learning(policy, group):
     batch = decisions(policy, group)
     assert set(batch.remaining) == {1, 2, 3}
@@ -91,9 +91,9 @@ def measured(policy, batch, reference):
     return dict(zip(loss.MEASURES, sums.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("budget", [2, 4])
-def test_agents_hear_their_own_budget_count_down(policy, budget):
+def test_agents_hear_their_own_budget_count_down(policy):
     """Against one look at a time; and nobody's rows are cut from those of a larger budget."""
+    budget = 2
     player = PolicyPlayer(policy, TASK, TASK.generate(15, seed=3, length=(3, 12)).states, 4)
     rows = player.rows("adaptive", budget)
     for i, state in enumerate(player.starts):
@@ -109,12 +109,11 @@ def test_agents_hear_their_own_budget_count_down(policy, budget):
         for agent in ("adaptive", "fixed-2", "random", "oracle-delta")
     )
     cut = metrics.within(player.rows("fixed-2", 4), budget)
-    assert budget == 4 or not np.array_equal(cut.depth_probs, player.rows("fixed-2", budget).depth_probs)
+    assert not np.array_equal(cut.depth_probs, player.rows("fixed-2", budget).depth_probs)
 
 
 def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
-    assert run.train(runs.plan_of(), told, tmp_path / "run", quiet=True) == 0
-    assert json.loads((tmp_path / "run" / "samples.jsonl").read_text().splitlines()[0])["plan"]
+    assert run.train(runs.plan_of(optim={"steps": 1}), told, tmp_path / "run", quiet=True) == 0
     words = [
         "--instances",
         "6",

@@ -8,8 +8,8 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
 from recommit.prices import Prices
+from recommit.train.config import parse, plain
 from recommit.train.grpo.config import GrpoConfig, GrpoPhase
-from recommit.train.recipe import parse, plain
 
 EXACT = {"advantage": {"estimator": "exact"}}
 LAST = {"steps": 2, "head_only": True, "head_updates": 7}
@@ -26,13 +26,11 @@ def test_phases_of_the_head_want_exact_values():
 @pytest.mark.parametrize(
     ("phase", "message"),
     [
-        ({"steps": 0}, r"phases\.steps: expected at least 1, got 0"),
         ({"steps": 4, "head_only": True}, r"phases\.head_updates: expected at least 1 with phases\.head_only, got 0"),
         ({"steps": 4, "head_lr": 0.1}, r"phases\.head_lr: expected 0 without phases\.head_updates, got 0\.1"),
         ({"steps": 4, "starts": 7}, r"phases\[0\]\.starts: expected a multiple of rollout\.instances 6, got 7"),
         ({"steps": 4, "budgets": [0]}, r"phases\.budgets: expected numbers from 1 on, got \(0,\)"),
         ({"steps": 4, "price_action": -1}, r"phases\.price_action: expected at least 0, got -1\.0"),
-        ({"steps": 4, "price": 0.1}, r"phases\[0\]: expected fields of steps, .*, got price"),
     ],
 )
 def test_phases_that_cannot_be_are_refused(phase, message):
@@ -51,20 +49,18 @@ def test_phases_say_how_many_steps_there_are():
         GrpoConfig(advantage=alone.advantage, phases=alone.phases)
 
 
-@pytest.mark.parametrize("name", ["fixed-2", "random"])
-def test_a_depth_that_no_head_chooses_leaves_out_what_is_the_heads(name):
+def test_a_depth_that_no_head_chooses_leaves_out_what_is_the_heads():
     updates = {"steps": 3, "head_updates": 5}
-    assert plan_of(**EXACT, variant=name, phases=[updates, LAST], optim={"steps": 5}).phases == ()
     phases = [{**updates, "budgets": [2]}, {**LAST, "price_action": 0.5, "starts": 60}]
-    left = plan_of(**EXACT, variant=name, phases=phases, optim={"steps": 5}).phases
+    left = plan_of(**EXACT, variant="random", phases=phases, optim={"steps": 5}).phases
     assert left == (GrpoPhase(3, budgets=(2,)), GrpoPhase(2))
 
 
 @pytest.mark.parametrize(
     ("estimator", "name", "value", "readers"),
     [
-        *(("exact", *each, "state") for each in (("progress", 0.1), ("deadlock", "penalty"), ("follow", "best"))),
-        *(("state", *each, "exact does") for each in (("max_expansions", 2), ("depth_weighting", "uniform"))),
+        ("exact", "progress", 0.1, "state"),
+        ("state", "max_expansions", 2, "exact does"),
         ("episode", "follow", "best", "state and branch do"),
     ],
 )
@@ -79,15 +75,14 @@ def test_what_an_estimator_does_not_read_is_refused(estimator, name, value, read
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"advantage": {"price": 1}}, r"advantage: expected fields of .*group_size.*, got price"),
         ({"advantage": {"estimator": "all"}}, r"advantage\.estimator: expected state, .* or exact, got all"),
-        ({"advantage": {"depth_weighting": "odd"}}, r"advantage\.depth_weighting: expected chosen or uniform, got odd"),
         ({"finish": {"share": 0.1}}, r"recipe: expected fields of .*phases.*, got finish"),
         ({"validation": {"budgets": [0]}}, r"validation\.budgets: expected numbers from 1 on"),
         (
             {"variant": "fixed-4", "objective": {"ratio": "joint"}},
             r"objective\.ratio: expected factor with variant fixed-4",
         ),
+        ({"objective": {"ratio": "joint", "loss_normalization": "length"}}, r"objective\.loss_normalization: expected"),
         ({**EXACT, "objective": {"loss_normalization": "length"}}, r"objective\.loss_normalization: .* got length"),
     ],
 )
@@ -103,10 +98,8 @@ def test_steps_of_more_starts_take_shards_that_no_other_step_takes():
     assert plan.starts == 6 * 6
 
 
-@pytest.mark.parametrize("estimator", ["state", "exact"])
-def test_prices_move_from_the_first_to_the_last_step_and_a_phase_may_have_one(estimator):
+def test_prices_move_from_the_first_to_the_last_step_and_a_phase_may_have_one():
     run = {
-        "advantage": {"estimator": estimator},
         "prices": {"action": [0.001, 0.005], "observation": [0.0, 0.04]},
         "optim": {"steps": 5},
     }
@@ -120,8 +113,7 @@ def test_prices_move_from_the_first_to_the_last_step_and_a_phase_may_have_one(es
     assert parse(GrpoConfig, plain(plan)) == plan
 
 
-@pytest.mark.parametrize("name", ["action", "observation"])
-@pytest.mark.parametrize("price", [-0.1, [0.1, -0.1], [0.1], [0.1, 0.2, 0.3], "dear"])
-def test_a_price_is_a_number_or_two(price, name):
-    with pytest.raises(ValueError, match=rf"prices\.{name}: expected"):
-        plan_of(prices={name: price})
+@pytest.mark.parametrize("price", [[0.1, -0.1], [0.1], "dear"])
+def test_a_price_is_a_number_or_two(price):
+    with pytest.raises(ValueError, match=r"prices\.action: expected"):
+        plan_of(prices={"action": price})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -56,8 +56,11 @@ def decisions(policy, name="adaptive", **advantage):
 ESTIMATORS = [{"estimator": name} for name in ("state", "episode", "branch", "exact")]
 
 
-@pytest.mark.parametrize("advantage", ESTIMATORS, ids=lambda c: c["estimator"])
-@pytest.mark.parametrize("name", ["adaptive", "fixed-3", "random"])
+@pytest.mark.parametrize(
+    ("name", "advantage"),
+    [*zip(("adaptive", "fixed-3", "random", "adaptive"), ESTIMATORS, strict=True)],
+    ids=lambda c: c if isinstance(c, str) else c["estimator"],
+)
 def test_log_probabilities_are_those_under_the_plans_own_depth(told, name, advantage):
     """Against one action at a time, from z and the depth, in every decision."""
     policy = policy_of(told)
@@ -79,7 +82,7 @@ def measured(policy, batch, config, reference=None):
     return loss, dict(zip(objective.MEASURES, sums.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("advantage", ESTIMATORS, ids=lambda c: c["estimator"])
+@pytest.mark.parametrize("advantage", ESTIMATORS[::3], ids=lambda c: c["estimator"])
 def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, advantage):
     policy = policy_of(told)
     batch = decisions(policy, **advantage)
@@ -94,39 +97,6 @@ def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, advant
     assert sums["kl"] > 0.01
 
 
-def test_gradients_are_finite_differences(told, monkeypatch):
-    policy = policy_of(told)
-    batch = decisions(policy, estimator="state")
-    before = tuple(
-        t.double() for t in policy(TASK, batch.states, *map(torch.from_numpy, (batch.actions, batch.plan_depth)))
-    )
-    policy = policy.double()
-    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
-    config = ObjectiveConfig(kl=0.3, loss_normalization="constant", clip=1e6)
-    weights = {
-        "depth": policy.decoder.depth_vectors.weight,
-        "prefix": policy.decoder.prefix.weight,
-        "head": policy.depth_head.weight,
-    }
-    with torch.no_grad():
-        weights["depth"].add_(0.05 * torch.randn_like(weights["depth"]))
-    loss, _ = measured(policy, batch, config, before)
-    gradients = dict(zip(weights, torch.autograd.grad(loss, list(weights.values())), strict=True))
-    unused = [h for h in range(9) if h not in (1, 2, 4, 8)]
-    assert (gradients["depth"][unused] == 0).all()
-    assert (gradients["depth"][[1, 2, 4, 8]].abs().sum(1) > 0).all()
-    for name, weight in weights.items():
-        place = tuple(int(i) for i in np.unravel_index(int(gradients[name].abs().argmax()), weight.shape))
-        values = []
-        for step in (1e-5, -2e-5):
-            with torch.no_grad():
-                weight[place] += step
-                values.append(float(measured(policy, batch, config, before)[0]))
-        with torch.no_grad():
-            weight[place] += 1e-5
-        assert float(gradients[name][place]) == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5), name
-
-
 def test_exact_values_give_every_depth_plans_of_its_own(told):
     batch = decisions(policy_of(told), estimator="exact", group_size=3)
     assert batch.plan_depth.tolist() == [[1] * 3 + [2] * 3 + [4] * 3 + [8] * 3] * len(batch)
@@ -134,33 +104,6 @@ def test_exact_values_give_every_depth_plans_of_its_own(told):
     first = batch.action_advantage[..., 0].reshape(len(batch), 4, 3)
     assert np.abs(first).max() > 0.1
     assert np.abs(first.sum(axis=2)).max() < 1e-4, "compared with plans of the same depth alone"
-
-
-@pytest.mark.parametrize(
-    ("name", "advantage"),
-    [("adaptive", ESTIMATORS[0]), ("adaptive", ESTIMATORS[1]), ("random", ESTIMATORS[2]), ("fixed-3", ESTIMATORS[3])],
-    ids=lambda c: c if isinstance(c, str) else c["estimator"],
-)
-def test_vectors_of_zeros_are_a_decoder_that_is_told_nothing(told, name, advantage):
-    policy = policy_of(told)
-    with torch.no_grad():
-        policy.decoder.depth_vectors.weight.zero_()
-    conditioned = decisions(policy, name, **advantage)
-    plain = replace(policy.config.decoder, depth_conditioning="none")
-    policy.config = replace(policy.config, decoder=plain)
-    policy.decoder.depth_vectors = None
-    without = decisions(policy, name, **advantage)
-    assert all((getattr(conditioned, f.name) == getattr(without, f.name)).all() for f in fields(without))
-
-
-@pytest.mark.parametrize(
-    ("name", "advantage"),
-    [("adaptive", ESTIMATORS[0]), ("fixed-3", ESTIMATORS[1]), ("random", ESTIMATORS[2]), ("adaptive", ESTIMATORS[3])],
-)
-def test_runs_learn_and_validate(told, tmp_path, name, advantage):
-    assert grpo.train(runs.plan_of(variant=name, advantage=advantage), told, tmp_path / "run", quiet=True) == 0
-    changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
-    assert "decoder.depth_vectors.weight" in changed
 
 
 def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_path):
@@ -173,9 +116,3 @@ def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_p
     assert 0.2 < policy.depth_head.weight.std().item() < 0.8
     changed = runs.moved(best_policy(start), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
     assert {"decoder.blocks.0.cross.weight", "decoder.depth_vectors.weight", "depth_head.weight"} <= changed
-
-
-def test_a_head_alone_leaves_the_vectors(told, tmp_path):
-    assert grpo.train(runs.plan_of(variant="depth-only"), told, tmp_path / "run", quiet=True) == 0
-    changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
-    assert changed == {"depth_head.weight", "depth_head.bias"}

@@ -138,21 +138,3 @@ def test_kl_to_a_uniform_depth_head_is_entropy():
     first, _ = objective.from_logits(*now, given, one, 1.0, flat)
     second, _ = objective.from_logits(*now, given, other, 1.0)
     assert float(first - second) == pytest.approx(0.05 * np.log(4) * float(batch.weight.sum()), rel=1e-4)
-
-
-def test_the_constant_normalization_is_the_default_with_ninths_of_its_weights():
-    """With nine terms always, a mean divides all of them by nine; the actions' entropy was divided by eight before."""
-    batch, now, before = random_batch(9, 2), logits(9, 2, 1), logits(9, 2, 2)
-    one = ObjectiveConfig(kl=0.2, entropy_depth=0.01, entropy_actions=0.001, loss_normalization="constant")
-    other = ObjectiveConfig(kl=0.2 / 9, entropy_depth=0.01 / 9, entropy_actions=0.001 * 8 / 9)
-    first, measured = objective.from_logits(*now, doubled(batch), one, 1.0, before)
-    second, same = objective.from_logits(*now, doubled(batch), other, 1.0, before)
-    assert float(first) == pytest.approx(float(second), rel=1e-6)
-    assert torch.equal(measured, same), "what is measured is not weighed"
-
-
-def test_a_joint_ratio_is_one_term():
-    with pytest.raises(
-        ValueError, match=r"objective\.loss_normalization: expected surrogate with objective\.ratio joint"
-    ):
-        ObjectiveConfig(ratio="joint", loss_normalization="constant")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -14,7 +13,7 @@ from tests.unit.train.runs import interrupt_and_go_on, lines, same
 
 import recommit
 from recommit.policy.policy import CommitPolicy
-from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
+from recommit.runs.directory import RunDirectory, best_policy
 from recommit.runs.ranks import Team
 from recommit.train import targets, validation
 from recommit.train.sft import trainer as sft
@@ -94,25 +93,13 @@ def test_what_is_written_says_each_data_set(data, levels, straight):
     )
     best = json.loads((straight / "best.json").read_text())
     assert best["score"] == list(max(validation.score(each) for each in checked))
-    samples = [json.loads(line) for line in (straight / "samples.jsonl").read_text().splitlines()]
-    assert [each["task"] for each in samples] == (["sliding"] * 4 + ["sokoban"] * 4) * 2
     contents = [recommit.data.open(folder).manifest.content for folder in (data, levels)]
     assert [each["content_sha256"] for each in json.loads((straight / "config.json").read_text())["data"]] == contents
 
 
-def test_its_recipes_are_asked_for_by_task(data, straight):
-    assert [recipe.task for recipe in recipes_of(straight)] == ["sliding", "sokoban"]
-    assert recipe_of(straight, "sliding") == recommit.data.open(data).spec
-    with pytest.raises(ValueError, match=r"task: expected one of sliding-2x3, sokoban-6x6 for .*straight, got none"):
-        recipe_of(straight)
-    with pytest.raises(ValueError, match="got ice"):
-        recipe_of(straight, "ice")
-
-
-@pytest.mark.parametrize("stop", [1, 4])
-def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tmp_path, stop):
+def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tmp_path):
     train = lambda: sft.train(joint, [data, levels], tmp_path / "again", quiet=True)
-    interrupt_and_go_on(sft.SftTrainer, train, stop)
+    interrupt_and_go_on(sft.SftTrainer, train, 3)
     with pytest.raises(ValueError, match="the folder belongs to another run: data was"):
         sft.train(joint, [levels, data], tmp_path / "again", quiet=True)
     same(straight, tmp_path / "again", steps=8)
@@ -141,5 +128,3 @@ def test_the_best_policy_is_best_on_average():
     both = validation.together({"a": one, "b": other})
     assert validation.score(both) == pytest.approx((0.7, -0.75))
     assert both["solved"] == {"1": 0.5, "4": 0.35}
-    assert validation.together({"a": one}) is one
-    assert np.isclose(validation.score(one)[0], 0.9)

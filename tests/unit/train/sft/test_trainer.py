@@ -14,8 +14,7 @@ from tests.unit.train.runs import interrupt_and_go_on, lines, same
 import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
-from recommit.train import trainer as loop
-from recommit.train.engine.torch import TorchEngine
+from recommit.train.engine.base import Engine
 from recommit.train.sft import trainer as run
 
 
@@ -43,17 +42,16 @@ def test_a_run_is_complete(straight):
     assert torch.equal(taken.decoder.prefix.weight, policy.decoder.prefix.weight)
 
 
-@pytest.mark.parametrize("stop", [1, 4, 5])
+@pytest.mark.parametrize("stop", [1, 4])
 def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, stop):
     interrupt_and_go_on(run.SftTrainer, lambda: run.train(plan, data, tmp_path / "interrupted", quiet=True), stop)
     same(straight, tmp_path / "interrupted", steps=8)
 
 
-@pytest.mark.parametrize("stop", [1, 5])
-def test_a_line_tells_of_the_steps_before_an_interruption_too(plan, data, tmp_path, stop):
+def test_a_line_tells_of_the_steps_before_an_interruption_too(plan, data, tmp_path):
     rare = replace(plan, run=replace(plan.run, log_every=3))
     assert run.train(rare, data, tmp_path / "straight", quiet=True) == 0
-    interrupt_and_go_on(run.SftTrainer, lambda: run.train(rare, data, tmp_path / "interrupted", quiet=True), stop)
+    interrupt_and_go_on(run.SftTrainer, lambda: run.train(rare, data, tmp_path / "interrupted", quiet=True), 5)
     assert [line["step"] for line in lines(tmp_path / "straight")] == [3, 6, 8]
     same(tmp_path / "straight", tmp_path / "interrupted", steps=8)
 
@@ -65,7 +63,7 @@ class Killed(BaseException):
 #: Where a run dies, the second time it comes there: before a step, and at every stage of saving.
 MOMENTS = [
     (run.SftTrainer, "_step"),
-    (TorchEngine, "save"),
+    (Engine, "save"),
     (run.SftTrainer, "_save"),
     (checkpoints, "commit"),
     (run.SftTrainer, "_settle"),
@@ -73,8 +71,11 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("owner", "name"), MOMENTS, ids=lambda value: getattr(value, "__name__", value))
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    ("owner", "name", "after"),
+    [(*moment, number % 2 == 1) for number, moment in enumerate(MOMENTS)],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
 def test_a_killed_run_goes_back_to_its_checkpoint(plan, data, straight, tmp_path, monkeypatch, owner, name, after):
     whole, calls = getattr(owner, name), []
 
@@ -100,8 +101,8 @@ def test_a_finished_run_has_nothing_to_do(plan, data, straight):
     assert (straight / "metrics.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["metrics.jsonl", "samples.jsonl"])
-def test_a_run_does_not_go_on_with_other_lines(plan, data, straight, tmp_path, name):
+def test_a_run_does_not_go_on_with_other_lines(plan, data, straight, tmp_path):
+    name = "metrics.jsonl"
     out = shutil.copytree(straight, tmp_path / "run")
     (out / "DIGESTS").unlink()  # as if it had been interrupted
     newest = out / "checkpoints" / "step-00000008"
@@ -124,11 +125,3 @@ def test_it_learns(plan, data, tmp_path):
     assert run.train(longer, data, tmp_path / "run", quiet=True) == 0
     found = losses_of(tmp_path / "run")
     assert sum(found[-5:]) < 0.85 * sum(found[:5])
-
-
-def test_gradients_that_stay_infinite_end_a_run(plan, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run.targets, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
-    longer = replace(plan, optim=replace(plan.optim, steps=30))
-    with pytest.raises(loop.Diverged, match="10 gradients in a row were not finite"):
-        run.train(longer, data, tmp_path / "run", quiet=True)
-    assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
