@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from recommit.graph.gain import RATIOS
 from recommit.graph.regret import CAUSES
+from recommit.prices import RATIOS
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:

@@ -90,8 +90,7 @@ def _row(scorer: GraphScorer, entry: NamedRule, threshold: float | None, prices:
     reached, lost = np.isfinite(own), loses(graph, columns)[starts]
     more = None
     if reached.any():
-        rooms = np.unique(scorer.graph.groups[reached], return_inverse=True)[1]
-        spread = bootstrap(own[reached] - cheapest[reached], rooms)
+        spread = bootstrap(own[reached] - cheapest[reached], scorer.graph.groups[reached])
         more = (spread.mean, spread.low, spread.high)
     return RuleCosts(
         entry.name,

@@ -12,11 +12,11 @@ from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
 from recommit.graph import rules
-from recommit.graph.gain import RATIOS, gain_interval, mean_share
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.graph.values import optimal_values
-from recommit.prices import Prices, Setting
+from recommit.prices import RATIOS, Prices, Setting
+from recommit.stats import gain_interval, mean_gain
 
 BUDGET, ACTION = 2, 0.02
 
@@ -73,8 +73,8 @@ def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(scorer):
     here, groups = priced(scorer), scorer.graph.groups
     fixed = np.stack([here.fixed(each, here.best_fixed(each)) for each in here.settings], axis=1)
     oracle = np.stack([here.oracle(each) for each in here.settings], axis=1)
-    assert mean_share(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
-    assert mean_share(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    assert mean_gain(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
+    assert mean_gain(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
     for row in mean_gains(scorer, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 
@@ -89,9 +89,9 @@ def test_one_threshold_serves_all_prices(scorer):
 
 def test_where_nothing_is_to_be_taken_there_is_no_share():
     value = np.ones((4, len(RATIOS)))
-    assert mean_share(value, value, value, np.arange(4))[0] is None
+    assert mean_gain(value, value, value, np.arange(4))[0] is None
     more = value + (np.arange(len(RATIOS)) > 9)
-    mean, _, _, by_price = mean_share(value, value, more, np.arange(4))
+    mean, _, _, by_price = mean_gain(value, value, more, np.arange(4))
     assert mean == 0
     assert by_price == (None,) * 10 + (0.0,) * 3
 
@@ -100,7 +100,7 @@ def test_the_interval_is_that_of_groups():
     rng = np.random.default_rng(2)
     fixed, oracle = np.zeros((60, 2)), np.ones((60, 2))
     rule = np.repeat(rng.random((6, 1)), 10, axis=0) * np.ones(2)
-    alone, together = (mean_share(rule, fixed, oracle, groups) for groups in (np.arange(60), np.arange(60) // 10))
+    alone, together = (mean_gain(rule, fixed, oracle, groups) for groups in (np.arange(60), np.arange(60) // 10))
     assert alone[0] == together[0]
     assert together[2] - together[1] == pytest.approx(np.sqrt(10) * (alone[2] - alone[1]))
 
