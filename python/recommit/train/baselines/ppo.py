@@ -19,7 +19,7 @@ import torch
 
 from recommit import rng
 from recommit.train.baselines import rollouts
-from recommit.train.heads.network import Net, depth_probs, maximize
+from recommit.train.heads.network import HeadLearner, Net
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,21 +49,18 @@ class PpoConfig:
     epochs: int = 4
 
 
-class PpoLearner:
+class PpoLearner(HeadLearner):
     """A batch of episodes, then several passes over its decisions."""
 
-    reading = "argmax"
-
     def __init__(self, problem: HeadProblem, config: PpoConfig, seed: int) -> None:
-        self.problem, self.config, self._seed = problem, config, seed
-        self.net = Net(problem, len(problem.depths), config.hidden, seed)
+        super().__init__(problem, config, seed)
         self._critic = Net(problem, 1, config.hidden, rng.derived_seed(seed, rng.Purpose.WEIGHTS, 1))
-        self._optimizer = torch.optim.Adam([*self.net.parameters, *self._critic.parameters], lr=config.lr)
+        self.optimizer.add_param_group({"params": self._critic.parameters})
 
     def update(self, number: int) -> None:
         """Play and learn from what was played."""
         config, first = self.config, number * self.config.episodes
-        batch = rollouts.sample_batch(self.problem, config.episodes, first, depth_probs(self.net), self._seed)
+        batch = rollouts.sample_batch(self.problem, config.episodes, first, self.net.probs, self.seed)
         value = self._values(batch)
         advantage = advantages(batch, value, config.gamma, config.gae_lambda)
         alive = batch.alive
@@ -74,10 +71,11 @@ class PpoLearner:
             old = self._log(node, column)
         for epoch in range(config.epochs):
             for piece in self._pieces(len(node), number * config.epochs + epoch):
-                objective = self._objective(
-                    node[piece], column[piece], scaled[piece], target[piece], old[torch.from_numpy(piece)]
+                self.maximize(
+                    self._objective(
+                        node[piece], column[piece], scaled[piece], target[piece], old[torch.from_numpy(piece)]
+                    )
                 )
-                maximize(self.net, self._optimizer, objective)
 
     def _values(self, batch: Rollouts) -> Floats:
         result = np.zeros(batch.node.shape)
@@ -88,7 +86,7 @@ class PpoLearner:
         return self.net(node).log_softmax(-1).gather(1, torch.from_numpy(column)[:, None])[:, 0]
 
     def _pieces(self, many: int, epoch: int) -> list[Nodes]:
-        words = rng.draw(rng.streams(self._seed, rng.Purpose.ORDER, np.arange(many)), epoch)
+        words = rng.draw(rng.streams(self.seed, rng.Purpose.ORDER, np.arange(many)), epoch)
         order = np.argsort(words, kind="stable")
         return [order[i : i + PIECE] for i in range(0, many, PIECE)]
 

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 
 from recommit import rng
 from recommit.train.baselines import rollouts
-from recommit.train.heads.network import Net, maximize
+from recommit.train.heads.network import HeadLearner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,22 +48,18 @@ class QConfig:
     steps: int = 32
 
 
-class QLearner:
+class QLearner(HeadLearner):
     """A batch of episodes, then steps on states drawn from all that were visited."""
 
-    reading = "argmax"
-
     def __init__(self, problem: HeadProblem, config: QConfig, seed: int) -> None:
-        self.problem, self.config, self._seed = problem, config, seed
-        self.net = Net(problem, len(problem.depths), config.hidden, seed)
-        self._optimizer = torch.optim.Adam(self.net.parameters, lr=config.lr)
+        super().__init__(problem, config, seed)
         self._replay: Nodes = np.zeros(0, np.int64)
 
     def update(self, number: int) -> None:
         """Play, and learn from what was visited."""
         self._play(number)
         config = self.config
-        words = rng.streams(self._seed, rng.Purpose.SAMPLE, np.arange(config.batch))
+        words = rng.streams(self.seed, rng.Purpose.SAMPLE, np.arange(config.batch))
         picks = [
             self._replay[rng.below(rng.draw(words, number * config.steps + step), len(self._replay))]
             for step in range(config.steps)
@@ -71,7 +67,7 @@ class QLearner:
         target = dict(zip(*self._targets(np.unique(np.concatenate(picks))), strict=True))
         for nodes in picks:
             wanted = torch.from_numpy(np.stack([target[node] for node in nodes.tolist()])).float()
-            maximize(self.net, self._optimizer, -F.smooth_l1_loss(self.net(nodes), wanted))
+            self.maximize(-F.smooth_l1_loss(self.net(nodes), wanted))
 
     def _targets(self, nodes: Nodes) -> tuple[list[int], Floats]:
         rows = np.searchsorted(self.problem.rows, nodes)
@@ -90,7 +86,7 @@ class QLearner:
             result[np.arange(len(nodes)), best] += 1 - epsilon
             return result
 
-        batch = rollouts.sample_batch(self.problem, config.episodes, first, probs, self._seed)
+        batch = rollouts.sample_batch(self.problem, config.episodes, first, probs, self.seed)
         self._replay = np.concatenate([self._replay, batch.node[batch.alive]])[-config.replay :]
 
 

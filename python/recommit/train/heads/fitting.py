@@ -19,24 +19,13 @@ from recommit.train.heads.fitted import FittedHead, progress
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recommit.train.heads.network import Net
+    from recommit.train.heads.network import HeadLearner
     from recommit.train.heads.problem import HeadProblem
 
 #: Checks on the held-out starts, evenly over a fit.
 CHECKS = 8
 #: Thresholds that are compared.
 LEVELS = 50
-
-
-class HeadLearner(Protocol):
-    """A method in the middle of its work."""
-
-    #: How its net's outputs become a depth; see ``FittedHead``.
-    reading: str
-    net: Net
-
-    def update(self, number: int) -> None:
-        """The update of this number, from 0 on."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from tests.unit.train.heads import cases
 
 torch = pytest.importorskip("torch")
 
+from bench.pages import gradient_bias
+
 from recommit.prices import Prices
-from recommit.train.baselines import gradient_bias, hazard, ppo, prefix_q, rollouts, verifier
+from recommit.train.baselines import ppo, prefix_q, rollouts, stopping
 from recommit.train.heads import exact
 from recommit.train.heads.network import Net
 
@@ -88,7 +90,7 @@ def test_exact_gain_climbs_that_gradient(problem, probs):
 
 
 def log_probs(hazards):
-    return hazard.HazardLearner.log_probs(None, hazards)
+    return stopping.HazardLearner.log_probs(None, hazards)
 
 
 def test_hazards_are_likelihoods_and_their_gradient_is_right(problem, edges):
@@ -204,14 +206,14 @@ def test_the_papers_estimator_is_the_mean_over_all_groups(problem, edges, probs)
 def test_labels_of_the_verifier_are_distances():
     problem = cases.problem("sokoban", 4)
     task = cases.cases.TASKS["sokoban"]
-    labels, states, longest = verifier.labels(problem, 16.0), problem.graph.states, problem.graph.distance.max()
+    labels, states, longest = stopping.labels(problem, 16.0), problem.graph.states, problem.graph.distance.max()
     for row in range(0, len(problem.rows), 5):
         every = [problem.rows[row], *problem.landing[row]]
         distance = task.distance(np.ascontiguousarray(states[every]))
         assert labels[row].tolist() == [float(d) if d >= 0 else longest + 16.0 for d in distance]
     assert (problem.graph.distance < 0).any()
     near = dataclasses.replace(problem.graph, distance=np.where(problem.graph.distance < 0, 0, problem.graph.distance))
-    nearer = verifier.labels(dataclasses.replace(problem, graph=near), 16.0)
+    nearer = stopping.labels(dataclasses.replace(problem, graph=near), 16.0)
     assert not np.array_equal(nearer, labels)  # planted: a lost level as a solved one
     late = labels[:, [0, 2, 3, 4, 4]]
     assert not np.array_equal(late, labels)  # planted: each depth with the next one's distance
