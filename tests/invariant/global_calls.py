@@ -95,13 +95,12 @@ def interfaces() -> None:
     """What neither verbs nor guides call."""
     import numpy as np
 
-    from recommit import data, evaluate, horizon
+    from recommit import data, evaluate
     from recommit.puzzles import lurd
     from recommit.reproduce import preset
     from recommit.zero_shot.parser import parse
 
     data.position_weights(np.arange(4, dtype=np.int16))
-    horizon.medoid(np.zeros((2, 3, 4), np.int64))
     lurd.format_solution("rR")
     preset.names()
     parse("{}")

@@ -16,8 +16,8 @@ import numpy as np
 from recommit.graph import rules
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
-from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, near
-from recommit.horizon.rule import ThresholdRule
+from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule
+from recommit.horizon.rule import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class LikeliestDepth(Rule):
     def order(self, plans: Plans) -> NDArray[np.int32]:
         """The likeliest first."""
         why = "features [N, depths], the logits of the depth head, because it takes the likeliest"
-        logits = near.need("LikeliestDepth", why, plans.features)
+        logits = need("LikeliestDepth", why, plans.features)
         return self.allowed(plans.horizon)[np.argsort(-logits, axis=1, kind="stable")]
 
 

@@ -20,7 +20,7 @@ from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.values import OptimalValues, optimal_values, outcomes
-from recommit.horizon.rule import ThresholdRule
+from recommit.horizon import ThresholdRule
 from recommit.prices import RATIOS, Prices, Setting
 from recommit.stats import bootstrap, gain_interval, mean_gain
 

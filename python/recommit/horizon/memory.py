@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.horizon import checks, near
+from recommit.horizon import checks
+from recommit.horizon.rule import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +57,7 @@ class WithMemory:
         why = (
             "keys [N, ...], equal where two observations are, because it asks whether an episode has been there before"
         )
-        keys = [key.tobytes() for key in near.need("WithMemory", why, plans.keys)]
+        keys = [key.tobytes() for key in need("WithMemory", why, plans.keys)]
         order = self.rule.order(plans)
         before = self._visits.count(self._episodes(len(plans), episodes), keys)
         result: Depths = order[np.arange(len(plans)), before % order.shape[1]]

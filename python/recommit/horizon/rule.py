@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Depths = NDArray[np.int32]
     Flags = NDArray[np.bool_]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -151,3 +153,19 @@ def _count(flags: Flags) -> NDArray[np.integer]:
     """[N] how many of ``flags`` [H, N] hold."""
     result: NDArray[np.integer] = flags.view(np.uint8).sum(axis=0, dtype=np.int32)
     return result
+
+
+def need(rule: str, what: str, value: T | None) -> T:
+    """``value``, which ``rule`` cannot do without; ``what`` names the argument and says why."""
+    if value is None:
+        raise ValueError(f"{rule} needs Plans.{what}")
+    return value
+
+
+def same(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
+    """Are actions the same? Vectors are if no coordinate differs by more than ``tolerance``."""
+    if one.dtype.kind != "f":
+        equal: NDArray[np.bool_] = one == other
+        return equal
+    close: NDArray[np.bool_] = (np.abs(one - other) <= tolerance).all(axis=-1)
+    return close

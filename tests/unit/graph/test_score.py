@@ -166,7 +166,7 @@ def agreement_rule(graph, threshold, *, defect=False):
     """By the twin of the rule; the defect counts places, not prefixes."""
 
     def depth_of(node, _steps):
-        row = SimpleNamespace(actions=graph.plans[node].tolist(), samples=graph.samples[node].tolist(), verified=None)
+        row = SimpleNamespace(actions=graph.plans[node].tolist(), samples=graph.samples[node].tolist())
         return slow_rules.agreement(row, Agreement(threshold), defect)
 
     return depth_of

@@ -55,14 +55,6 @@ def test_a_planted_defect_is_noticed():
     assert played(WithMemory(rule), looks) != expected(rule, looks, defect=True)
 
 
-def test_shallower_depths_come_first_then_deeper_ones():
-    plans = plans_of([0, 0, 0])
-    assert Fixed(4, depths=ALLOWED).order(plans).tolist() == [[4, 2, 1, 8]] * 3
-    assert Fixed(2).order(plans_of([0], 4)).tolist() == [[2, 1, 3, 4]]
-    rule = WithMemory(Fixed(4, depths=ALLOWED))
-    assert [int(rule.choose(plans_of([0]))[0]) for _ in range(6)] == [4, 2, 1, 8, 4, 2]
-
-
 @dataclass(frozen=True)
 class Likeliest(Rule):
     """A rule with an order of its own: the depths by falling logits, which stand in ``features``."""
@@ -111,14 +103,6 @@ def test_keys_may_be_bytes_of_observations():
     assert choose(Plans(np.zeros((3, 2), int), keys=states.T.copy().T)).tolist() == [2, 1, 1]
 
 
-def test_two_batches_share_no_memory():
-    rule = Fixed(2)
-    first, second = WithMemory(rule), WithMemory(rule)
-    assert first == second
-    first.choose(plans_of([0]))
-    assert second.choose(plans_of([0])).tolist() == [2]
-
-
 def test_what_it_refuses():
     rule = WithMemory(Fixed(2))
     with pytest.raises(ValueError, match=r"WithMemory needs Plans.keys \[N, ...\], .* because"):
@@ -128,7 +112,3 @@ def test_what_it_refuses():
         rule.choose(plans_of([0]))
     with pytest.raises(ValueError, match=r"episodes: expected shape \[1\], got \[2\]"):
         rule.choose(plans_of([0]), np.array([0, 1]))
-
-
-def test_no_plans_have_no_depths():
-    assert WithMemory(Fixed(2)).choose(plans_of([])).shape == (0,)

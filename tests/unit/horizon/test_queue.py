@@ -103,37 +103,6 @@ def test_a_defective_queue_is_caught(defective):
         check_all(episodes)
 
 
-def test_the_log_has_both_clocks():
-    queue = horizon.Queue(horizon.Fixed(2), 2)
-    plans = horizon.Plans(np.array([[0, 1, 2], [3, 2, 1]]))
-
-    def look(rows):
-        return horizon.Plans(plans.actions[rows])
-
-    for _ in range(3):
-        queue.act(look)
-    queue.reset([1])
-    queue.act(look)
-    looks = [dataclasses.astuple(each) for each in queue.decisions]
-    assert looks == [(0, 0, 0, 0, 2), (1, 0, 0, 0, 2), (0, 0, 2, 1, 2), (1, 0, 2, 1, 2), (1, 1, 0, 0, 2)]
-    assert queue.t.tolist() == [4, 1]
-    assert queue.k.tolist() == [2, 1]
-
-
-def test_only_empty_queues_are_filled():
-    queue = horizon.Queue(Drawn(), 3)
-    asked = []
-
-    def look(rows):
-        asked.append(rows.tolist())
-        depths = np.array([1, 2, 3])[rows]
-        return horizon.Plans(np.zeros((len(rows), 3), int), features=depths[:, None].astype(float))
-
-    for _ in range(4):
-        queue.act(look)
-    assert asked == [[0, 1, 2], [0], [0, 1], [0, 2]]
-
-
 def test_what_is_left_of_the_last_plan_is_previous():
     seen = []
 
@@ -151,19 +120,6 @@ def test_what_is_left_of_the_last_plan_is_previous():
     assert first.remaining.tolist() == [0, 0]
     assert second.remaining.tolist() == [0, 2]
     assert second.actions[1, :2].tolist() == [6, 7]
-
-
-def test_a_memory_belongs_to_episodes():
-    queue = horizon.Queue(horizon.WithMemory(horizon.Fixed(2, depths=(1, 2))), 2)
-
-    def look(rows):
-        return horizon.Plans(np.zeros((len(rows), 2), int), keys=np.zeros(len(rows), int))
-
-    for _ in range(3):
-        queue.act(look)
-    queue.reset([0])
-    queue.act(look)
-    assert [(each.environment, each.h) for each in queue.decisions] == [(0, 2), (1, 2), (0, 1), (1, 1), (0, 2), (1, 2)]
 
 
 def test_a_dropped_queue_looks_again_in_the_same_episode():
@@ -220,8 +176,3 @@ def test_other_types_of_actions_are_refused():
     queue.drop()
     with pytest.raises(TypeError, match=r"plans\.actions: expected float32, got float64"):
         queue.fill(horizon.Plans(np.zeros((1, 4, 2))))
-
-
-def test_a_queue_has_environments():
-    with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
-        horizon.Queue(horizon.Fixed(1), 0)
