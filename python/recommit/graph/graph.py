@@ -170,16 +170,6 @@ class CommitmentGraph:
         """[nodes, 8] the plan of each node for the depth of this column."""
         return self.plans[nodes] if self.plans.ndim == 2 else self.plans[nodes, columns]
 
-    def reachable(self, starts: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """[N] which nodes can episodes from these nodes come to, themselves too?"""
-        reached = np.zeros(len(self), np.bool_)
-        new = np.unique(starts)
-        while len(new):
-            reached[new] = True
-            landing = np.unique(self.landing[new[self.planned[new]]])
-            new = landing[(landing != NOWHERE) & ~reached[landing]]
-        return reached
-
     def part(
         self, nodes: NDArray[np.bool_], starts: NDArray[np.integer], groups: NDArray[np.integer] | None = None
     ) -> CommitmentGraph:

@@ -7,7 +7,7 @@ one number is played under all thresholds of its curve: once per budget, its sco
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -175,10 +175,6 @@ class SettingRow:
         """The rule with the threshold of this row."""
         return entry if self.threshold is None else entry.at(self.threshold)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class RuleScore(SettingRow):
@@ -277,10 +273,6 @@ class MeanGain:
     gain_high: float | None
     #: At each of ``RATIOS``.
     by_price: tuple[float | None, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 def mean_gains(

@@ -7,8 +7,8 @@ or loses the level; the last two cost infinity, and are counted.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,23 +51,16 @@ class RuleCosts:
     #: The mean of their difference: all regret on the way; with its 95 % interval.
     more: tuple[float, float, float] | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-
-def reads_plan_alone(entry: NamedRule) -> bool:
-    """Does its depth follow from the present plan alone: without memory, without the last plan, without sampling?"""
-    return not (entry.memory or entry.reads_last_plan or entry.stochastic)
-
 
 def rule_costs(
     scorer: GraphScorer, entries: Sequence[NamedRule], prices: Prices, validation: GraphScorer | None = None
 ) -> list[RuleCosts]:
-    """Every rule that has ways; a threshold is the one with the lowest mean cost on ``validation``, or on this graph,
-    among those that reach the goal most often."""
+    """Every rule whose depth follows from the present plan alone; a threshold is the one with the lowest mean cost on
+    ``validation``, or on this graph, among those that reach the goal most often."""
     rows, cheapest = [], shortest_costs(scorer.graph, prices)[scorer.graph.starts]
-    for entry in filter(reads_plan_alone, entries):
+    for entry in entries:
+        if entry.memory or entry.stochastic or "previous" in entry.reads:
+            continue
         threshold = _best(validation or scorer, entry, prices) if entry.swept else None
         rows.append(_row(scorer, entry if threshold is None else entry.at(threshold), threshold, prices, cheapest))
     return rows

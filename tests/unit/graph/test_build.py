@@ -100,7 +100,7 @@ def test_a_limit_leaves_states_out_and_says_so(policy, task, starts, graph):
 
 def test_every_state_of_a_small_board(policy):
     task = recommit.Sliding(2, 2)
-    graph = build.build(policy, task, build.every_state(task))
+    graph = build.build(policy, task, task.population()[0])
     assert graph.planned.sum() == 11  # the twelfth is the goal
     assert graph.closed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import sys
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, GraphShowOptions, settings
@@ -24,7 +25,7 @@ def build(options: GraphBuildOptions, quiet: bool = False) -> int:
     Args:
         quiet: Print nothing while observing.
     """
-    from recommit.graph.of_run import build_graph
+    from recommit.graph.build import build_graph
 
     manifest = build_graph(options, None if quiet else NodesLine())
     tell(f"{manifest['nodes']:,} nodes in {options.out}, content {manifest['content'][:16]}")
@@ -77,16 +78,16 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
     budgets = dict.fromkeys(each.budget for each in judge.settings) if price else ()
     means = [row for k in budgets for row in scoring.mean_gains(judge, entries, k, price, other)]
-    value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
+    value = _values(judge, other or judge, entries, rows) | {"over_prices": [asdict(row) for row in means]}
     text = tables.scores(judge, rows, other) + ("\n" + tables.over_prices(means) if means else "")
     if options.split:
         parts = optimal_plans.rule_parts(judge, rows, entries)
-        value["split"] = [row.to_dict() for row in parts]
+        value["split"] = [asdict(row) for row in parts]
         text += "\n" + tables.split(judge.settings, parts)
     if options.without_budget:
         prices = [Prices(price, each) for each in options.price_observation or (price,)]
         ways = [row for each in prices for row in without_budget.rule_costs(judge, entries, each, other)]
-        value["without_budget"] = [row.to_dict() for row in ways]
+        value["without_budget"] = [asdict(row) for row in ways]
         text += "\n" + tables.without_budget(ways) if ways else ""
     if options.out is not None:
         _write(options.out, value, text)
@@ -144,7 +145,7 @@ def _values(
             }
             for each in judge.settings
         ],
-        "rows": [row.to_dict() for row in rows],
+        "rows": [asdict(row) for row in rows],
         "curves": {
             f"{entry.name}, {each.label()}": judge.curve(entry, each)
             for entry in entries

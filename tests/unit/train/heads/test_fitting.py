@@ -18,7 +18,7 @@ from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
 from recommit.storage import errors
 from recommit.train.baselines import groups as grouped
-from recommit.train.baselines import verifier
+from recommit.train.baselines import stopping as verifier
 from recommit.train.head import METHODS
 from recommit.train.heads import fitted, fitting
 from recommit.train.heads.network import Net
