@@ -14,7 +14,6 @@ from tests.unit.graph.test_score import episode, head_rule
 from recommit.graph import rules
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer, mean_gains
-from recommit.graph.values import optimal_values
 from recommit.prices import RATIOS, Prices, Setting
 from recommit.stats import gain_interval, mean_gain
 
@@ -46,12 +45,6 @@ def by_hand(scorer):
         for ratio in RATIOS
     ]
     return [*fixed, own], oracles
-
-
-def test_prices_are_those_of_one_eighth_to_eight_actions():
-    assert (RATIOS[0], RATIOS[-1], len(RATIOS)) == (1 / 8, 8, 13)
-    assert {0.5, 1.0, 2.0, 4.0} <= set(RATIOS)
-    assert np.allclose(np.diff(np.log(RATIOS)), np.log(2) / 2)
 
 
 def test_the_mean_equals_plain_python(scorer, by_hand):
@@ -87,15 +80,6 @@ def test_one_threshold_serves_all_prices(scorer):
     assert means[row.threshold] == pytest.approx(max(means.values()), abs=1e-15)
 
 
-def test_where_nothing_is_to_be_taken_there_is_no_share():
-    value = np.ones((4, len(RATIOS)))
-    assert mean_gain(value, value, value, np.arange(4))[0] is None
-    more = value + (np.arange(len(RATIOS)) > 9)
-    mean, _, _, by_price = mean_gain(value, value, more, np.arange(4))
-    assert mean == 0
-    assert by_price == (None,) * 10 + (0.0,) * 3
-
-
 def test_the_interval_is_that_of_groups():
     rng = np.random.default_rng(2)
     fixed, oracle = np.zeros((60, 2)), np.ones((60, 2))
@@ -103,13 +87,6 @@ def test_the_interval_is_that_of_groups():
     alone, together = (mean_gain(rule, fixed, oracle, groups) for groups in (np.arange(60), np.arange(60) // 10))
     assert alone[0] == together[0]
     assert together[2] - together[1] == pytest.approx(np.sqrt(10) * (alone[2] - alone[1]))
-
-
-@pytest.mark.parametrize("budget", [0, 1, 3])
-def test_the_last_values_are_those_of_all_observations(scorer, budget):
-    prices = [Prices(0.01, 0.02), Prices(), Prices(0.2, 0.5)]
-    every = optimal_values(scorer.graph, budget, prices)
-    assert np.array_equal(every[budget], optimal_values(scorer.graph, budget, prices, last=True))
 
 
 def test_the_gain_of_the_fixed_depth_the_oracle_and_half_way():

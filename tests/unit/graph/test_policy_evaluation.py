@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.reference import grpo as slow
 from tests.reference import values as slow_values
 from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
@@ -40,66 +39,6 @@ def board():
     return graph, roots
 
 
-def plain(graph):
-    return [
-        None
-        if graph.goal[i]
-        else [
-            (int(graph.landing[i, c]), int(graph.executed[i, c]), bool(graph.goal[graph.landing[i, c]]))
-            for c in range(len(DEPTHS))
-        ]
-        for i in range(len(graph))
-    ]
-
-
-@pytest.mark.parametrize("prices", [FREE, ACTIONS, LOOKS, BOTH])
-def test_values_visits_and_advantages_equal_recursion(board, prices):
-    graph, roots = board
-    probs = softmax(graph.logits)
-    found = valued(graph, roots, probs, 4, prices)
-    edges = plain(graph)
-    assert found.exact_fraction == pytest.approx(1.0)
-    for root in roots:
-        assert found.value[4, root] == pytest.approx(slow.value(edges, probs, root, 4, prices), rel=1e-12)
-    wanted: dict = {}
-    for root in roots:
-        for key, mass in slow.visits(edges, probs, root, 4).items():
-            wanted[key] = wanted.get(key, 0.0) + mass
-    for (node, remaining), mass in wanted.items():
-        assert found.visits[remaining, node] == pytest.approx(mass, rel=1e-12)
-    assert found.visits.sum() == pytest.approx(sum(wanted.values()), rel=1e-12)
-    nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = found.advantage[nodes]
-    for i, node in enumerate(nodes):
-        total = np.zeros(len(DEPTHS))
-        for remaining in range(1, 5):
-            q = np.array([slow.depth_value(edges, probs, edge, remaining, prices) for edge in edges[node]])
-            total += wanted.get((node, remaining), 0.0) * (q - q @ probs[node])
-        assert fast[i] == pytest.approx(total / found.visits[:, node].sum(), rel=1e-9, abs=1e-12)
-
-
-def test_budgets_may_be_mixed(board):
-    """Half of the episodes have two decisions, half have four: the mean of both evaluations, and its gradient."""
-    graph, roots = board
-    probs = softmax(graph.logits)
-    both, two, four = (valued(graph, roots, probs, 4, BOTH, budgets) for budgets in ((2, 4), (2,), (4,)))
-    assert both.visits == pytest.approx((two.visits + four.visits) / 2)
-    assert (four.visits == valued(graph, roots, probs, 4, BOTH).visits).all()
-    assert (both.visits == valued(graph, roots, probs, 4, BOTH, (2, 9)).visits).all(), "9 is more than there are"
-    nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
-    gradient = both.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * both.advantage[nodes]
-
-    def total(logits):
-        found = valued(graph, roots, softmax(logits), 4, BOTH)
-        return (found.value[2, roots] + found.value[4, roots]).sum() / 2
-
-    for i, node in list(enumerate(nodes))[::7]:
-        step = np.zeros(graph.logits.shape)
-        step[node, 1] = 1e-4
-        slope = (total(graph.logits + step) - total(graph.logits - step)) / 2e-4
-        assert gradient[i, 1] == pytest.approx(slope, rel=1e-4, abs=1e-7)
-
-
 @pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
 @pytest.mark.parametrize(
     ("limit", "prices", "budgets"),
@@ -127,23 +66,6 @@ def test_values_equal_plain_python_where_states_were_not_planned_at(task, limit,
         assert (advantage == fast.advantage[evaluation.rows]).all()
         assert visits == pytest.approx(fast.visits[:, evaluation.rows].sum(axis=0), rel=1e-12)
         assert np.abs(advantage).max() > 1e-3
-
-
-def test_states_out_of_reach_are_worth_nothing(board):
-    graph, roots = board
-    found = valued(graph, roots, softmax(graph.logits), 2)
-    far = found.distance > 16
-    assert (found.value[2, far] == 0).all()
-
-
-def test_exploring_keeps_to_its_limit():
-    task = recommit.Sliding(2, 3)
-    graph = PolicyGraph(Scripted(), task, DEPTHS)
-    roots = graph.nodes(task.generate(6, seed=3, length=(3, 9)).states)
-    explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit=1)
-    assert graph.planned.sum() <= 4
-    found = valued(graph, roots, softmax(graph.logits), 4)
-    assert 0 < found.exact_fraction < 0.999
 
 
 def test_plans_are_compared_depth_by_depth():

@@ -27,17 +27,6 @@ def test_costs_without_a_budget_are_shortest_paths(seed, prices):
     assert not rates[1] or cheapest.tolist() != pytest.approx(wrong, abs=1e-6)
 
 
-def test_rounds_cost_infinity():
-    landing = np.array([[1, 2], [0, 2], [2, 2]])
-    graph = CommitmentGraph(
-        (1, 2), landing, np.array([[1, 2]] * 3), np.array([False, False, True]), np.ones(3, bool), np.array([2, 1, 0])
-    )
-    assert policy_costs(graph, Prices(1, 1), np.array([0, 0, 0])).tolist() == [np.inf, np.inf, 0]
-    assert policy_costs(graph, Prices(1, 1), np.array([0, 1, 0])).tolist() == [5, 3, 0]
-    assert shortest_costs(graph, Prices(1, 1)).tolist() == [3, 3, 0]
-    assert slow.rule_cost(plain(graph), 0, [0, 0, 0], 1, 1, defect=True) < np.inf  # planted
-
-
 @pytest.mark.parametrize("depths", [(1, 2), (2,), (1, 3)])
 @pytest.mark.parametrize("prices", PRICES, ids=str)
 def test_optimal_values_equal_every_sequence_of_actions_on_a_line(prices, depths):
