@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.reference import compare as slow
+from tests.reference import graphs as slow
 from tests.unit.graph import cases
 
 from recommit.graph import optimal_plans, rules, score

@@ -50,11 +50,9 @@ def test_a_program_runs_only_where_that_was_said(tmp_path):
 )
 def test_a_rule_of_ones_own_is_scored_as_one_by_name(scorer, tmp_path, text, twin):
     """A memory, unless it has one, stands beside it; a number of its own is chosen."""
-    entries, names = (
-        rules.with_memory(written(tmp_path, text)),
-        list(dict.fromkeys([twin, twin.split("+")[0] + "+memory"])),
-    )
-    own, named = score.score(scorer, entries), score.score(scorer, [rules.named(name) for name in names])
+    names = dict.fromkeys([twin, twin.removesuffix("+memory") + "+memory"])
+    own = score.score(scorer, rules.with_memory(written(tmp_path, text)))
+    named = score.score(scorer, [rules.named(name) for name in names])
     assert {row.rule for row in own} <= {"mine", "mine+memory"}
     assert [(row.threshold, row.value) for row in own] == [(row.threshold, row.value) for row in named]
 

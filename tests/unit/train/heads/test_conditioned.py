@@ -73,15 +73,6 @@ def test_advantages_are_those_of_the_definition():
     assert not np.allclose(planted[seen], expected[seen] / scale, atol=1e-3)
 
 
-def test_a_target_is_its_own_probabilities_times_e_to_the_advantage():
-    probs = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
-    advantage = np.array([[np.log(2.0), 0.0, np.log(2.0)], [0.0, 0.0, 0.0], [-100.0, 0.0, 0.0]])
-    better = conditioned.weighted_target(probs, advantage)
-    assert np.allclose(better[:2], [[4 / 7, 1 / 7, 2 / 7], [0.2, 0.3, 0.5]])
-    ruled_out = conditioned.LEAST / (np.exp(-conditioned.MOST) + 2 * conditioned.LEAST)
-    assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
-
-
 def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, monkeypatch):
     """A gradient that is out of date would go too far. Planted: the worse is imitated."""
     prices, plain = Prices(0.01, 0.01), conditioned.weighted_target
@@ -218,21 +209,6 @@ def test_probs_are_the_heads_wherever_an_episode_comes_to(folder, graph, config)
     assert not np.allclose(
         fast[1][seen[1]], whole[2][seen[1]], atol=1e-3
     )  # planted: the observations left are off by one
-
-
-def test_a_head_that_learned_is_better_and_the_same_by_its_seed(folder, graph):
-    weights, values = [], []
-    for seed in (0, 0, 1):
-        policy, problem = new(folder), problem_of(graph)
-        config = conditioned.ConditionedConfig(lr=0.02, hidden=8, states=64, steps=2, seed=seed)
-        values.append(
-            [each["value"] for each in conditioned.fit(policy, TASK, problem, problem, config, UPDATES)["curve"]]
-        )
-        weights.append(policy.depth_head.weight)
-    assert torch.equal(weights[0], weights[1])
-    assert not torch.equal(weights[0], weights[2])
-    assert values[0] == values[1]
-    assert max(values[0]) >= values[0][0]
 
 
 def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, monkeypatch):

@@ -15,7 +15,6 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.data.spec import DataSpec
-from recommit.graph import build
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.world_model import WorldModel
@@ -79,17 +78,6 @@ def test_it_learns_distances_and_what_actions_do(taught):
     assert "exact" in lines[0]
 
 
-def test_a_seed_names_the_weights(folder):
-    few = replace(TRAINING, steps=2)
-    weights = []
-    for seed in (0, 0, 1):
-        policy = new(folder)
-        world_model.train(policy, SPEC, replace(few, seed=seed), lambda _line: None)
-        weights.append(policy.world_model.last.weight)
-    assert torch.equal(weights[0], weights[1])
-    assert not torch.equal(weights[0], weights[2])
-
-
 def knowing(task):
     """A world model that knows everything."""
 
@@ -133,15 +121,6 @@ def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
     monkeypatch.setattr(policy.world_model, "forward", knowing(TASK))  # a planted defect
     with pytest.raises(AssertionError, match="a simulator was asked"):
         policy.act(TASK, states)
-
-
-def test_a_graph_has_what_the_head_says(folder, states):
-    policy = new(folder)
-    world_model.train(policy, SPEC, replace(TRAINING, steps=20), lambda _line: None)
-    graph = build.build(policy, TASK, states[:4])
-    nodes = np.flatnonzero(graph.planned)[:30]
-    depths, _ = policy.act(TASK, graph.states[nodes])
-    assert np.array_equal(depths, np.array(graph.head_depths)[graph.logits[nodes].argmax(axis=1)])
 
 
 def test_it_is_saved_with_its_policy(folder, states, tmp_path):
