@@ -38,7 +38,7 @@ from recommit.graph import files
 from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.prices import Prices
 from recommit.storage.terminal_text import grid
-from recommit.train.baselines import groups, ppo, prefix_q, rollouts
+from recommit.train.baselines import critics, groups, rollouts
 from recommit.train.head import problem_of
 from recommit.train.heads import fitted
 from recommit.train.heads.network import Net
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
 
-GAMMA, LAMBDA = ppo.PpoConfig.gamma, ppo.PpoConfig.gae_lambda
+GAMMA, LAMBDA = critics.PpoConfig.gamma, critics.PpoConfig.gae_lambda
 ESTIMATORS = ("exact", "branch", "episode", "episode-scaled", "state", "ppo-gae", "q")
 
 
@@ -141,11 +141,11 @@ class GradientBias:
 
     @cached_property
     def _q_values(self) -> Floats:
-        return fixed_point(self.problem, prefix_q.QConfig.gamma)
+        return fixed_point(self.problem, critics.QConfig.gamma)
 
     def _by_gae(self, batch: rollouts.Rollouts) -> Floats:
         alive = batch.alive
-        advantage = ppo.advantages(batch, np.where(alive, self._value[batch.node], 0.0), GAMMA, LAMBDA)
+        advantage = critics.advantages(batch, np.where(alive, self._value[batch.node], 0.0), GAMMA, LAMBDA)
         return self._scattered(batch.node[alive], batch.column[alive], advantage[alive])
 
     def _by_q(self, batch: rollouts.Rollouts) -> Floats:
@@ -221,7 +221,7 @@ def fixed_point(problem: HeadProblem, gamma: float, rounds: int = 400) -> Floats
     rows, later = np.arange(len(problem.rows)), np.zeros(len(problem.graph))
     q_values = np.zeros(problem.landing.shape)
     for _ in range(rounds):
-        q_values = prefix_q.prefix_targets(problem, rows, later, gamma)
+        q_values = critics.prefix_targets(problem, rows, later, gamma)
         best = q_values.max(axis=1)
         if np.allclose(best, later[problem.rows], rtol=0, atol=1e-12):
             break

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from bench.pages import gradient_bias
 
 from recommit.prices import Prices
-from recommit.train.baselines import ppo, prefix_q, rollouts, stopping
+from recommit.train.baselines import critics, rollouts, stopping
 from recommit.train.heads import exact
 from recommit.train.heads.network import Net
 
@@ -120,7 +120,7 @@ def test_gae_is_the_sum_over_later_decisions(problem, probs):
     played = some_rollouts(problem, probs)
     value = np.random.default_rng(2).normal(size=len(problem.graph))
     here = np.where(played.alive, value[played.node], 0.0)
-    fast = ppo.advantages(played, here, 0.9, 0.8)
+    fast = critics.advantages(played, here, 0.9, 0.8)
     wrong = []
     for i in range(played.node.shape[1]):
         turns = np.flatnonzero(played.alive[:, i])
@@ -156,7 +156,7 @@ def test_targets_of_q_are_those_of_the_edges(problem, edges):
     names = cases.keys(problem)
     values = dict(zip(names, later.tolist(), strict=True))
     rows = np.arange(0, len(problem.rows), 3)
-    fast = prefix_q.prefix_targets(problem, rows, later, 0.95)
+    fast = critics.prefix_targets(problem, rows, later, 0.95)
     by_hand = [
         [
             slow.target(edges, names[problem.rows[row]], depth, values.__getitem__, 0.95, 0.01, 0.03)
@@ -165,7 +165,7 @@ def test_targets_of_q_are_those_of_the_edges(problem, edges):
         for row in rows
     ]
     np.testing.assert_allclose(fast, by_hand, atol=1e-12)
-    assert not np.allclose(prefix_q.prefix_targets(problem, rows, later, 1.0), by_hand)  # planted
+    assert not np.allclose(critics.prefix_targets(problem, rows, later, 1.0), by_hand)  # planted
 
 
 def test_the_fixed_point_of_q_meets_its_targets(problem):
@@ -173,7 +173,7 @@ def test_the_fixed_point_of_q_meets_its_targets(problem):
     later = np.zeros(len(problem.graph))
     later[problem.rows] = q_values.max(axis=1)
     every = np.arange(len(problem.rows))
-    np.testing.assert_allclose(prefix_q.prefix_targets(problem, every, later, 0.97), q_values, atol=1e-10)
+    np.testing.assert_allclose(critics.prefix_targets(problem, every, later, 0.97), q_values, atol=1e-10)
 
 
 def test_the_papers_estimator_is_the_mean_over_all_groups(problem, edges, probs):
