@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.optimal_plans import RuleParts
+    from recommit.graph.references import RuleCosts, RuleParts
     from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, MeanGain, RuleScore
-    from recommit.graph.without_budget import RuleCosts
     from recommit.prices import Setting
 
 Row = TypeVar("Row", "RuleScore", "RuleParts")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
 from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
-from recommit.horizon.memory import WithMemory
 from recommit.horizon.plans import Plans, Tail
 from recommit.horizon.queue import Decision, Queue
-from recommit.horizon.rule import Rule, ThresholdRule
+from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
 
 __all__ = [
     "Agreement",

@@ -9,7 +9,7 @@ import pytest
 from tests.reference import regret as slow
 from tests.unit.graph import cases
 
-from recommit.graph import rules, without_budget
+from recommit.graph import references, rules
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import policy_costs, shortest_costs
 from recommit.prices import Prices, Setting
@@ -26,7 +26,7 @@ def scorer(request):
 @pytest.fixture(scope="module")
 def rows(scorer):
     more = ("head+memory", "consecutive", "sampled")
-    return without_budget.rule_costs(scorer, [rules.named(name) for name in (*more, *RULES)], PRICES)
+    return references.rule_costs(scorer, [rules.named(name) for name in (*more, *RULES)], PRICES)
 
 
 def plain(graph):
@@ -81,8 +81,8 @@ def test_a_round_that_costs_what_it_did_so_far_is_noticed(scorer, rows, monkeypa
         cost, cheapest = policy_costs(graph, prices, columns), shortest_costs(graph, prices)
         return np.where(np.isinf(cost) & np.isfinite(cheapest), 1.0, cost)
 
-    monkeypatch.setattr(without_budget, "policy_costs", defective)
-    wrong = without_budget.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
+    monkeypatch.setattr(references, "policy_costs", defective)
+    wrong = references.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
     assert [row.reached for row in wrong] != [row.reached for row in rows]
 
 

@@ -62,7 +62,7 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         json: Print scores.json instead of the tables.
         quiet: Print nothing while scoring.
     """
-    from recommit.graph import files, optimal_plans, tables, without_budget
+    from recommit.graph import files, references, tables
     from recommit.graph import score as scoring
     from recommit.graph.score import GraphScorer
     from recommit.prices import Prices
@@ -81,12 +81,12 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     value = _values(judge, other or judge, entries, rows) | {"over_prices": [asdict(row) for row in means]}
     text = tables.scores(judge, rows, other) + ("\n" + tables.over_prices(means) if means else "")
     if options.split:
-        parts = optimal_plans.rule_parts(judge, rows, entries)
+        parts = references.rule_parts(judge, rows, entries)
         value["split"] = [asdict(row) for row in parts]
         text += "\n" + tables.split(judge.settings, parts)
     if options.without_budget:
         prices = [Prices(price, each) for each in options.price_observation or (price,)]
-        ways = [row for each in prices for row in without_budget.rule_costs(judge, entries, each, other)]
+        ways = [row for each in prices for row in references.rule_costs(judge, entries, each, other)]
         value["without_budget"] = [asdict(row) for row in ways]
         text += "\n" + tables.without_budget(ways) if ways else ""
     if options.out is not None:

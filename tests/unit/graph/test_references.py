@@ -7,9 +7,9 @@ import pytest
 from tests.reference import graphs as slow
 from tests.unit.graph import cases
 
-from recommit.graph import optimal_plans, rules, score
+from recommit.graph import references, rules, score
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.optimal_plans import with_optimal_plans
+from recommit.graph.references import with_optimal_plans
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values, solver_values
 from recommit.prices import Prices, Setting
@@ -45,7 +45,7 @@ def scorer(boards):
 @pytest.fixture(scope="module")
 def rows(scorer):
     entries = [rules.named(name) for name in NAMES]
-    return optimal_plans.rule_parts(scorer, score.score(scorer, entries), entries)
+    return references.rule_parts(scorer, score.score(scorer, entries), entries)
 
 
 def crossed(graph, start, setting, depth_of, plan_of):
@@ -115,4 +115,4 @@ def test_a_graph_without_the_solvers_ways_says_so():
     scorer = GraphScorer(graph, SETTINGS)
     entries = [rules.named("fixed-2")]
     with pytest.raises(ValueError, match="got one without; build it with --ways"):
-        optimal_plans.rule_parts(scorer, score.score(scorer, entries), entries)
+        references.rule_parts(scorer, score.score(scorer, entries), entries)
