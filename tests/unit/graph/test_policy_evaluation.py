@@ -27,18 +27,6 @@ def valued(graph, roots, probs, budget, prices=FREE, budgets=()):
     return evaluation.values(probs[evaluation.rows])
 
 
-@pytest.fixture(scope="module")
-def board():
-    task = recommit.Sliding(2, 3)
-    graph = PolicyGraph(Scripted(), task, DEPTHS)
-    starts = task.generate(6, seed=3, length=(3, 9)).states
-    roots = graph.nodes(starts)
-    explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit=10_000)
-    while not (graph.planned | graph.goal).all():
-        graph.expand(np.arange(len(graph)))  # recursion wants the hopeless ones too
-    return graph, roots
-
-
 @pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
 @pytest.mark.parametrize(
     ("limit", "prices", "budgets"),
@@ -110,66 +98,3 @@ def test_losing_a_level_does_not_save_what_playing_on_costs():
         assert lost == pytest.approx(-6 * (8 * prices.action + prices.observation)), (
             "six decisions of eight actions, whatever is done"
         )
-
-
-def enumerated(graph, roots, prices):
-    """The return, and its gradient by the logits: every episode's probability times its return times the slope of the
-    log of its probability."""
-    probs = softmax(graph.logits)
-    total, gradient = 0.0, np.zeros(graph.logits.shape)
-
-    def play(node, remaining, likely, earned, taken):
-        nonlocal total
-        if graph.goal[node] or not remaining:
-            total += likely * (earned + bool(graph.goal[node]))
-            for at, column in taken:
-                slope = -probs[at]
-                slope[column] += 1.0
-                gradient[at] += likely * (earned + bool(graph.goal[node])) * slope
-            return
-        for column in range(len(DEPTHS)):
-            cost = prices.observation + prices.action * int(graph.executed[node, column])
-            play(
-                graph.landing[node, column],
-                remaining - 1,
-                likely * probs[node, column],
-                earned - cost,
-                [*taken, (node, column)],
-            )
-
-    for root in roots:
-        play(root, 4, 1.0, 0.0, [])
-    return total, gradient
-
-
-def evaluated(graph, roots, prices):
-    """The same by policy evaluation."""
-    probs = softmax(graph.logits)
-    result = valued(graph, roots, probs, 4, prices)
-    gradient = result.visits.sum(axis=0)[:, None] * probs * result.advantage
-    return result.value[4, roots].sum(), gradient
-
-
-@pytest.mark.parametrize("prices", [Prices(observation=0.05), Prices(0.01, 0.02), Prices(0.2, 1.5)])
-def test_it_is_the_gradient_of_every_episode(board, prices):
-    total, gradient = enumerated(*board, prices)
-    by_evaluation = evaluated(*board, prices)
-    assert by_evaluation[0] == pytest.approx(total, rel=1e-12)
-    assert by_evaluation[1] == pytest.approx(gradient, rel=1e-9, abs=1e-13)
-    assert (np.abs(gradient - enumerated(*board, Prices(prices.action))[1]) > 1e-4).any(), "observations matter"
-
-
-@pytest.mark.parametrize(
-    "planted",
-    [
-        lambda prices, executed: prices.action * executed,
-        lambda prices, executed: (prices.action + prices.observation) * executed,
-        lambda prices, executed: prices.action * executed + prices.observation * (executed > 1),
-    ],
-    ids=["observations are free", "an observation per action", "shallow observations are free"],
-)
-def test_a_wrong_price_of_an_observation_is_another_gradient(board, planted, monkeypatch):
-    prices = Prices(0.01, 0.05)
-    _, gradient = enumerated(*board, prices)
-    monkeypatch.setattr(Prices, "cost", planted)
-    assert np.abs(evaluated(*board, prices)[1] - gradient).max() > 1e-3

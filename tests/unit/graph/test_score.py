@@ -11,7 +11,6 @@ from tests.unit.graph import cases
 
 from recommit.graph import rules, score
 from recommit.graph.episodes import play
-from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.horizon import Agreement
 from recommit.prices import Prices, Setting
@@ -42,18 +41,6 @@ def episode(graph, start, budget, depth_of):
     return bool(graph.distance[node] == 0), actions, len(steps)
 
 
-def product_rule(graph, threshold):
-    def depth_of(node, _steps):
-        probs, depth = 1.0, 1
-        for place in range(8):
-            probs *= float(graph.probs[node, place, graph.plans[node, place]])
-            if probs >= threshold:
-                depth = place + 1
-        return depth
-
-    return depth_of
-
-
 def head_rule(graph, *, memory=False):
     def depth_of(node, steps):
         order = sorted(range(len(graph.head_depths)), key=lambda i: (-graph.logits[node, i], i))
@@ -74,35 +61,6 @@ def consecutive_rule(graph, *, memory=False):
         return [*range(first, 0, -1), *range(first + 1, 9)][before % 8]
 
     return depth_of
-
-
-@pytest.mark.parametrize("budget", [1, 4, 9])
-@pytest.mark.parametrize(
-    "name", ["fixed-3", "confidence-product", "head", "head+memory", "consecutive", "consecutive+memory"]
-)
-def test_episodes_are_those_of_plain_python(graph, name, budget):
-    entry = rules.named(name)
-    entry = entry.at(0.2) if entry.swept else entry
-    twin = {
-        "fixed-3": lambda _node, _steps: 3,
-        "confidence-product": product_rule(graph, 0.2),
-        "head": head_rule(graph),
-        "head+memory": head_rule(graph, memory=True),
-        "consecutive": consecutive_rule(graph),
-        "consecutive+memory": consecutive_rule(graph, memory=True),
-    }[name]
-    choose = RulesOnGraph(graph).chooser(entry)
-    columns = play(graph, graph.starts, budget, choose).outcome()
-    expected = [episode(graph, start, budget, twin) for start in graph.starts]
-    assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
-
-
-def test_a_rule_that_forgets_is_noticed(graph):
-    """The planted defect: the memory's twin without its memory."""
-    choose = RulesOnGraph(graph).chooser(rules.named("head+memory"))
-    columns = play(graph, graph.starts, 12, choose).outcome()
-    forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
-    assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful
 
 
 def test_rows_say_what_episodes_say(scorer):

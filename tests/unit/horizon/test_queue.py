@@ -168,11 +168,3 @@ PLANS = horizon.Plans(np.zeros((2, 4), int))
 def test_what_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(horizon.Queue(horizon.Fixed(2), 2))
-
-
-def test_other_types_of_actions_are_refused():
-    queue = horizon.Queue(horizon.Fixed(2), 1)
-    queue.fill(horizon.Plans(np.zeros((1, 4, 2), np.float32)))
-    queue.drop()
-    with pytest.raises(TypeError, match=r"plans\.actions: expected float32, got float64"):
-        queue.fill(horizon.Plans(np.zeros((1, 4, 2))))

@@ -123,18 +123,6 @@ def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
         policy.act(TASK, states)
 
 
-def test_it_is_saved_with_its_policy(folder, states, tmp_path):
-    policy = new(folder)
-    world_model.train(policy, SPEC, replace(TRAINING, steps=5), lambda _line: None)
-    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
-    assert again.config == policy.config
-    assert np.array_equal(again.act(TASK, states)[0], policy.act(TASK, states)[0])
-    assert not any(parameter.requires_grad for parameter in again.world_model.parameters())
-    bare = new(folder)
-    old = recommit.CommitPolicy.from_pretrained(bare.save_pretrained(tmp_path / "bare"))
-    assert old.world_model is None
-
-
 def test_what_does_not_fit_is_refused(taught):
     policy, _, _ = taught
     with pytest.raises(ValueError, match="world_model: expected pictures of"):
