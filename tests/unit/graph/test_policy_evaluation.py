@@ -54,6 +54,9 @@ def test_values_equal_plain_python_where_states_were_not_planned_at(task, limit,
         assert (advantage == fast.advantage[evaluation.rows]).all()
         assert visits == pytest.approx(fast.visits[:, evaluation.rows].sum(axis=0), rel=1e-12)
         assert np.abs(advantage).max() > 1e-3
+        if prices.observation:  # planted: observations are free
+            free = slow_values.values(graph, roots, probs, 4, Prices(prices.action), budgets)
+            assert np.abs(free.value - fast.value).max() > 1e-3
 
 
 def test_plans_are_compared_depth_by_depth():
