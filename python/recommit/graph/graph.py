@@ -132,19 +132,6 @@ class CommitmentGraph:
             raise ValueError(f"depths: expected some of {self.depths}, got {depth}")
         return self.depths.index(depth)
 
-    def columns(self, depths: NDArray[np.integer], budget: int = 1) -> Nodes:
-        """Columns of a rule's depths, [N] or [budget, N] with row k - 1 for k observations left; any where it has no
-        choice."""
-        values = checks.array("depths", depths, "iu")
-        checks.shape("depths", values, (len(self),), (budget, len(self)))
-        result: Nodes = np.searchsorted(self.depths, values).clip(max=len(self.depths) - 1)
-        wrong = (np.array(self.depths)[result] != values)[..., self.rows]
-        if wrong.any():
-            raise ValueError(
-                f"depths: expected those of the graph, {self.depths}, got {values[..., self.rows][wrong][0]}"
-            )
-        return result
-
     def only(self, depths: tuple[int, ...]) -> CommitmentGraph:
         """With these depths alone to choose from."""
         columns = [self.column(depth) for depth in sorted(set(depths))]

@@ -54,7 +54,7 @@ def column_of(depths):
 def test_values_and_regret_equal_every_sequence_tried(seed, prices):
     graph, rates = random_graph(seed), (prices.action, prices.observation)
     twin, depths = plain(graph), random_rule(graph, seed)
-    best, columns = OptimalValues.of(graph, BUDGET, prices), graph.columns(depths, BUDGET)
+    best, columns = OptimalValues.of(graph, BUDGET, prices), np.searchsorted(DEPTHS, depths)
     value = policy_values(graph, BUDGET, columns, prices)
     for remaining in range(BUDGET + 1):
         for node in range(len(graph)):
@@ -80,7 +80,7 @@ def regrets(best, columns):
 @pytest.mark.parametrize("seed", range(3))
 def test_regret_over_visits_is_the_whole_gap(seed, prices):
     graph, starts = random_graph(seed, nodes=60), np.arange(60)
-    best, columns = OptimalValues.of(graph, 6, prices), graph.columns(random_rule(graph, seed, 6), 6)
+    best, columns = OptimalValues.of(graph, 6, prices), np.searchsorted(DEPTHS, random_rule(graph, seed, 6))
     regret = regrets(best, columns)
     assert (regret >= -1e-12).all()
     gap = best.value[6] - policy_values(graph, 6, columns, prices)[6]
@@ -101,7 +101,7 @@ def test_several_prices_are_evaluated_at_once():
 def attributed(graph, depths, prices):
     """By start: [(left, node, regret, cause)]."""
     best = OptimalValues.of(graph, BUDGET, prices)
-    result = attribute(best, np.arange(len(graph)), by_state(graph.columns(depths, BUDGET), BUDGET))
+    result = attribute(best, np.arange(len(graph)), by_state(np.searchsorted(DEPTHS, depths), BUDGET))
     rows = [[] for _ in range(len(graph))]
     for start, remaining, node, loss, cause in zip(
         result.start, result.remaining, result.node, result.regret, result.cause, strict=True
@@ -138,7 +138,7 @@ def test_planted_defects_are_noticed():
     wrong = [slow.best(twin, node, 1, *rates, defect=True) for node in nodes]
     assert best.value[1, nodes] != pytest.approx(wrong, abs=1e-6)
     wrong = [slow.regret(twin, node, BUDGET, column_of(depths), *rates, defect=True) for node in nodes]
-    assert regrets(best, graph.columns(depths, BUDGET))[BUDGET, nodes] != pytest.approx(wrong, abs=1e-6)
+    assert regrets(best, np.searchsorted(DEPTHS, depths))[BUDGET, nodes] != pytest.approx(wrong, abs=1e-6)
     assert any(one != other for one, other in all_causes(defect=True))
 
 
