@@ -111,7 +111,7 @@ def _ratio(
     """
     if rooms is not None:
         rooms = np.unique(rooms, return_inverse=True)[1]
-        over, under = np.bincount(rooms, over), np.bincount(rooms, under)
+        over, under = (np.bincount(rooms, each).astype(np.float64) for each in (over, under))
     pairs, counts = np.unique(over + 1j * under, return_counts=True)  # complex numbers sort quicker than rows
     values = np.stack([pairs.real, pairs.imag], axis=1)
     generator = np.random.Generator(np.random.Philox(key=rng.derived_seed(seed, rng.Purpose.BOOTSTRAP, 0)))

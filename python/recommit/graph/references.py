@@ -101,10 +101,11 @@ def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence
         rule, oracle = returns(*scorer.outcome(entry, setting.budget)), scorer.oracle(setting)
         plans = ((best - oracle) + (crossed - rule)) / 2
         lose = [bootstrap(each, graph.groups) for each in (plans, best - rule - plans)]
-        means = tuple(float(each.mean()) for each in (best, oracle, crossed, rule))
-        orders = [(means[0] - means[i], means[i] - means[3]) for i in (1, 2)]
+        most, by_oracle, across, own = (float(each.mean()) for each in (best, oracle, crossed, rule))
+        orders = (most - by_oracle, by_oracle - own), (most - across, across - own)
+        plans_lose, depths_lose = ((each.mean, each.low, each.high) for each in lose)
         of = (row.rule, row.budget, row.price_action, row.price_observation, row.threshold)
-        result.append(RuleParts(*of, *means, *orders, *((each.mean, each.low, each.high) for each in lose)))
+        result.append(RuleParts(*of, most, by_oracle, across, own, *orders, plans_lose, depths_lose))
     return result
 
 

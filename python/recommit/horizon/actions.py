@@ -72,7 +72,8 @@ class FirstEvent(Rule):
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """Quiet actions, and the event behind them."""
-        return np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
+        depths: NDArray[np.integer] = np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
+        return depths
 
     def _events(self, plans: Plans) -> Flags:
         if self.opposite is None:
