@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import horizon as slow
 
-from recommit.horizon import Confidence, Fixed, Plans, Rule, WithMemory
+from recommit.horizon import Confidence, Fixed, Plans, WithMemory
 
 ALLOWED = (1, 2, 4, 8)
 #: Looks at a batch: which episodes are still there, and what each of them sees.
@@ -53,46 +52,6 @@ def test_a_planted_defect_is_noticed():
     looks, rule = [{0: 1}, {0: 2}, {0: 1}], Confidence(0.5, depths=ALLOWED)
     assert played(WithMemory(rule), looks) == expected(rule, looks)
     assert played(WithMemory(rule), looks) != expected(rule, looks, defect=True)
-
-
-@dataclass(frozen=True)
-class Likeliest(Rule):
-    """A rule with an order of its own: the depths by falling logits, which stand in ``features``."""
-
-    def propose(self, plans):
-        return self.order(plans)[:, 0]
-
-    def order(self, plans):
-        return self.allowed(plans.horizon)[np.argsort(-plans.features, axis=1, kind="stable")]
-
-
-@settings(max_examples=30, deadline=None)
-@given(looks=LOOKS, seed=st.integers(0, 99))
-def test_with_the_order_of_a_depth_head_it_is_our_agent_with_a_memory(looks, seed):
-    """Against ``graph.rule_episodes.adaptive_memory``."""
-    from types import SimpleNamespace
-
-    from recommit.graph.rule_episodes import adaptive_memory
-
-    logits = np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32).round(1)
-    graph = SimpleNamespace(head_depths=ALLOWED, depths=ALLOWED, logits=logits)
-    agent = adaptive_memory(graph)
-    rule = WithMemory(Likeliest(depths=ALLOWED))
-    for turn, look in enumerate([dict.fromkeys(range(4), 0), *looks]):  # all begin, and some end
-        episodes, nodes = np.array(list(look)), np.array(list(look.values()))
-        plans = Plans(np.zeros((len(nodes), 8), int), features=logits[nodes], keys=nodes)
-        columns = agent(turn, episodes, nodes)
-        assert rule.choose(plans, episodes).tolist() == np.array(ALLOWED)[columns].tolist()
-
-
-def test_reset_forgets():
-    rule, look = WithMemory(Fixed(8, depths=ALLOWED)), plans_of([1, 1])
-    assert rule.choose(look).tolist() == [8, 8]
-    assert rule.choose(look).tolist() == [4, 4]
-    rule.reset(np.array([1]))
-    assert rule.choose(look).tolist() == [2, 8], "the second began anew"
-    rule.reset()
-    assert rule.choose(plans_of([1])).tolist() == [8]
 
 
 def test_keys_may_be_bytes_of_observations():
