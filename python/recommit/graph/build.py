@@ -22,8 +22,7 @@ import torch
 from recommit import rng
 from recommit.data import held_out
 from recommit.graph import files
-from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph
-from recommit.graph.references import ways
+from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph, ways
 from recommit.policy.augmentations import plan_agreement
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy

@@ -20,11 +20,14 @@ from recommit.horizon import checks
 from recommit.puzzles import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import Puzzle
 
     Nodes = NDArray[np.int64]
+    States = NDArray[np.uint8]
 
 #: Actions of a plan, and every depth there is.
 PLAN = 8
@@ -180,3 +183,20 @@ def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:
     if numbers.size and (numbers.min() < least or numbers.max() > most):
         bad = numbers.min() if numbers.min() < least else numbers.max()
         raise ValueError(f"{name}: expected numbers {least}..{most}, got {bad}")
+
+
+def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """All states on the solver's plans from these starts, the starts first, goals too: what any depths on optimal plans
+    can lead to."""
+    return np.concatenate([starts, *(after for _, _, after in solver_steps(puzzle, starts))])
+
+
+def solver_steps(puzzle: Puzzle, states: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.intp], States, States]]:
+    """Step by step along the solver's plans: which of the states still move, by which actions, and to where."""
+    solutions, here = puzzle.solve(states), states.copy()
+    lengths, first = np.diff(solutions.offsets), solutions.offsets[:-1]
+    for place in range(int(lengths.max(initial=0))):
+        moving = np.flatnonzero(lengths > place)
+        actions = solutions.actions[first[moving] + place]
+        here[moving] = puzzle.step(np.ascontiguousarray(here[moving]), np.ascontiguousarray(actions))
+        yield moving, actions, here[moving]

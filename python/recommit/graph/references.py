@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.graph import ALL_DEPTHS, NOWHERE, PLAN
+from recommit.graph.graph import ALL_DEPTHS, NOWHERE, PLAN, solver_steps, ways
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.score import SettingRow
 from recommit.graph.values import chosen_rows, policy_costs, shortest_costs, solver_values
 from recommit.stats import bootstrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from recommit.graph.rules import NamedRule
     from recommit.graph.score import GraphScorer, RuleScore
     from recommit.prices import Prices
-    from recommit.puzzles.puzzle import Puzzle
 
     Floats = NDArray[np.float64]
-    States = NDArray[np.uint8]
     Ends = tuple[float, float, float]
 
 
@@ -47,27 +45,10 @@ def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
     plans, executed, landing = graph.plans.copy(), graph.executed.copy(), graph.landing.copy()
     plans[rows], executed[rows] = 0, np.minimum(graph.distance[rows, None], graph.depths)
     here = graph.states[rows]
-    for place, (moving, actions, after) in zip(range(PLAN), _steps(graph.puzzle, here), strict=False):
+    for place, (moving, actions, after) in zip(range(PLAN), solver_steps(graph.puzzle, here), strict=False):
         plans[rows[moving], place], here[moving] = actions, after
         landing[rows, place:] = np.array([numbers.get(state.tobytes(), NOWHERE) for state in here])[:, None]
     return replace(graph, plans=plans, executed=executed, landing=landing)
-
-
-def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """All states on the solver's plans from these starts, the starts first, goals too: what any depths on optimal plans
-    can lead to."""
-    return np.concatenate([starts, *(after for _, _, after in _steps(puzzle, starts))])
-
-
-def _steps(puzzle: Puzzle, states: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.intp], States, States]]:
-    """Step by step along the solver's plans: which of the states still move, by which actions, and to where."""
-    solutions, here = puzzle.solve(states), states.copy()
-    lengths, first = np.diff(solutions.offsets), solutions.offsets[:-1]
-    for place in range(int(lengths.max(initial=0))):
-        moving = np.flatnonzero(lengths > place)
-        actions = solutions.actions[first[moving] + place]
-        here[moving] = puzzle.step(np.ascontiguousarray(here[moving]), np.ascontiguousarray(actions))
-        yield moving, actions, here[moving]
 
 
 @dataclass(frozen=True)
