@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -43,23 +43,17 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
     States = NDArray[np.uint8]
     Arrays = dict[str, NDArray[Any]]
+    #: How a pass through the policy is made.
+    RunPass: TypeAlias = Callable[[Callable[[], Any]], Any]
 
-T = TypeVar("T")
 #: States per pass of the policy, and nodes of a graph at most, unless another number is given.
 PIECE, LIMIT = 128, 4_000_000
 #: Samples of an observation at most, in a stream of random numbers of their own each.
 MOST_SAMPLES = 1024
 
 
-class RunPass(Protocol):
-    """How a pass through the policy is made; see ``Engine.run``."""
-
-    def __call__(self, work: Callable[[], T]) -> T:
-        """The result of ``work``."""
-
-
-def run_directly(work: Callable[[], T]) -> T:
-    """In this process, at once."""
+def run_directly(work: Callable[[], Any]) -> Any:
+    """A pass through the policy in this process, at once; see ``Engine.run``."""
     return work()
 
 
