@@ -68,6 +68,7 @@ def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(scorer):
     oracle = np.stack([here.oracle(each) for each in here.settings], axis=1)
     assert mean_gain(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
     assert mean_gain(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    assert mean_gain(oracle, fixed, fixed, groups) == (None, None, None, (None,) * len(RATIOS)), "nothing to take"
     for row in mean_gains(scorer, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 

@@ -139,6 +139,12 @@ def test_without_samples_agreement_says_so(graph):
         score.score(plain, [rules.named("agreement")])
 
 
+def test_samples_change_no_other_rule(graph, scorer):
+    plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
+    entries = [rules.named(name) for name in rules.NAMES]
+    assert score.score(scorer, entries) == score.score(plain, entries)
+
+
 def by_every_way(graph, node, budget, probs_of):
     """[solved, actions, observations] of an episode that draws, by going every way."""
     if not budget or graph.distance[node] == 0:

@@ -122,6 +122,19 @@ def test_what_is_left_of_the_last_plan_is_previous():
     assert second.actions[1, :2].tolist() == [6, 7]
 
 
+def test_a_memory_belongs_to_episodes():
+    queue = horizon.Queue(horizon.WithMemory(horizon.Fixed(2, depths=(1, 2))), 2)
+
+    def look(rows):
+        return horizon.Plans(np.zeros((len(rows), 2), int), keys=np.zeros(len(rows), int))
+
+    for _ in range(3):
+        queue.act(look)
+    queue.reset([0])
+    queue.act(look)
+    assert [(each.environment, each.h) for each in queue.decisions] == [(0, 2), (1, 2), (0, 1), (1, 1), (0, 2), (1, 2)]
+
+
 def test_a_dropped_queue_looks_again_in_the_same_episode():
     queue = horizon.Queue(horizon.Fixed(3))
     looks = []

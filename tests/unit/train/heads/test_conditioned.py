@@ -73,6 +73,15 @@ def test_advantages_are_those_of_the_definition():
     assert not np.allclose(planted[seen], expected[seen] / scale, atol=1e-3)
 
 
+def test_a_target_is_its_own_probabilities_times_e_to_the_advantage():
+    probs = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    advantage = np.array([[np.log(2.0), 0.0, np.log(2.0)], [0.0, 0.0, 0.0], [-100.0, 0.0, 0.0]])
+    better = conditioned.weighted_target(probs, advantage)
+    assert np.allclose(better[:2], [[4 / 7, 1 / 7, 2 / 7], [0.2, 0.3, 0.5]])
+    ruled_out = conditioned.LEAST / (np.exp(-conditioned.MOST) + 2 * conditioned.LEAST)
+    assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
+
+
 def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, monkeypatch):
     """A gradient that is out of date would go too far. Planted: the worse is imitated."""
     prices, plain = Prices(0.01, 0.01), conditioned.weighted_target
