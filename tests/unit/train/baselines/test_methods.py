@@ -36,7 +36,7 @@ def probs(problem):
 
 def by_key(problem, probs):
     rows = {cases.keys(problem)[node]: row for node, row in zip(problem.rows, probs.tolist(), strict=True)}
-    return rows.__getitem__
+    return lambda key, _remaining: rows[key]
 
 
 def value_of(problem, edges, probs):
@@ -44,7 +44,7 @@ def value_of(problem, edges, probs):
     names = cases.keys(problem)
     price = problem.prices.action, problem.prices.observation
     each = [
-        slow.value(edges, by_key(problem, probs), problem.depths, names[start], k, *price)
+        slow.value_by_budget(edges, by_key(problem, probs), problem.depths, names[start], k, *price)
         for start in problem.starts
         for k in problem.budgets
     ]
