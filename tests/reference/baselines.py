@@ -27,8 +27,7 @@ def value_by_budget(
     action: float,
     observation: float,
 ) -> float:
-    """The expected value of an episode, by walking down every way it can take; ``probs`` of a state and the observations
-    left there."""
+    """The expected value of an episode, by walking down every way it can take."""
     if here not in edges or remaining == 0:
         return float(here not in edges)
     total = 0.0

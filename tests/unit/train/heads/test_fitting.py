@@ -87,7 +87,6 @@ def test_the_verifier_says_what_remains(problem, heads):
     assert head.record["value"] >= max(constants(problem)) - 1e-9  # a threshold can be one of the constants
     deepest = fitted.progress(np.linspace(1, 0, 5)[None].repeat(2, axis=0), (1, 2, 4, 8))
     assert deepest.tolist() == [[2.0, 2.0, 1.0, 0.5]] * 2
-    assert fitted.stopped(deepest, 0.9).tolist() == [2, 2]
 
 
 def test_the_papers_estimator_learns_its_own_reward(problem, heads):
