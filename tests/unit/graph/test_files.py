@@ -128,7 +128,7 @@ def test_numbers_that_are_none_are_refused(graph, tmp_path):
 
 def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch):
     """Zeros pack a thousandfold."""
-    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(100_000 * len(graph), np.float32)), 100_000)
+    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(20_000 * len(graph), np.float32)), 20_000)
     place = replaced(graph, tmp_path / "graph", features=wide)
     monkeypatch.setattr(files, "MOST_UNSAID", 1 << 20)
     monkeypatch.setattr(files, "parsed", pytest.fail)

@@ -105,7 +105,7 @@ def test_the_oracle_at_prices_equals_trying_everything(player, prices):
 def test_a_search_that_minds_actions_alone_falls_short_of_the_oracle(monkeypatch):
     """Planted, as if observations had no price: it stops at the fewest actions, and misses the fewest observations."""
     task, prices, budget = recommit.Sliding(2, 3), Prices(0.0001, 0.2), 6
-    starts = task.generate(100, seed=3, length=(3, 16)).states
+    starts = task.generate(50, seed=3, length=(3, 16)).states
 
     def values():
         """Of every start on a graph of its own, where no other start's search helps."""

@@ -35,7 +35,7 @@ SPEC = DataSpec.from_dict(
         "seed": 0,
     }
 )
-TRAINING = world_model.WorldModelTraining(steps=200, batch=64, starts=60, lr=5e-3)
+TRAINING = world_model.WorldModelTraining(steps=120, batch=64, starts=60, lr=5e-3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -144,7 +144,7 @@ def bytes_of(policy, place):
 
 
 def test_what_was_killed_goes_on_to_the_same_bytes(folder, tmp_path):
-    few, whole = replace(TRAINING, steps=24, batch=16), new(folder)
+    few, whole = replace(TRAINING, steps=16, batch=16), new(folder)
     result = world_model.train(whole, SPEC, few, lambda _line: None)
     expected = bytes_of(whole, tmp_path / "whole")
 
