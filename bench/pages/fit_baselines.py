@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from bench.pages.causes import chooser, inputs_of
 
@@ -168,7 +167,6 @@ def _rows(
     ceiling = scorer.oracle(setting)
     depth = other.best_fixed(setting)
     constant = scorer.fixed(setting, depth)
-    groups = np.unique(scorer.graph.groups, return_inverse=True)[1]
     rows, first = [], None
     for name, choose in played.items():
         every = play(scorer.graph, scorer.graph.starts, setting.budget, choose)
@@ -188,7 +186,7 @@ def _rows(
                 "value": float(value.mean()),
                 "gain": gain,
                 "ends": [depth, float(constant.mean()), float(ceiling.mean())],
-                "ahead": vars(bootstrap(first - value, groups)),
+                "ahead": vars(bootstrap(first - value, scorer.graph.groups)),
             }
         )
     return rows

@@ -105,7 +105,7 @@ def rows(runs: dict[tuple[str, int], tuple[GraphScorer, dict[tuple[str, Setting]
     for source in dict.fromkeys(source for source, _ in runs):
         own = [seed for seed in seeds if (source, seed) in runs]
         scorers = [runs[source, seed][0] for seed in own]
-        groups = np.unique(scorers[0].graph.groups, return_inverse=True)[1]
+        groups = scorers[0].graph.groups
         for setting in scorers[0].settings:
             for name in RULES:
                 each = [runs[source, seed][1][name, setting] for seed in own]

@@ -59,7 +59,7 @@ def test_best_values_at_16_prices(timed: Timed, graph: CommitmentGraph) -> None:
 
 
 def test_values_of_a_rule(timed: Timed, graph: CommitmentGraph, depths: np.ndarray) -> None:
-    columns = graph.columns(depths)
+    columns = np.searchsorted(graph.depths, depths)
     value = timed(lambda: policy_values(graph, BUDGET, columns, PRICES)[-1], STATES)
     best = OptimalValues.of(graph, BUDGET, PRICES)
     total = attribute(best, np.arange(1000), by_state(columns)).total()
@@ -68,7 +68,11 @@ def test_values_of_a_rule(timed: Timed, graph: CommitmentGraph, depths: np.ndarr
 
 def test_causes_of_regret(timed: Timed, graph: CommitmentGraph, depths: np.ndarray) -> None:
     """Causes of every commitment of 8,192 episodes."""
-    best, starts, columns = OptimalValues.of(graph, BUDGET, PRICES), np.arange(8192), graph.columns(depths)
+    best, starts, columns = (
+        OptimalValues.of(graph, BUDGET, PRICES),
+        np.arange(8192),
+        np.searchsorted(graph.depths, depths),
+    )
     total = timed(lambda: attribute(best, starts, by_state(columns)).total(), len(starts))
     value = policy_values(graph, BUDGET, columns, PRICES)[-1]
     assert np.allclose(total, best.value[-1, starts] - value[starts], atol=1e-12)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+#: Prices of an observation, in actions, over which a gain share is averaged: evenly in their logarithms.
+RATIOS = tuple(2.0 ** (power / 2) for power in range(-6, 7))
+
+
 @dataclass(frozen=True)
 class Prices:
     """What an action and an observation cost, in solved episodes."""

@@ -18,6 +18,8 @@ from recommit import rng
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 #: The normal quantile of a two-sided 95 % interval.
 Z95 = 1.959963984540054
 #: Up to so many pairs that differ, McNemar's test is the exact binomial one.
@@ -75,27 +77,66 @@ class Interval:
     high: float
 
 
+#: An oracle nearer to the best fixed depth than this leaves nothing to take.
+LEAST_GAIN = 1e-9
+
+
 def bootstrap(
     differences: NDArray[np.floating], rooms: NDArray[np.integer] | None = None, *, seed: int = 0, rounds: int = 2000
 ) -> Interval:
     """The mean of paired differences and its interval, by resampling instances or whole rooms; the same numbers for
-    the same seed.
-
-    Resampling is by counts per distinct value, so that a million yes-or-no differences take milliseconds.
-    """
+    the same seed."""
     each = np.asarray(differences, np.float64)
     if not len(each):
         return Interval(0.0, 0.0, 0.0)
-    if rooms is None:
-        single, counts = np.unique(each, return_counts=True)
-        values = np.stack([single, np.ones(len(single))], axis=1)
-    else:
-        sizes = np.bincount(rooms)
-        whole = np.stack([np.bincount(rooms, each), sizes], axis=1)[sizes > 0]
-        values, counts = np.unique(whole, axis=0, return_counts=True)
-    total = int(counts.sum())
+    return _ratio(each, np.ones(len(each)), rooms, seed, rounds)
+
+
+def gain_interval(
+    rule: Floats, fixed: Floats, oracle: Floats, rooms: NDArray[np.integer] | None = None, *, rounds: int = 2000
+) -> Interval | None:
+    """The gain share of values per start, (rule - fixed) / (oracle - fixed) of their means: which part of what choosing
+    depths can add to the best ``fixed`` depth a rule takes. None where the oracle is no better than the fixed depth."""
+    if len(rule) == 0 or (oracle - fixed).mean() <= LEAST_GAIN:
+        return None
+    return _ratio(rule - fixed, oracle - fixed, rooms, 0, rounds, LEAST_GAIN)
+
+
+def _ratio(
+    over: Floats, under: Floats, rooms: NDArray[np.integer] | None, seed: int, rounds: int, least: float = 0.0
+) -> Interval:
+    """A ratio of sums and its bootstrap interval, of draws whose lower sum is above ``least``.
+
+    Resampling is by counts per distinct pair, so that a million yes-or-no differences take milliseconds.
+    """
+    if rooms is not None:
+        rooms = np.unique(rooms, return_inverse=True)[1]
+        over, under = (np.bincount(rooms, each).astype(np.float64) for each in (over, under))
+    pairs, counts = np.unique(over + 1j * under, return_counts=True)  # complex numbers sort quicker than rows
+    values = np.stack([pairs.real, pairs.imag], axis=1)
     generator = np.random.Generator(np.random.Philox(key=rng.derived_seed(seed, rng.Purpose.BOOTSTRAP, 0)))
-    sums = generator.multinomial(total, counts / total, size=rounds) @ values
+    sums = generator.multinomial(int(counts.sum()), counts / counts.sum(), size=rounds) @ values
+    sums = sums[sums[:, 1] > least]
     low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))
-    mean = counts @ values
-    return Interval(float(mean[0] / mean[1]), float(low), float(high))
+    total = counts @ values
+    return Interval(float(total[0] / total[1]), float(low), float(high))
+
+
+def mean_gain(
+    rule: Floats, fixed: Floats, oracle: Floats, rooms: NDArray[np.integer]
+) -> tuple[float | None, float | None, float | None, tuple[float | None, ...]]:
+    """Mean gain share over prices, its 95 % interval, and the gain share at each, from values [starts, prices].
+
+    The interval is that of the ratios made linear, which is quick where every state is a start: a room moves the mean
+    by what it takes beyond the share of what is there for it.
+    """
+    taken, there = rule - fixed, oracle - fixed
+    some = np.flatnonzero(there.mean(axis=0) > LEAST_GAIN)
+    if not len(some):
+        return None, None, None, (None,) * there.shape[1]
+    share = taken[:, some].sum(axis=0) / there[:, some].sum(axis=0)
+    each = ((taken[:, some] - share * there[:, some]) / there[:, some].sum(axis=0)).mean(axis=1)
+    moved = np.bincount(np.unique(rooms, return_inverse=True)[1], each)
+    mean, half = float(share.mean()), Z95 * sqrt(float(moved @ moved))
+    by_price = dict(zip(some.tolist(), share.tolist(), strict=True))
+    return mean, mean - half, mean + half, tuple(by_price.get(i) for i in range(there.shape[1]))

@@ -1,7 +1,7 @@
 """What trained heads learn from, in plain Python: one state, one depth, one episode at a time, by definition.
 
-``edges`` are those of ``tests.reference.graphs``; ``probs`` gives a list of probabilities for a state's key, in the
-order of ``depths``.
+``edges`` are those of ``tests.reference.graphs``; ``probs`` gives a list of probabilities for a state's key and the
+observations left, in the order of ``depths``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from tests.reference.graphs import Edges, Key
 
-    DepthProbs = Callable[[Key], list[float]]
+    DepthProbs = Callable[[Key, int], list[float]]
 
 
-def value(
+def value_by_budget(
     edges: Edges,
     probs: DepthProbs,
     depths: tuple[int, ...],
@@ -28,42 +28,6 @@ def value(
     observation: float,
 ) -> float:
     """The expected value of an episode, by walking down every way it can take."""
-    if here not in edges:
-        return 1.0
-    if remaining == 0:
-        return 0.0
-    total = 0.0
-    for likely, depth in zip(probs(here), depths, strict=True):
-        after, executed, _ = edges[here][depth]
-        total += likely * (
-            value(edges, probs, depths, after, remaining - 1, action, observation) - action * executed - observation
-        )
-    return total
-
-
-def ways(
-    edges: Edges, probs: DepthProbs, depths: tuple[int, ...], here: Key, remaining: int
-) -> Iterator[tuple[float, list]]:
-    """Every episode with its probability: a list of (state, place of the depth, where that leads, actions, solved)."""
-    if here not in edges or remaining == 0:
-        yield 1.0, []
-        return
-    for place, depth in enumerate(depths):
-        after, executed, solved = edges[here][depth]
-        for likely, rest in ways(edges, probs, depths, after, remaining - 1):
-            yield probs(here)[place] * likely, [(here, place, after, executed, solved), *rest]
-
-
-def value_by_budget(
-    edges: Edges,
-    probs: Callable[[Key, int], list[float]],
-    depths: tuple[int, ...],
-    here: Key,
-    remaining: int,
-    action: float,
-    observation: float,
-) -> float:
-    """The same of a head that knows the observations left."""
     if here not in edges or remaining == 0:
         return float(here not in edges)
     total = 0.0
@@ -75,7 +39,7 @@ def value_by_budget(
 
 
 def visits_by_budget(
-    edges: Edges, probs: Callable[[Key, int], list[float]], depths: tuple[int, ...], here: Key, remaining: int
+    edges: Edges, probs: DepthProbs, depths: tuple[int, ...], here: Key, remaining: int
 ) -> Iterator[tuple[float, Key, int]]:
     """Every decision that an episode may come to, with its probability, its state and the observations left there."""
     if here not in edges or remaining == 0:

@@ -1,8 +1,7 @@
-"""Commitment graphs, values and regret in plain Python: one state, one depth, one look at a time, by definition."""
+"""Commitment graphs and episodes in them in plain Python: one state, one depth, one observation at a time."""
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,52 +43,14 @@ def explore(task: Any, starts: Any, plan_of: Callable[[Any], list[int]]) -> Edge
     return edges
 
 
-def episode(edges: Edges, start: Key, depths: list[int], action: float, look: float) -> float:
-    """What these depths in turn bring: 1 for the goal, less what is paid."""
-    here, worth = start, 0.0
-    for depth in depths:
-        if here not in edges:
+def crossed(
+    task: Any, start: Any, budget: int, plan_of: Callable[[Any], list[int]], depth_of: Callable[[Any], int]
+) -> tuple[bool, int, int]:
+    """Solved, actions and looks of an episode with the plans of ``plan_of`` and the depths of ``depth_of``."""
+    here, actions, looks = start, 0, 0
+    for _ in range(budget):
+        if task.is_solved(here[None])[0]:
             break
-        here, executed, solved = edges[here][depth]
-        worth += solved - action * executed - look
-    return worth
-
-
-def best(edges: Edges, start: Key, budget: int, allowed: tuple[int, ...], action: float, look: float) -> float:
-    """The most that any sequence of depths brings, by trying them all."""
-    if start not in edges:
-        return 1.0
-    return max(episode(edges, start, list(depths), action, look) for depths in product(allowed, repeat=budget))
-
-
-def cost(edges: Edges, start: Key, allowed: tuple[int, ...], action: float, look: float) -> float:
-    """The least cost to the goal, by relaxing every edge as often as there are states."""
-    least = {state: float("inf") for state in edges}
-    for _ in range(len(edges)):
-        for state, ways in edges.items():
-            for depth in allowed:
-                after, executed, solved = ways[depth]
-                onward = 0.0 if solved else least[after]
-                least[state] = min(least[state], action * executed + look + onward)
-    return least[start]
-
-
-def lost(
-    edges: Edges,
-    start: Key,
-    rule: Callable[[Key], int],
-    budget: int,
-    allowed: tuple[int, ...],
-    action: float,
-    look: float,
-) -> list[float]:
-    """What each commitment of a rule's episode gives away."""
-    here, each = start, []
-    for remaining in range(budget, 0, -1):
-        if here not in edges:
-            break
-        after, executed, solved = edges[here][rule(here)]
-        rest = 1.0 if solved else best(edges, after, remaining - 1, allowed, action, look) if remaining > 1 else 0.0
-        each.append(best(edges, here, remaining, allowed, action, look) - (rest - action * executed - look))
-        here = after
-    return each
+        here, executed, _ = edge(task, here, plan_of(here), depth_of(here))
+        actions, looks = actions + executed, looks + 1
+    return bool(task.is_solved(here[None])[0]), actions, looks

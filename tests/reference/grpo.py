@@ -108,32 +108,3 @@ def _joint(s, d, logs, action_logits, batch, config):
             log = log_softmax(action_logits[s][d][j])[batch["actions"][s][d][j]]
             change += log - batch["action_old"][s][d][j]
     return batch["depth_weight"][s][d] * clipped(math.exp(change), batch["depth_advantage"][s][d], config.clip)
-
-
-def value(graph, probs, node, remaining, prices):
-    """Expected return from ``node``: graph[node] is None at a goal, else a list of (next node, actions, solved)."""
-    if graph[node] is None:
-        return 1.0
-    if remaining == 0:
-        return 0.0
-    return sum(
-        p * depth_value(graph, probs, edge, remaining, prices) for p, edge in zip(probs[node], graph[node], strict=True)
-    )
-
-
-def depth_value(graph, probs, edge, remaining, prices):
-    after, executed, solved = edge
-    later = 1.0 if solved else value(graph, probs, after, remaining - 1, prices)
-    return later - prices.action * executed - prices.observation
-
-
-def visits(graph, probs, node, remaining, weight=1.0):
-    """{(node, decisions left): expected visits}."""
-    if graph[node] is None or remaining == 0:
-        return {}
-    found = {(node, remaining): weight}
-    for p, (after, _, solved) in zip(probs[node], graph[node], strict=True):
-        if not solved:
-            for key, more in visits(graph, probs, after, remaining - 1, weight * p).items():
-                found[key] = found.get(key, 0.0) + more
-    return found

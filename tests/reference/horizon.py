@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 def rows(plans):
     """One namespace of plain lists and numbers per plan."""
-    names = ("actions", "probabilities", "samples", "entropies", "events", "verified", "keys")
+    names = ("actions", "probabilities", "samples", "entropies", "events", "keys")
     arrays = {name: getattr(plans, name) for name in names}
     result = []
     for i in range(len(plans)):
@@ -146,23 +146,9 @@ def agreement(row, rule, defect=False):
             )
             for sample in row.samples
         ]
-        checked = row.verified is None or all(row.verified[:h])
-        if sum(alike) / len(alike) >= rule.threshold and checked:
+        if sum(alike) / len(alike) >= rule.threshold:
             depth = h
     return depth
-
-
-def medoid(samples, tolerance=0.0):
-    """The number of the sample whose distances to all have the least sum."""
-
-    def distance(one, other):
-        common = 0
-        while common < len(one) and same(one[common], other[common], tolerance):
-            common += 1
-        return len(one) - common
-
-    totals = [sum(distance(one, other) for other in samples) for one in samples]
-    return totals.index(min(totals))
 
 
 def consecutive(row, rule, defect=False):
@@ -182,7 +168,7 @@ def repetition(row, rule, defect=False):
 
 
 def first_event(row, rule, defect=False):
-    """Defect: the event belongs to the commitment where it should not, and does not where it should."""
+    """Defect: the event does not belong to the commitment."""
     events = list(row.events or [False] * len(row.actions))
     if rule.opposite is not None:
         for i in range(1, len(row.actions)):
@@ -190,7 +176,7 @@ def first_event(row, rule, defect=False):
     if True not in events:
         return len(row.actions)
     quiet = events.index(True)
-    return max(quiet + ((rule.end == "with") != defect), 1)
+    return max(quiet + (not defect), 1)
 
 
 def order(chosen, allowed):

@@ -21,11 +21,11 @@ from recommit.evaluate.agent_names import ORACLE, AgentName, file_name
 from recommit.evaluate.summaries import per_instance, value
 from recommit.graph import oracle
 from recommit.graph.episodes import episodes
-from recommit.graph.gain import gain_interval
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
 from recommit.policy.checkpoint import local_folder, read_config, read_weights
 from recommit.prices import Prices
+from recommit.stats import gain_interval
 from recommit.storage.files import file_sha256
 
 if TYPE_CHECKING:

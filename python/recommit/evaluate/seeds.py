@@ -19,8 +19,8 @@ from recommit.data.table import pa, parsed
 from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind, seed_of
 from recommit.evaluate.options import split_words
 from recommit.evaluate.text import Grid
-from recommit.graph.gain import gain_interval
 from recommit.prices import Prices
+from recommit.stats import gain_interval
 from recommit.storage import verified
 
 if TYPE_CHECKING:

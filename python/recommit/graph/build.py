@@ -11,47 +11,49 @@ that two graphs of one policy agree where they meet.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
 
 from recommit import rng
-from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph
+from recommit.data import held_out
+from recommit.graph import files
+from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph, ways
 from recommit.policy.augmentations import plan_agreement
+from recommit.policy.checkpoint import local_folder, weights_of
+from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
-from recommit.runs.ranks import Team, rank_batches, split_batches
+from recommit.runs.directory import recipe_of
+from recommit.runs.process import configure_inference
+from recommit.runs.ranks import Team, find_device, rank_batches, split_batches
+from recommit.storage.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from recommit.policy.policy import CommitPolicy
+    from recommit.graph.options import GraphBuildOptions
     from recommit.puzzles.puzzle import Puzzle
 
     Nodes = NDArray[np.int64]
     States = NDArray[np.uint8]
     Arrays = dict[str, NDArray[Any]]
+    #: How a pass through the policy is made.
+    RunPass: TypeAlias = Callable[[Callable[[], Any]], Any]
 
-T = TypeVar("T")
 #: States per pass of the policy, and nodes of a graph at most, unless another number is given.
 PIECE, LIMIT = 128, 4_000_000
 #: Samples of an observation at most, in a stream of random numbers of their own each.
 MOST_SAMPLES = 1024
 
 
-class RunPass(Protocol):
-    """How a pass through the policy is made; see ``Engine.run``."""
-
-    def __call__(self, work: Callable[[], T]) -> T:
-        """The result of ``work``."""
-
-
-def run_directly(work: Callable[[], T]) -> T:
-    """In this process, at once."""
+def run_directly(work: Callable[[], Any]) -> Any:
+    """A pass through the policy in this process, at once; see ``Engine.run``."""
     return work()
 
 
@@ -262,11 +264,6 @@ def _noise(states: States, sample: int, seed: int) -> NDArray[np.float32]:
     return rng.uniforms(stream, 4 * PLAN).reshape(-1, PLAN, 4)
 
 
-def every_state(task: Puzzle) -> States:
-    """All states that are not solved and can be; only of puzzles whose states can be listed."""
-    return task.population()[0]
-
-
 def build(
     policy: CommitPolicy,
     task: Puzzle,
@@ -312,3 +309,42 @@ def build(
             if progress is not None:
                 progress(done, len(graph))
     return graph.finished(numbers, groups, source or {})
+
+
+def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+    """``recommit graph build``: the graph of a run's best policy, from instances of its data, written; its manifest."""
+    configure_inference(options.threads)
+    refuse_foreign(options.out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
+    spec = recipe_of(str(options.run), options.task)
+    if options.size:
+        spec = replace(spec, size=(options.size[0], options.size[1]))
+    puzzle, folder = spec.puzzle(), local_folder(options.run)
+    if options.every_state:
+        first, groups = puzzle.population()[0], None
+    else:
+        first = np.ascontiguousarray(held_out.starts(spec, options.split, options.starts, options.length).states)
+        groups = held_out.rooms(spec, first)
+    policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(options.size)).eval()
+    if options.views:
+        policy.replace_augmentations(options.views)
+    drawn = {"samples": options.samples, "seed": options.seed}
+    source = {
+        "policy": weights_of(folder),
+        "starts": "every state" if options.every_state else f"{len(first)} of {options.split}",
+        "set": held_out.name(first),
+        "views": policy.vision.augmentations(puzzle, puzzle.shape),
+        **(drawn if options.samples else {}),
+    }
+    graph = build(
+        policy,
+        puzzle,
+        first,
+        groups,
+        also=ways(puzzle, first) if options.ways and not options.every_state else None,
+        limit=options.limit,
+        features=options.features,
+        source=source,
+        progress=progress,
+        **drawn,
+    )
+    return files.write(graph, options.out)

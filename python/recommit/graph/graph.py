@@ -20,11 +20,14 @@ from recommit.horizon import checks
 from recommit.puzzles import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import Puzzle
 
     Nodes = NDArray[np.int64]
+    States = NDArray[np.uint8]
 
 #: Actions of a plan, and every depth there is.
 PLAN = 8
@@ -132,19 +135,6 @@ class CommitmentGraph:
             raise ValueError(f"depths: expected some of {self.depths}, got {depth}")
         return self.depths.index(depth)
 
-    def columns(self, depths: NDArray[np.integer], budget: int = 1) -> Nodes:
-        """Columns of a rule's depths, [N] or [budget, N] with row k - 1 for k observations left; any where it has no
-        choice."""
-        values = checks.array("depths", depths, "iu")
-        checks.shape("depths", values, (len(self),), (budget, len(self)))
-        result: Nodes = np.searchsorted(self.depths, values).clip(max=len(self.depths) - 1)
-        wrong = (np.array(self.depths)[result] != values)[..., self.rows]
-        if wrong.any():
-            raise ValueError(
-                f"depths: expected those of the graph, {self.depths}, got {values[..., self.rows][wrong][0]}"
-            )
-        return result
-
     def only(self, depths: tuple[int, ...]) -> CommitmentGraph:
         """With these depths alone to choose from."""
         columns = [self.column(depth) for depth in sorted(set(depths))]
@@ -170,16 +160,6 @@ class CommitmentGraph:
         """[nodes, 8] the plan of each node for the depth of this column."""
         return self.plans[nodes] if self.plans.ndim == 2 else self.plans[nodes, columns]
 
-    def reachable(self, starts: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """[N] which nodes can episodes from these nodes come to, themselves too?"""
-        reached = np.zeros(len(self), np.bool_)
-        new = np.unique(starts)
-        while len(new):
-            reached[new] = True
-            landing = np.unique(self.landing[new[self.planned[new]]])
-            new = landing[(landing != NOWHERE) & ~reached[landing]]
-        return reached
-
     def part(
         self, nodes: NDArray[np.bool_], starts: NDArray[np.integer], groups: NDArray[np.integer] | None = None
     ) -> CommitmentGraph:
@@ -203,3 +183,20 @@ def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:
     if numbers.size and (numbers.min() < least or numbers.max() > most):
         bad = numbers.min() if numbers.min() < least else numbers.max()
         raise ValueError(f"{name}: expected numbers {least}..{most}, got {bad}")
+
+
+def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """All states on the solver's plans from these starts, the starts first, goals too: what any depths on optimal plans
+    can lead to."""
+    return np.concatenate([starts, *(after for _, _, after in solver_steps(puzzle, starts))])
+
+
+def solver_steps(puzzle: Puzzle, states: NDArray[np.uint8]) -> Iterator[tuple[NDArray[np.intp], States, States]]:
+    """Step by step along the solver's plans: which of the states still move, by which actions, and to where."""
+    solutions, here = puzzle.solve(states), states.copy()
+    lengths, first = np.diff(solutions.offsets), solutions.offsets[:-1]
+    for place in range(int(lengths.max(initial=0))):
+        moving = np.flatnonzero(lengths > place)
+        actions = solutions.actions[first[moving] + place]
+        here[moving] = puzzle.step(np.ascontiguousarray(here[moving]), np.ascontiguousarray(actions))
+        yield moving, actions, here[moving]

@@ -16,8 +16,8 @@ import numpy as np
 from recommit.graph import rules
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
-from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, near
-from recommit.horizon.rule import ThresholdRule
+from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule
+from recommit.horizon.rule import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class LikeliestDepth(Rule):
     def order(self, plans: Plans) -> NDArray[np.int32]:
         """The likeliest first."""
         why = "features [N, depths], the logits of the depth head, because it takes the likeliest"
-        logits = near.need("LikeliestDepth", why, plans.features)
+        logits = need("LikeliestDepth", why, plans.features)
         return self.allowed(plans.horizon)[np.argsort(-logits, axis=1, kind="stable")]
 
 
@@ -85,7 +85,7 @@ class RuleChooser:
         self._node, self._depth = np.zeros(count, np.int64), np.zeros(count, np.int64)
 
     def _orders_now(self, episodes: Nodes, nodes: Nodes) -> Depths:
-        if not self._entry.reads_last_plan:
+        if "previous" not in self._entry.reads:
             return self._entry.orders(self._plans_of(nodes))
         depth = self._depth[episodes]
         tail = self._plans_of(np.where(depth > 0, self._node[episodes], nodes)).tail(depth)
@@ -169,7 +169,7 @@ class RulesOnGraph:
     def plans_for(self, entry: NamedRule) -> Plans:
         """What a rule reads. Samples are for rules that need them: what others say must not depend on who built the
         graph."""
-        if entry.reads_samples:
+        if "samples" in entry.reads:
             return self._sampled_plans
         return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
@@ -187,7 +187,7 @@ class RulesOnGraph:
     def chooser(self, entry: NamedRule, orders: Depths | None = None) -> Chooser:
         """The rule at work in episodes; ``orders`` of all nodes need not be asked for where they are at hand."""
         entry, every = self._with_head(entry), self.plans_for(entry)
-        if orders is None and not entry.reads_last_plan:
+        if orders is None and "previous" not in entry.reads:
             orders = entry.orders(every)
         part = _actions if isinstance(entry.rule, Consecutive) else _all
         return RuleChooser(entry, partial(part, every), orders=orders)

@@ -110,19 +110,9 @@ class NamedRule:
         return () if self.rule is None else self.rule.reads
 
     @property
-    def reads_last_plan(self) -> bool:
-        """Does what it says of a plan depend on the plan before?"""
-        return "previous" in self.reads
-
-    @property
     def stochastic(self) -> bool:
         """Does it sample its depths?"""
         return self.rule is None and self.name in STOCHASTIC
-
-    @property
-    def reads_samples(self) -> bool:
-        """Does it need other plans of the same observation?"""
-        return "samples" in self.reads
 
     def orders(self, plans: Plans) -> Depths:
         """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""

@@ -7,7 +7,7 @@ one number is played under all thresholds of its curve: once per budget, its sco
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,13 @@ import numpy as np
 
 from recommit.graph import rules
 from recommit.graph.episodes import play
-from recommit.graph.gain import RATIOS, gain_interval, mean_share
 from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.values import OptimalValues, optimal_values, outcomes
-from recommit.horizon.rule import ThresholdRule
-from recommit.prices import Prices, Setting
-from recommit.stats import bootstrap
+from recommit.horizon import ThresholdRule
+from recommit.prices import RATIOS, Prices, Setting
+from recommit.stats import bootstrap, gain_interval, mean_gain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,10 +175,6 @@ class SettingRow:
         """The rule with the threshold of this row."""
         return entry if self.threshold is None else entry.at(self.threshold)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class RuleScore(SettingRow):
@@ -240,7 +235,7 @@ def _row(
     played = scorer.played(entry if threshold is None else entry.at(threshold), setting)
     solved, actions, observations = played.outcome()
     value = setting.prices.returns(solved, actions, observations)
-    spread = bootstrap(value, np.unique(scorer.graph.groups, return_inverse=True)[1])
+    spread = bootstrap(value, scorer.graph.groups)
     fixed = scorer.fixed(setting, chosen_on.best_fixed(setting))
     gain = gain_interval(value, fixed, scorer.oracle(setting), scorer.graph.groups)
     return RuleScore(
@@ -279,10 +274,6 @@ class MeanGain:
     #: At each of ``RATIOS``.
     by_price: tuple[float | None, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 def mean_gains(
     scorer: GraphScorer,
@@ -301,6 +292,6 @@ def mean_gains(
     for entry in entries:
         threshold = chosen_on.sweep(entry).best(settings) if entry.swept else None
         own = by_price(here.values(entry if threshold is None else entry.at(threshold)))
-        means = mean_share(own, fixed, oracle, scorer.graph.groups)
+        means = mean_gain(own, fixed, oracle, scorer.graph.groups)
         rows.append(MeanGain(entry.name, budget, price_action, threshold, *means))
     return rows

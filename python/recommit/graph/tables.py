@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from recommit.graph.gain import RATIOS
 from recommit.graph.regret import CAUSES
+from recommit.prices import RATIOS
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.optimal_plans import RuleParts
+    from recommit.graph.references import RuleCosts, RuleParts
     from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, MeanGain, RuleScore
-    from recommit.graph.without_budget import RuleCosts
     from recommit.prices import Setting
 
 Row = TypeVar("Row", "RuleScore", "RuleParts")

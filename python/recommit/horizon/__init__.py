@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from recommit.horizon.confidence import Confidence, EntropyJump
-from recommit.horizon.consecutive import Consecutive
-from recommit.horizon.fixed import FirstEvent, Fixed, Repetition
-from recommit.horizon.memory import WithMemory
+from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
+from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
 from recommit.horizon.plans import Plans, Tail
 from recommit.horizon.queue import Decision, Queue
-from recommit.horizon.rule import Rule, ThresholdRule
-from recommit.horizon.sampled import Agreement, Disagreement, medoid
+from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
 
 __all__ = [
     "Agreement",
@@ -27,5 +24,4 @@ __all__ = [
     "Tail",
     "ThresholdRule",
     "WithMemory",
-    "medoid",
 ]

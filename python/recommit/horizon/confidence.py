@@ -1,14 +1,15 @@
-"""Rules that read how sure the policy is of its plan."""
+"""Rules that read how sure the policy is of its plan: by probabilities and entropies, or by other plans from the same
+observation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recommit.horizon import checks, near
-from recommit.horizon.rule import Rule, ThresholdRule, running
+from recommit.horizon import checks
+from recommit.horizon.rule import Rule, ThresholdRule, need, running, same
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from recommit.horizon.plans import Plans
     from recommit.horizon.rule import Flags, Floats
 
+#: Variances of continuous actions below this count as this: samples that are all alike would have an entropy of minus
+#: infinity.
+LEAST_VARIANCE = 1e-12
 #: What the score of a prefix makes of its places.
 COMBINE = {"product": np.multiply, "least": np.minimum, "entropy": np.add}
 #: Rises of the mean entropy closer than this are level, and the first of them counts.
@@ -46,7 +50,7 @@ class Confidence(ThresholdRule):
     def by_place(self, plans: Plans) -> Floats:
         """Products and minima of probabilities, or sums of entropies."""
         name = f"Confidence(kind={self.kind!r})"
-        scores = near.entropies(plans, name) if self.kind == "entropy" else near.probabilities(plans, name)
+        scores = entropies(plans, name) if self.kind == "entropy" else probabilities(plans, name)
         running(COMBINE[self.kind], scores)
         if self.kind == "entropy":
             running(np.maximum, scores)
@@ -78,7 +82,7 @@ class EntropyJump(Rule):
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """The place before the largest rise."""
-        total = near.entropies(plans, "EntropyJump")
+        total = entropies(plans, "EntropyJump")
         largest, depths = np.full(len(plans), TIE), np.full(len(plans), plans.horizon, np.int32)
         for i in range(1, plans.horizon):
             total[i] += total[i - 1]
@@ -88,3 +92,125 @@ class EntropyJump(Rule):
                 np.copyto(depths, i, where=higher)
                 np.copyto(largest, rise + TIE, where=higher)
         return depths
+
+
+@dataclass(frozen=True)
+class Disagreement(ThresholdRule):
+    """As long as predictions disagree little more than at the plan's beginning: the mixture-of-horizons rule.
+
+    With d_i the disagreement at place i and m = ``least``, the commitment has m actions and goes on while
+    d_i < threshold * mean(d_1, ..., d_m) (arXiv 2511.19433, from its code). There d_i is the L1 distance between the
+    predictions of several horizons and the plan fused from them. Here it is the mean L1 distance of the samples from
+    the plan, for numbered actions the share of samples that differ there, and without samples 1 - p_i. Those, and the
+    samples in the place of horizons, are ours; its end where few horizons reach is left out.
+
+    Where the beginning disagrees nowhere nothing is below the limit, and m actions are committed.
+    """
+
+    threshold: float = 1.1
+    least: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "least", checks.whole("least", self.least, 1))
+
+    def by_place(self, plans: Plans) -> Floats:
+        """The largest d_i so far over the mean of the first m; minus infinity for these."""
+        values = self._disagreement(plans)
+        least = min(self.least, plans.horizon)
+        base = values[:least].sum(axis=0) / least
+        np.divide(values[least:], base, out=values[least:], where=base > 0)
+        values[least:, base <= 0] = np.inf
+        values[:least] = -np.inf
+        running(np.maximum, values)
+        return values
+
+    def passes(self, scores: Floats, threshold: float) -> Flags:
+        """Strictly below."""
+        result: Flags = scores < threshold
+        return result
+
+    def _disagreement(self, plans: Plans) -> Floats:
+        if plans.samples is None and plans.probabilities is not None:
+            return 1.0 - probabilities(plans, "Disagreement")
+        why = "samples, or probabilities [N, H], because it asks where predictions differ"
+        samples, actions = need("Disagreement", why, plans.samples), plans.actions[:, None]
+        apart = np.abs(samples - actions).sum(axis=-1, dtype=np.float64) if plans.continuous else samples != actions
+        return by_place(apart.mean(axis=1, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Agreement(ThresholdRule):
+    """The longest prefix that enough samples share: A3 (arXiv 2605.11567), as summarised.
+
+    With c_h the share of samples whose first h actions are those of the plan, h = max{h : c_h >= threshold}. Vectors
+    are the same where no coordinate differs by more than ``tolerance``.
+
+    The source scores consensus along trajectories and asks the policy again in the order of consensus; a share of equal
+    prefixes and the tolerance are ours, and a greedy plan needs no such question.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("samples",)
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
+
+    def by_place(self, plans: Plans) -> Floats:
+        """Shares of samples."""
+        why = "samples [N, S, H], because it counts the plans from the same observation that begin alike"
+        equal = same(need("Agreement", why, plans.samples), plans.actions[:, None], self.tolerance)
+        return by_place(np.logical_and.accumulate(equal, axis=2).mean(axis=1, dtype=np.float64))
+
+
+def probabilities(plans: Plans, rule: str) -> Floats:
+    """Probabilities of the plan's own actions, [H, N]."""
+    why = "probabilities [N, H] of the plan's actions, because it asks how sure the policy is of them"
+    values = need(rule, why, plans.probabilities)
+    if values.ndim == 3:
+        values = np.take_along_axis(values, plans.actions[..., None], axis=-1)[..., 0]
+    return by_place(values)
+
+
+def entropies(plans: Plans, rule: str) -> Floats:
+    """Entropies [H, N] of the policy's choice at each place, in nats: as they are, from distributions, or else from
+    samples.
+    """
+    if plans.entropies is not None:
+        return by_place(plans.entropies)
+    if plans.probabilities is not None and plans.probabilities.ndim == 3:
+        return by_place(_of_distributions(plans.probabilities.astype(np.float64, copy=False)))
+    why = (
+        "entropies [N, H], probabilities [N, H, A] of every action, or samples, "
+        "because the probability of one action does not say how the others share the rest"
+    )
+    samples = need(rule, why, plans.samples)
+    return by_place(_of_vectors(samples) if plans.continuous else _of_counts(samples))
+
+
+def by_place(values: NDArray[Any]) -> Floats:
+    """[N, H] as float64 [H, N]: a row per place is what rules run along."""
+    return np.array(values.T, np.float64, order="C")
+
+
+def _of_distributions(probs: Floats) -> Floats:
+    """-sum p log p, where 0 log 0 = 0."""
+    logs = np.log(probs, out=np.zeros_like(probs), where=probs > 0)
+    result: Floats = -np.einsum("nha,nha->nh", probs, logs)
+    return result
+
+
+def _of_counts(samples: NDArray[np.integer]) -> Floats:
+    """Entropy of the histogram of [N, S, H] over S: the mean of -log(how many samples are like this one / S)."""
+    count = samples.shape[1]
+    shares = [(samples == samples[:, i : i + 1]).mean(axis=1, dtype=np.float64) for i in range(count)]
+    result: Floats = -np.log(shares).sum(axis=0) / count
+    return result
+
+
+def _of_vectors(samples: NDArray[np.floating]) -> Floats:
+    """Entropy of a normal law with the variances of [N, S, H, D] over S, its coordinates independent."""
+    variance = np.maximum(samples.var(axis=1, dtype=np.float64), LEAST_VARIANCE)
+    result: Floats = 0.5 * np.log(2 * np.pi * np.e * variance).sum(axis=-1)
+    return result

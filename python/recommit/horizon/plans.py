@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from recommit.horizon import checks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 #: Distributions in half precision add up to 1 within this.
@@ -53,7 +55,6 @@ class Plans:
         features: floats [N, ...] that a learned rule reads.
         entropies: [N, H] in nats, of each action after those before it, where they are at hand already.
         events: booleans [N, H]: something happens at this action, such as a push or a grip.
-        verified: booleans [N, H]: the policy, asked again with the plan's own actions up to here, decides the same.
         keys: integers [N, ...] that are equal where two observations are, such as their bytes: what a memory compares.
     """
 
@@ -64,14 +65,26 @@ class Plans:
     features: NDArray[np.floating] | None = None
     entropies: NDArray[np.floating] | None = field(default=None, kw_only=True)
     events: NDArray[np.bool_] | None = field(default=None, kw_only=True)
-    verified: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     keys: NDArray[np.integer] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._check_actions()
-        for each in fields(self):
-            if each.name not in ("actions", "previous") and getattr(self, each.name) is not None:
-                object.__setattr__(self, each.name, getattr(self, f"_check_{each.name}")(getattr(self, each.name)))
+        actions = checks.array("actions", self.actions, "iuf")
+        checks.shape("actions", actions, *_layouts(actions, "N", "H"))
+        if not actions.shape[1]:
+            raise ValueError(f"actions: expected at least 1 action per plan, got {actions.shape[1]}")
+        object.__setattr__(self, "actions", actions)
+        number, each = "f" if self.continuous else "iu", (len(self), self.horizon)
+        self._check("actions", number, actions.shape)
+        self._check("probabilities", "f", each, *([] if self.continuous else [(*each, "A")]))
+        self._check("samples", number, (len(self), "S", *actions.shape[1:]))
+        self._check("features", "f", (len(self), "..."))
+        self._check("entropies", "f", each)
+        self._check("events", "b", each)
+        self._check("keys", "iu", (len(self), "..."))
+        if self.probabilities is not None:
+            self._check_probabilities(self.probabilities)
+        if self.samples is not None and not self.samples.shape[1]:
+            raise ValueError(f"samples: expected at least 1 per plan, got {self.samples.shape[1]}")
         if self.previous is not None:
             self._check_previous(self.previous)
 
@@ -99,62 +112,22 @@ class Plans:
         places = np.minimum(np.arange(self.horizon) + begin[:, None], self.horizon - 1)
         return Tail(self.actions[np.arange(len(self))[:, None], places], self.horizon - begin)
 
-    def _check_actions(self) -> None:
-        actions = checks.array("actions", self.actions, "iuf")
-        checks.shape("actions", actions, *_layouts(actions, "N", "H"))
-        if not actions.shape[1]:
-            raise ValueError(f"actions: expected at least 1 action per plan, got {actions.shape[1]}")
-        if actions.ndim == 3:
-            checks.finite("actions", actions)
-        object.__setattr__(self, "actions", actions)
+    def _check(self, name: str, kinds: str, *shapes: Sequence[int | str]) -> None:
+        """An array that is there has one of these shapes, and its floats are numbers."""
+        if getattr(self, name) is None:
+            return
+        values = checks.array(name, getattr(self, name), kinds)
+        checks.shape(name, values, *shapes)
+        if kinds == "f" and name != "probabilities":
+            checks.finite(name, values)
+        object.__setattr__(self, name, values)
 
-    def _check_probabilities(self, value: Any) -> NDArray[Any]:
-        probabilities = checks.array("probabilities", value, "f")
-        each = (len(self), self.horizon)
-        checks.shape("probabilities", probabilities, each, *([] if self.continuous else [(*each, "A")]))
+    def _check_probabilities(self, probabilities: NDArray[Any]) -> None:
         checks.between("probabilities", probabilities, 0, 1)
         if probabilities.ndim == 3:
             checks.sums("probabilities", probabilities, SLACK)
             columns = f"actions (probabilities has {probabilities.shape[2]} columns)"
             checks.between("actions", self.actions, 0, probabilities.shape[2] - 1, columns)
-        return probabilities
-
-    def _check_samples(self, value: Any) -> NDArray[Any]:
-        samples = checks.array("samples", value, "f" if self.continuous else "iu")
-        checks.shape("samples", samples, (len(self), "S", *self.actions.shape[1:]))
-        if not samples.shape[1]:
-            raise ValueError(f"samples: expected at least 1 per plan, got {samples.shape[1]}")
-        if self.continuous:
-            checks.finite("samples", samples)
-        return samples
-
-    def _check_features(self, value: Any) -> NDArray[Any]:
-        features = checks.array("features", value, "f")
-        checks.shape("features", features, (len(self), "..."))
-        checks.finite("features", features)
-        return features
-
-    def _check_entropies(self, value: Any) -> NDArray[Any]:
-        entropies = checks.array("entropies", value, "f")
-        checks.shape("entropies", entropies, (len(self), self.horizon))
-        checks.finite("entropies", entropies)
-        return entropies
-
-    def _check_events(self, value: Any) -> NDArray[Any]:
-        return self._flags("events", value)
-
-    def _check_verified(self, value: Any) -> NDArray[Any]:
-        return self._flags("verified", value)
-
-    def _check_keys(self, value: Any) -> NDArray[Any]:
-        keys = checks.array("keys", value, "iu")
-        checks.shape("keys", keys, (len(self), "..."))
-        return keys
-
-    def _flags(self, name: str, value: Any) -> NDArray[Any]:
-        flags = checks.array(name, value, "b")
-        checks.shape(name, flags, (len(self), self.horizon))
-        return flags
 
     def _check_previous(self, tail: Tail) -> None:
         if not isinstance(tail, Tail):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.horizon import checks
-from recommit.horizon.memory import WithMemory
 from recommit.horizon.plans import Tail
+from recommit.horizon.rule import WithMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,16 +1,19 @@
-"""What every rule has: a depth for each plan, from all of 1..H or from a list."""
+"""What every rule has: a depth for each plan, from all of 1..H or from a list; and another where an episode comes by
+again."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from recommit.horizon import checks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
     from recommit.horizon.plans import Plans
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Depths = NDArray[np.int32]
     Flags = NDArray[np.bool_]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,70 @@ class ThresholdRule(Rule):
         return 1 + _count(self.passes(scores[1:], threshold))
 
 
+@dataclass
+class Visits:
+    """How often each episode has been at each observation."""
+
+    by_episode: dict[int, dict[bytes, int]] = field(default_factory=dict)
+    #: Episodes of the batch, where rows are episodes.
+    rows: int | None = None
+
+    def count(self, episodes: Iterable[int], keys: Iterable[bytes]) -> NDArray[np.int64]:
+        """How often it was so far, of each; now it is once more."""
+        before = []
+        for episode, key in zip(episodes, keys, strict=True):
+            seen = self.by_episode.setdefault(episode, {})
+            before.append(seen.get(key, 0))
+            seen[key] = before[-1] + 1
+        return np.array(before, np.int64)
+
+
+@dataclass(frozen=True)
+class WithMemory:
+    """``rule``, but where an episode returns to an observation it takes the next depth of ``rule.order``.
+
+    A rule that sees the present plan alone goes round for ever once it comes back: the same plan, the same depth. At
+    the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
+    needs ``Plans.keys``, costs no observation, and belongs to one batch of episodes: ``reset`` begins the next.
+
+    It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
+    """
+
+    rule: Rule
+    _visits: Visits = field(default_factory=Visits, init=False, repr=False, compare=False)
+
+    def choose(self, plans: Plans, episodes: NDArray[np.integer] | None = None) -> Depths:
+        """[N] the depth of each plan, which belongs to the episode of the same place in ``episodes``: 0, 1, ... if
+        there are none, and then every episode of the batch has its row at every decision."""
+        why = (
+            "keys [N, ...], equal where two observations are, because it asks whether an episode has been there before"
+        )
+        keys = [key.tobytes() for key in need("WithMemory", why, plans.keys)]
+        order = self.rule.order(plans)
+        before = self._visits.count(self._episodes(len(plans), episodes), keys)
+        result: Depths = order[np.arange(len(plans)), before % order.shape[1]]
+        return result
+
+    def reset(self, episodes: NDArray[np.integer] | None = None) -> None:
+        """Forget everything, or these episodes only, which begin anew."""
+        if episodes is None:
+            self._visits.by_episode.clear()
+            self._visits.rows = None
+            return
+        for episode in checks.array("episodes", episodes, "iu").tolist():
+            self._visits.by_episode.pop(episode, None)
+
+    def _episodes(self, count: int, episodes: NDArray[np.integer] | None) -> list[int]:
+        if episodes is not None:
+            numbers = checks.array("episodes", episodes, "iu")
+            checks.shape("episodes", numbers, (count,))
+            return [int(number) for number in numbers]
+        rows = self._visits.rows = count if self._visits.rows is None else self._visits.rows
+        if rows != count:
+            raise ValueError(f"episodes: expected their numbers, since there were {rows} plans at first, got {count}")
+        return list(range(count))
+
+
 def running(combine: np.ufunc, rows: NDArray[Any]) -> None:
     """Each row becomes the combination of itself and all before it; row by row, that is many times ``accumulate``."""
     for i in range(1, len(rows)):
@@ -151,3 +220,19 @@ def _count(flags: Flags) -> NDArray[np.integer]:
     """[N] how many of ``flags`` [H, N] hold."""
     result: NDArray[np.integer] = flags.view(np.uint8).sum(axis=0, dtype=np.int32)
     return result
+
+
+def need(rule: str, what: str, value: T | None) -> T:
+    """``value``, which ``rule`` cannot do without; ``what`` names the argument and says why."""
+    if value is None:
+        raise ValueError(f"{rule} needs Plans.{what}")
+    return value
+
+
+def same(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
+    """Are actions the same? Vectors are if no coordinate differs by more than ``tolerance``."""
+    if one.dtype.kind != "f":
+        equal: NDArray[np.bool_] = one == other
+        return equal
+    close: NDArray[np.bool_] = (np.abs(one - other) <= tolerance).all(axis=-1)
+    return close

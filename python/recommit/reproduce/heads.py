@@ -72,7 +72,7 @@ class HeadStep:
 
 def _do(verb: str, flags: dict[str, Any], source: Path, tell: Callable[[str], None]) -> None:
     """The function behind a command, whose flags a preset has by name."""
-    from recommit.graph.of_run import build_graph
+    from recommit.graph.build import build_graph
     from recommit.graph.options import GraphBuildOptions
     from recommit.train.head import train_head
     from recommit.train.heads.world_model import train_world_model

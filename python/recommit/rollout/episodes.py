@@ -146,13 +146,6 @@ def in_bytes(
     return result
 
 
-def of_bytes(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """[N, 8] the probabilities in ``words``, to the next 255th."""
-    places = np.uint64(8) * np.arange(MAX_ACTIONS, dtype=np.uint64)
-    result: NDArray[np.float64] = ((words[:, None] >> places) & np.uint64(255)) / 255.0
-    return result
-
-
 def depth_head_of(
     logits: NDArray[np.floating], depth: NDArray[np.integer], depths: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -9,11 +9,9 @@ from recommit.graph import files
 from recommit.prices import Prices
 from recommit.runs.process import configure_inference
 from recommit.storage.ownership import refuse_foreign
+from recommit.train.baselines.critics import PpoConfig, PpoLearner, QConfig, QLearner
 from recommit.train.baselines.groups import GroupConfig, GroupLearner
-from recommit.train.baselines.hazard import HazardConfig, HazardLearner
-from recommit.train.baselines.ppo import PpoConfig, PpoLearner
-from recommit.train.baselines.prefix_q import QConfig, QLearner
-from recommit.train.baselines.verifier import VerifierConfig, VerifierLearner
+from recommit.train.baselines.stopping import HazardConfig, HazardLearner, VerifierConfig, VerifierLearner
 from recommit.train.heads import conditioned, fitted
 from recommit.train.heads.exact import ExactConfig, ExactLearner
 from recommit.train.heads.fitting import Extent, Method, best_of

@@ -8,7 +8,6 @@ import pytest
 import recommit
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.config import DecoderConfig, PolicyConfig
-from recommit.rollout.episodes import of_bytes
 
 TASK = recommit.Sliding(2, 3)
 BUDGET = 4
@@ -47,7 +46,7 @@ def errors(policy, agent, shift=0):
     """How far rows are from what the policy says; ``shift`` plants a defect: the next place's probability."""
     starts = TASK.generate(5, seed=1, length=(4, 9)).states
     rows = PolicyPlayer(policy, TASK, starts, BUDGET).rows(agent, BUDGET)
-    stored = np.roll(of_bytes(rows.plan_probs), shift, axis=1)
+    stored = np.roll(rows.plan_probs.view(np.uint8).reshape(-1, 8) / 255.0, shift, axis=1)
     wanted = replayed(policy, starts, rows)
     every = zip(rows.instance.tolist(), rows.turn.tolist(), strict=True)
     return np.abs(stored - np.array([wanted[each] for each in every])).max()

@@ -12,18 +12,16 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
 from recommit.cli import main
-from recommit.graph import files, rules, score
-from recommit.graph.score import GraphScorer
-from recommit.prices import Prices, Setting
+from recommit.graph import files
 from recommit.storage import errors, verified
 from recommit.storage.files import Files
 
 COLUMNS = ("states", "distance", "planned", "plans", "executed", "landing", "probs", "logits", "starts", "groups")
 
 
-@pytest.fixture(params=["sliding", "sokoban"])
-def graph(request):
-    return cases.some(request.param, 4)
+@pytest.fixture(scope="module")
+def graph():
+    return cases.some("sokoban", 4)
 
 
 def test_what_is_written_is_read(graph, tmp_path):
@@ -35,16 +33,6 @@ def test_what_is_written_is_read(graph, tmp_path):
     assert (again.task, again.head_depths, again.source) == (graph.task, graph.head_depths, graph.source)
     assert manifest["content"] == files.content(again)
     assert manifest["closed"]
-
-
-def test_features_are_there_where_they_were_kept(graph, tmp_path):
-    features = np.arange(3 * len(graph), dtype=np.float32).reshape(-1, 3)
-    rich = cases.changed(graph, features=features)
-    assert files.write(rich, tmp_path)["features"] == 3
-    assert np.array_equal(files.read(tmp_path).features, features)
-    assert files.content(rich) not in (files.content(graph), files.content(cases.changed(rich, features=features + 1)))
-    with pytest.raises(ValueError, match="features: expected the shape"):
-        cases.changed(graph, features=features[1:])
 
 
 def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
@@ -69,28 +57,11 @@ def test_what_is_pushed_is_read_back(graph, tmp_path):
     assert manifest["content"] in (place / "README.md").read_text()
 
 
-def test_writing_again_changes_nothing(graph, tmp_path):
-    files.write(graph, tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    files.write(graph, tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
 @pytest.mark.parametrize("column", COLUMNS)
 def test_the_content_hash_knows_every_column(graph, column):
     array = getattr(graph, column).copy()
     array.flat[0] = array.flat[-1] if array.flat[0] != array.flat[-1] else 1 - array.flat[0]
     assert files.content(cases.changed(graph, **{column: array})) != files.content(graph)
-
-
-@pytest.mark.parametrize("name", [files.NODES, files.STARTS, files.MANIFEST, verified.DIGESTS])
-def test_a_flipped_bit_is_noticed(graph, tmp_path, name):
-    files.write(graph, tmp_path)
-    data = (tmp_path / name).read_bytes()
-    for place in range(0, len(data), max(len(data) // 23, 1)):
-        (tmp_path / name).write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
-        with pytest.raises(errors.Damaged):
-            files.read(tmp_path)
 
 
 def test_without_digests_the_content_is_checked(graph, tmp_path):
@@ -140,7 +111,7 @@ def replaced(graph, place, **columns):
     return place
 
 
-@pytest.mark.parametrize("column", ["states", "logits", "distance", "landing", "another"])
+@pytest.mark.parametrize("column", ["states", "landing", "another"])
 @pytest.mark.parametrize("kind", ["words", "nothing", "numbers", "lists"])
 def test_columns_of_another_kind_are_refused_before_they_are_read(graph, tmp_path, monkeypatch, column, kind):
     values = {"words": "x", "nothing": None, "numbers": 2.0**60, "lists": [1]}[kind]
@@ -157,20 +128,12 @@ def test_numbers_that_are_none_are_refused(graph, tmp_path):
 
 def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch):
     """Zeros pack a thousandfold."""
-    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(100_000 * len(graph), np.float32)), 100_000)
+    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(20_000 * len(graph), np.float32)), 20_000)
     place = replaced(graph, tmp_path / "graph", features=wide)
     monkeypatch.setattr(files, "MOST_UNSAID", 1 << 20)
     monkeypatch.setattr(files, "parsed", pytest.fail)
     with pytest.raises(errors.Damaged, match="expected at most 100 times its size, got"):
         files.read(place)
-
-
-def test_numbers_of_rooms_cost_no_memory(graph):
-    """They are names: the largest says nothing about how many there are."""
-    rooms = graph.groups.astype(np.int32) + 2**30
-    scorers = [GraphScorer(each, (Setting(3, Prices()),)) for each in (graph, cases.changed(graph, groups=rooms))]
-    one, other = (score.score(scorer, [rules.named("fixed-2")]) for scorer in scorers)
-    assert one == other
 
 
 def test_a_link_is_not_pushed(graph, tmp_path):

@@ -12,11 +12,10 @@ from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
 from recommit.graph import rules
-from recommit.graph.gain import RATIOS, gain_interval, mean_share
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer, mean_gains
-from recommit.graph.values import optimal_values
-from recommit.prices import Prices, Setting
+from recommit.prices import RATIOS, Prices, Setting
+from recommit.stats import gain_interval, mean_gain
 
 BUDGET, ACTION = 2, 0.02
 
@@ -48,12 +47,6 @@ def by_hand(scorer):
     return [*fixed, own], oracles
 
 
-def test_prices_are_those_of_one_eighth_to_eight_actions():
-    assert (RATIOS[0], RATIOS[-1], len(RATIOS)) == (1 / 8, 8, 13)
-    assert {0.5, 1.0, 2.0, 4.0} <= set(RATIOS)
-    assert np.allclose(np.diff(np.log(RATIOS)), np.log(2) / 2)
-
-
 def test_the_mean_equals_plain_python(scorer, by_hand):
     outcomes, oracles = by_hand
     (row,) = mean_gains(scorer, [rules.named("head")], BUDGET, ACTION)
@@ -73,8 +66,9 @@ def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(scorer):
     here, groups = priced(scorer), scorer.graph.groups
     fixed = np.stack([here.fixed(each, here.best_fixed(each)) for each in here.settings], axis=1)
     oracle = np.stack([here.oracle(each) for each in here.settings], axis=1)
-    assert mean_share(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
-    assert mean_share(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    assert mean_gain(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
+    assert mean_gain(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    assert mean_gain(oracle, fixed, fixed, groups) == (None, None, None, (None,) * len(RATIOS)), "nothing to take"
     for row in mean_gains(scorer, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 
@@ -87,29 +81,13 @@ def test_one_threshold_serves_all_prices(scorer):
     assert means[row.threshold] == pytest.approx(max(means.values()), abs=1e-15)
 
 
-def test_where_nothing_is_to_be_taken_there_is_no_share():
-    value = np.ones((4, len(RATIOS)))
-    assert mean_share(value, value, value, np.arange(4))[0] is None
-    more = value + (np.arange(len(RATIOS)) > 9)
-    mean, _, _, by_price = mean_share(value, value, more, np.arange(4))
-    assert mean == 0
-    assert by_price == (None,) * 10 + (0.0,) * 3
-
-
 def test_the_interval_is_that_of_groups():
     rng = np.random.default_rng(2)
     fixed, oracle = np.zeros((60, 2)), np.ones((60, 2))
     rule = np.repeat(rng.random((6, 1)), 10, axis=0) * np.ones(2)
-    alone, together = (mean_share(rule, fixed, oracle, groups) for groups in (np.arange(60), np.arange(60) // 10))
+    alone, together = (mean_gain(rule, fixed, oracle, groups) for groups in (np.arange(60), np.arange(60) // 10))
     assert alone[0] == together[0]
     assert together[2] - together[1] == pytest.approx(np.sqrt(10) * (alone[2] - alone[1]))
-
-
-@pytest.mark.parametrize("budget", [0, 1, 3])
-def test_the_last_values_are_those_of_all_observations(scorer, budget):
-    prices = [Prices(0.01, 0.02), Prices(), Prices(0.2, 0.5)]
-    every = optimal_values(scorer.graph, budget, prices)
-    assert np.array_equal(every[budget], optimal_values(scorer.graph, budget, prices, last=True))
 
 
 def test_the_gain_of_the_fixed_depth_the_oracle_and_half_way():

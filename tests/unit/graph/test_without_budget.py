@@ -9,7 +9,7 @@ import pytest
 from tests.reference import regret as slow
 from tests.unit.graph import cases
 
-from recommit.graph import rules, without_budget
+from recommit.graph import references, rules
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import policy_costs, shortest_costs
 from recommit.prices import Prices, Setting
@@ -25,7 +25,8 @@ def scorer(request):
 
 @pytest.fixture(scope="module")
 def rows(scorer):
-    return without_budget.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
+    more = ("head+memory", "consecutive", "sampled")
+    return references.rule_costs(scorer, [rules.named(name) for name in (*more, *RULES)], PRICES)
 
 
 def plain(graph):
@@ -64,7 +65,7 @@ def by_hand(scorer, row):
 
 
 def test_rows_equal_plain_python(scorer, rows):
-    assert [row.rule for row in rows] == list(RULES)
+    assert [row.rule for row in rows] == list(RULES), "others have no one way"
     for row in rows:
         got = (row.reached, row.rounds, row.lost, row.cost, row.cheapest)
         assert got == pytest.approx(by_hand(scorer, row), abs=1e-12)
@@ -80,8 +81,8 @@ def test_a_round_that_costs_what_it_did_so_far_is_noticed(scorer, rows, monkeypa
         cost, cheapest = policy_costs(graph, prices, columns), shortest_costs(graph, prices)
         return np.where(np.isinf(cost) & np.isfinite(cheapest), 1.0, cost)
 
-    monkeypatch.setattr(without_budget, "policy_costs", defective)
-    wrong = without_budget.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
+    monkeypatch.setattr(references, "policy_costs", defective)
+    wrong = references.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
     assert [row.reached for row in wrong] != [row.reached for row in rows]
 
 
@@ -93,18 +94,3 @@ def test_the_threshold_reaches_most_and_then_costs_least(scorer, rows):
         some = cost[np.isfinite(cost)]
         ends.append((-len(some), some.mean() if len(some) else 0.0, threshold))
     assert rows[-1].threshold == min(ends)[2]
-
-
-@pytest.mark.parametrize(
-    ("name", "has"), [("head", True), ("head+memory", False), ("consecutive", False), ("sampled", False)]
-)
-def test_what_does_not_follow_from_the_present_plan_has_no_one_way(name, has):
-    assert without_budget.reads_plan_alone(rules.named(name)) == has
-
-
-def test_a_rule_that_reaches_nothing_has_no_cost(scorer):
-    graph, columns = scorer.graph, scorer.rules.columns(rules.named("fixed-1"))
-    nowhere = graph.starts[np.isinf(policy_costs(scorer.graph, PRICES, columns)[graph.starts])]
-    part = GraphScorer(graph.part(graph.reachable(nowhere), nowhere), scorer.settings)
-    (row,) = without_budget.rule_costs(part, [rules.named("fixed-1")], PRICES)
-    assert (row.reached, row.cost, row.cheapest, row.more) == (0.0, None, None, None)

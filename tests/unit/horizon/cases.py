@@ -65,7 +65,6 @@ def numbered(draw: st.DrawFn) -> Plans:
         tail(rng, size, actions, rng.random(shape) < 0.2),
         entropies=(rng.integers(0, 5, shape) / 4).astype(kind),
         events=flags(rng, size, 0.2),
-        verified=flags(rng, size, 0.8) if draw(st.booleans()) else None,
         keys=rng.integers(0, 3, (size.plans, 2)),
     )
 
@@ -98,7 +97,6 @@ def continuous(draw: st.DrawFn) -> Plans:
         samples=(actions[:, None] + off / 4).astype(kind),
         previous=tail(rng, size, actions, rng.integers(0, 2, shape) / 4 * (rng.random(shape) < 0.3)),
         events=flags(rng, size, 0.2),
-        verified=flags(rng, size, 0.8) if draw(st.booleans()) else None,
     )
 
 
@@ -116,6 +114,5 @@ def many(kind: str, plans: int = 400, horizon: int = 5) -> Plans:
         tail(rng, size, actions, (rng.random(actions.shape) < 0.1).astype(actions.dtype)),
         entropies=rng.integers(0, 5, shape) / 4,
         events=flags(rng, size, 0.2),
-        verified=flags(rng, size, 0.9),
         keys=rng.integers(0, 3, size.plans),
     )

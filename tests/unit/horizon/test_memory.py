@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import horizon as slow
 
-from recommit.horizon import Confidence, Fixed, Plans, Rule, WithMemory
+from recommit.horizon import Confidence, Fixed, Plans, WithMemory
 
 ALLOWED = (1, 2, 4, 8)
 #: Looks at a batch: which episodes are still there, and what each of them sees.
@@ -55,68 +54,12 @@ def test_a_planted_defect_is_noticed():
     assert played(WithMemory(rule), looks) != expected(rule, looks, defect=True)
 
 
-def test_shallower_depths_come_first_then_deeper_ones():
-    plans = plans_of([0, 0, 0])
-    assert Fixed(4, depths=ALLOWED).order(plans).tolist() == [[4, 2, 1, 8]] * 3
-    assert Fixed(2).order(plans_of([0], 4)).tolist() == [[2, 1, 3, 4]]
-    rule = WithMemory(Fixed(4, depths=ALLOWED))
-    assert [int(rule.choose(plans_of([0]))[0]) for _ in range(6)] == [4, 2, 1, 8, 4, 2]
-
-
-@dataclass(frozen=True)
-class Likeliest(Rule):
-    """A rule with an order of its own: the depths by falling logits, which stand in ``features``."""
-
-    def propose(self, plans):
-        return self.order(plans)[:, 0]
-
-    def order(self, plans):
-        return self.allowed(plans.horizon)[np.argsort(-plans.features, axis=1, kind="stable")]
-
-
-@settings(max_examples=30, deadline=None)
-@given(looks=LOOKS, seed=st.integers(0, 99))
-def test_with_the_order_of_a_depth_head_it_is_our_agent_with_a_memory(looks, seed):
-    """Against ``graph.rule_episodes.adaptive_memory``."""
-    from types import SimpleNamespace
-
-    from recommit.graph.rule_episodes import adaptive_memory
-
-    logits = np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32).round(1)
-    graph = SimpleNamespace(head_depths=ALLOWED, depths=ALLOWED, logits=logits)
-    agent = adaptive_memory(graph)
-    rule = WithMemory(Likeliest(depths=ALLOWED))
-    for turn, look in enumerate([dict.fromkeys(range(4), 0), *looks]):  # all begin, and some end
-        episodes, nodes = np.array(list(look)), np.array(list(look.values()))
-        plans = Plans(np.zeros((len(nodes), 8), int), features=logits[nodes], keys=nodes)
-        columns = agent(turn, episodes, nodes)
-        assert rule.choose(plans, episodes).tolist() == np.array(ALLOWED)[columns].tolist()
-
-
-def test_reset_forgets():
-    rule, look = WithMemory(Fixed(8, depths=ALLOWED)), plans_of([1, 1])
-    assert rule.choose(look).tolist() == [8, 8]
-    assert rule.choose(look).tolist() == [4, 4]
-    rule.reset(np.array([1]))
-    assert rule.choose(look).tolist() == [2, 8], "the second began anew"
-    rule.reset()
-    assert rule.choose(plans_of([1])).tolist() == [8]
-
-
 def test_keys_may_be_bytes_of_observations():
     rule = WithMemory(Fixed(2, depths=(1, 2)))
     states = np.array([[1, 0], [1, 1], [1, 0]], np.uint8)
     choose = partial(rule.choose, episodes=np.zeros(3, int))
     assert choose(Plans(np.zeros((3, 2), int), keys=states)).tolist() == [2, 2, 1], "the last one is back"
     assert choose(Plans(np.zeros((3, 2), int), keys=states.T.copy().T)).tolist() == [2, 1, 1]
-
-
-def test_two_batches_share_no_memory():
-    rule = Fixed(2)
-    first, second = WithMemory(rule), WithMemory(rule)
-    assert first == second
-    first.choose(plans_of([0]))
-    assert second.choose(plans_of([0])).tolist() == [2]
 
 
 def test_what_it_refuses():
@@ -128,7 +71,3 @@ def test_what_it_refuses():
         rule.choose(plans_of([0]))
     with pytest.raises(ValueError, match=r"episodes: expected shape \[1\], got \[2\]"):
         rule.choose(plans_of([0]), np.array([0, 1]))
-
-
-def test_no_plans_have_no_depths():
-    assert WithMemory(Fixed(2)).choose(plans_of([])).shape == (0,)

@@ -103,37 +103,6 @@ def test_a_defective_queue_is_caught(defective):
         check_all(episodes)
 
 
-def test_the_log_has_both_clocks():
-    queue = horizon.Queue(horizon.Fixed(2), 2)
-    plans = horizon.Plans(np.array([[0, 1, 2], [3, 2, 1]]))
-
-    def look(rows):
-        return horizon.Plans(plans.actions[rows])
-
-    for _ in range(3):
-        queue.act(look)
-    queue.reset([1])
-    queue.act(look)
-    looks = [dataclasses.astuple(each) for each in queue.decisions]
-    assert looks == [(0, 0, 0, 0, 2), (1, 0, 0, 0, 2), (0, 0, 2, 1, 2), (1, 0, 2, 1, 2), (1, 1, 0, 0, 2)]
-    assert queue.t.tolist() == [4, 1]
-    assert queue.k.tolist() == [2, 1]
-
-
-def test_only_empty_queues_are_filled():
-    queue = horizon.Queue(Drawn(), 3)
-    asked = []
-
-    def look(rows):
-        asked.append(rows.tolist())
-        depths = np.array([1, 2, 3])[rows]
-        return horizon.Plans(np.zeros((len(rows), 3), int), features=depths[:, None].astype(float))
-
-    for _ in range(4):
-        queue.act(look)
-    assert asked == [[0, 1, 2], [0], [0, 1], [0, 2]]
-
-
 def test_what_is_left_of_the_last_plan_is_previous():
     seen = []
 
@@ -212,16 +181,3 @@ PLANS = horizon.Plans(np.zeros((2, 4), int))
 def test_what_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(horizon.Queue(horizon.Fixed(2), 2))
-
-
-def test_other_types_of_actions_are_refused():
-    queue = horizon.Queue(horizon.Fixed(2), 1)
-    queue.fill(horizon.Plans(np.zeros((1, 4, 2), np.float32)))
-    queue.drop()
-    with pytest.raises(TypeError, match=r"plans\.actions: expected float32, got float64"):
-        queue.fill(horizon.Plans(np.zeros((1, 4, 2))))
-
-
-def test_a_queue_has_environments():
-    with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
-        horizon.Queue(horizon.Fixed(1), 0)

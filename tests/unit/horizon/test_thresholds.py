@@ -32,19 +32,6 @@ def test_a_sweep_is_one_rule_after_the_other(rule, plans, wanted):
             assert row.tolist() == replace(rule, threshold=threshold).choose(plans).tolist()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@quick
-@given(plans=st.one_of(cases.numbered(), cases.continuous()))
-def test_scores_get_no_better_as_prefixes_grow(rule, plans):
-    if plans.continuous and rule in RULES[:2]:
-        return
-    scores = rule.scores(plans)
-    assert scores.shape == (len(plans), plans.horizon)
-    assert scores.dtype == np.float64
-    better = scores[:, 1:] < scores[:, :-1] if rule in LOOSER_UPWARDS[True] else scores[:, 1:] > scores[:, :-1]
-    assert not better.any()
-
-
 @quick
 @given(plans=cases.numbered(), pair=st.tuples(st.integers(0, 16), st.integers(0, 16)))
 def test_a_stricter_threshold_is_never_deeper(plans, pair):
@@ -66,15 +53,6 @@ def test_thresholds_are_quantiles_of_the_scores(rule, count):
             assert values.tolist() == slow.thresholds(scores, count)
 
 
-def test_thresholds_reach_from_the_least_depth_to_whole_plans():
-    plans = cases.many("numbered")
-    for rule in RULES[:2]:
-        depths = rule.sweep(plans, rule.thresholds(plans, 50)).mean(axis=1)
-        assert depths[0] == plans.horizon
-        assert depths[-1] < 3
-        assert (np.diff(depths) <= 0).all()
-
-
 def test_there_must_be_something_to_cut():
     with pytest.raises(ValueError, match="plans: expected at least one with a finite score, got 0 with none"):
         Confidence(0.5).thresholds(cases.many("numbered", 0), 5)
@@ -83,11 +61,3 @@ def test_there_must_be_something_to_cut():
         Disagreement(1.1).thresholds(certain, 5)
     with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
         Confidence(0.5).thresholds(certain, 0)
-
-
-def test_thresholds_are_numbers():
-    plans = cases.many("numbered", 3)
-    with pytest.raises(ValueError, match="thresholds: expected a number, got nan"):
-        Confidence(0.5).sweep(plans, [0.5, np.nan])
-    with pytest.raises(ValueError, match=r"thresholds: expected shape \[T\], got \[1, 1\]"):
-        Confidence(0.5).sweep(plans, [[0.5]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, GraphShowOptions, settings
@@ -22,7 +23,7 @@ def build(options: GraphBuildOptions, quiet: bool = False) -> int:
     Args:
         quiet: Print nothing while observing.
     """
-    from recommit.graph.of_run import build_graph
+    from recommit.graph.build import build_graph
 
     line = Progress(0, 0, quiet=quiet)
 
@@ -47,7 +48,7 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         json: Print scores.json instead of the tables.
         quiet: Print nothing while scoring.
     """
-    from recommit.graph import files, optimal_plans, tables, without_budget
+    from recommit.graph import files, references, tables
     from recommit.graph import score as scoring
     from recommit.graph.score import GraphScorer
     from recommit.prices import Prices
@@ -64,16 +65,16 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     rows = scoring.score(scorer, entries, other, None if quiet else lambda name: say(f"{name} ..."))
     budgets = dict.fromkeys(each.budget for each in scorer.settings) if price else ()
     means = [row for k in budgets for row in scoring.mean_gains(scorer, entries, k, price, other)]
-    value = _values(scorer, other or scorer, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
+    value = _values(scorer, other or scorer, entries, rows) | {"over_prices": [asdict(row) for row in means]}
     text = tables.scores(scorer, rows, other) + ("\n" + tables.over_prices(means) if means else "")
     if options.split:
-        parts = optimal_plans.rule_parts(scorer, rows, entries)
-        value["split"] = [row.to_dict() for row in parts]
+        parts = references.rule_parts(scorer, rows, entries)
+        value["split"] = [asdict(row) for row in parts]
         text += "\n" + tables.split(scorer.settings, parts)
     if options.without_budget:
         prices = [Prices(price, each) for each in options.price_observation or (price,)]
-        ways = [row for each in prices for row in without_budget.rule_costs(scorer, entries, each, other)]
-        value["without_budget"] = [row.to_dict() for row in ways]
+        ways = [row for each in prices for row in references.rule_costs(scorer, entries, each, other)]
+        value["without_budget"] = [asdict(row) for row in ways]
         text += "\n" + tables.without_budget(ways) if ways else ""
     if options.out is not None:
         disk.make_folders(disk.Files(), options.out.absolute())
@@ -136,7 +137,7 @@ def _values(
             }
             for each in scorer.settings
         ],
-        "rows": [row.to_dict() for row in rows],
+        "rows": [asdict(row) for row in rows],
         "curves": {
             f"{entry.name}, {each.label()}": scorer.curve(entry, each)
             for entry in entries

@@ -22,7 +22,7 @@ import torch
 
 from recommit.graph.episodes import sampled_columns
 from recommit.train.baselines import rollouts
-from recommit.train.heads.network import Net, depth_probs, maximize
+from recommit.train.heads.network import HeadLearner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,29 +58,25 @@ class GroupConfig:
     episodes: int = 512
 
 
-class GroupLearner:
+class GroupLearner(HeadLearner):
     """New episodes for every update."""
-
-    reading = "argmax"
 
     def __init__(self, problem: HeadProblem, config: GroupConfig, seed: int) -> None:
         if config.kind not in KINDS:
             raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {config.kind}")
         budgets = tuple(min(k, config.observations or k) for k in problem.budgets)
-        self.problem, self.config, self._seed = problem.over(budgets=budgets), config, seed
-        self.net = Net(problem, len(problem.depths), config.hidden, seed)
-        self._optimizer = torch.optim.Adam(self.net.parameters, lr=config.lr)
+        super().__init__(problem.over(budgets=budgets), config, seed)
 
     def update(self, number: int) -> None:
         """Play, compare within groups, and take one step."""
         nodes, column, advantage = decisions(
-            self.problem, self.config, depth_probs(self.net), number * self.config.episodes, self._seed
+            self.problem, self.config, self.net.probs, number * self.config.episodes, self.seed
         )
         logs = self.net(nodes).log_softmax(-1)
         own = logs.gather(1, torch.from_numpy(column)[:, None])[:, 0]
         spread = -(logs.exp() * logs).sum(-1).mean()
         gain = (own * torch.from_numpy(advantage).to(own)).mean() + self.config.entropy * spread
-        maximize(self.net, self._optimizer, gain)
+        self.maximize(gain)
 
 
 def decisions(problem: HeadProblem, config: GroupConfig, probs: DepthProbs, first: int, seed: int) -> Decisions:

@@ -8,13 +8,13 @@ the network, each on states that are drawn by their visits, as ``rollout.states`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from recommit import rng
-from recommit.train.heads.network import Net, maximize
+from recommit.train.heads.network import HeadLearner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,18 +37,8 @@ class ExactConfig:
     steps: int = 12
 
 
-class ExactLearner:
+class ExactLearner(HeadLearner):
     """All starts at once, every update."""
-
-    reading = "argmax"
-
-    def __init__(self, problem: HeadProblem, config: Any, seed: int) -> None:
-        self.problem, self.config, self._seed = problem, config, seed
-        self.net = self._new_net(problem)
-        self._optimizer = torch.optim.Adam(self.net.parameters, lr=config.lr)
-
-    def _new_net(self, problem: HeadProblem) -> Net:
-        return Net(problem, len(problem.depths), self.config.hidden, self._seed)
 
     def log_probs(self, outputs: Tensor) -> Tensor:
         """Logarithms of the depths' probabilities, of what the network gives."""
@@ -58,18 +48,17 @@ class ExactLearner:
         """One evaluation, and the steps on it."""
         problem, config = self.problem, self.config
         if not config.states:
-            logs = self.log_probs(self.net(problem.rows))
-            maximize(self.net, self._optimizer, objective(problem, logs, config.entropy))
+            self.maximize(objective(problem, self.log_probs(self.net(problem.rows)), config.entropy))
             return
         with torch.no_grad():
             probs = self.log_probs(self.net(problem.rows)).double().exp().numpy()
         share, advantage = scaled_advantages(problem, probs)
         edges = np.cumsum(share)
         for step in range(config.steps):
-            picks = drawn(edges, self._seed, number * config.steps + step, config.states)
+            picks = drawn(edges, self.seed, number * config.steps + step, config.states)
             logs = self.log_probs(self.net(problem.rows[picks]))
             gain = (logs.exp() * torch.from_numpy(advantage[picks]).to(logs)).sum(-1)
-            maximize(self.net, self._optimizer, (gain - config.entropy * (logs.exp() * logs).sum(-1)).mean())
+            self.maximize((gain - config.entropy * (logs.exp() * logs).sum(-1)).mean())
 
 
 def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64]:

@@ -43,27 +43,11 @@ FIELDS = {"format": str, "method": str, "reading": str, "depths": [int], "featur
 READINGS = ("argmax", "hazard", "progress")
 
 
-def applied(weights: Weights, read: NDArray[np.floating]) -> NDArray[np.float32]:
-    """What the net of ``network.py`` computes, without torch: [N, outputs] from inputs of mean 0 and deviation 1."""
-    inner = read.astype(np.float32)
-    if "first" in weights:
-        inner = inner @ weights["first"].T + weights["bias"]
-        inner = inner * 0.5 * (1 + np.tanh(np.float32(0.7978845608) * (inner + np.float32(0.044715) * inner**3)))
-    result: NDArray[np.float32] = inner @ weights["last"].T + weights["offset"]
-    return result
-
-
 def progress(outputs: NDArray[np.floating], depths: Sequence[int]) -> Floats:
     """[N, depths] the least that any depth so far wins per action over the one before; it never grows with depth."""
     steps = np.diff(np.array([0, *depths]))
     won = -np.diff(outputs.astype(np.float64), axis=1) * UNIT / steps
     result: Floats = np.minimum.accumulate(won, axis=1)
-    return result
-
-
-def stopped(least: Floats, threshold: float) -> NDArray[np.int64]:
-    """[N] the column of the deepest depth whose progress passes, at least the first."""
-    result: NDArray[np.int64] = (least[:, 1:] >= threshold).sum(axis=1)
     return result
 
 
@@ -116,8 +100,13 @@ class FittedHead:
         return len(self.mean) - feature_count(self.features, 0, 0) if "z" in FEATURES[self.features] else 0
 
     def raw(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
-        """[N, outputs] of the net for inputs of mean 0 and deviation 1."""
-        return applied(self.weights, inputs)
+        """[N, outputs] what ``network.Net`` computes, without torch, from inputs of mean 0 and deviation 1."""
+        inner = inputs.astype(np.float32)
+        if "first" in self.weights:
+            inner = inner @ self.weights["first"].T + self.weights["bias"]
+            inner = inner * 0.5 * (1 + np.tanh(np.float32(0.7978845608) * (inner + np.float32(0.044715) * inner**3)))
+        result: NDArray[np.float32] = inner @ self.weights["last"].T + self.weights["offset"]
+        return result
 
     def scores(self, outputs: NDArray[np.floating]) -> Floats:
         """[N, depths] how much each depth is preferred; of a head with a threshold, see ``progress`` below."""
@@ -134,7 +123,8 @@ class FittedHead:
         """[N] the column of the depth that the head commits to."""
         if self.reading == "progress":
             level = self.threshold if threshold is None else threshold
-            return stopped(progress(outputs, self.depths), 0.0 if level is None else level)
+            enough = progress(outputs, self.depths)[:, 1:] >= (0.0 if level is None else level)
+            return np.asarray(enough.sum(axis=1), np.int64)  # the deepest depth whose progress passes, or the first
         result: Nodes = self.scores(outputs).argmax(axis=1)
         return result
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,24 +19,13 @@ from recommit.train.heads.fitted import FittedHead, progress
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recommit.train.heads.network import Net
+    from recommit.train.heads.network import HeadLearner
     from recommit.train.heads.problem import HeadProblem
 
 #: Checks on the held-out starts, evenly over a fit.
 CHECKS = 8
 #: Thresholds that are compared.
 LEVELS = 50
-
-
-class HeadLearner(Protocol):
-    """A method in the middle of its work."""
-
-    #: How its net's outputs become a depth; see ``FittedHead``.
-    reading: str
-    net: Net
-
-    def update(self, number: int) -> None:
-        """The update of this number, from 0 on."""
 
 
 @dataclass(frozen=True)
@@ -68,22 +57,17 @@ class Extent:
         return max([*parts, *([seconds / self.seconds] if self.seconds else [])])
 
 
-class _Updated(Protocol):
-    def update(self, number: int) -> None:
-        """The update of this number."""
-
-
-Learner = TypeVar("Learner", bound=_Updated)
 Checked = TypeVar("Checked")
 
 
 def best_check(
-    make: Callable[[], Learner],
+    make: Callable[[], Any],
     extent: Extent,
-    check: Callable[[Learner], tuple[float, Checked]],
+    check: Callable[[Any], tuple[float, Checked]],
     tell: Callable[[str], None] = lambda _line: None,
 ) -> tuple[Checked, dict[str, Any]]:
-    """Train what ``make`` gives; what the best check brought beside its value, and the record."""
+    """Train what ``make`` gives by its ``update(number)``; what the best check brought beside its value, and the
+    record."""
     begun = time.process_time()
     learner = make()
     seconds = time.process_time() - begun  # what a method does before its first update counts

@@ -7,8 +7,9 @@ all depths are alike at first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from recommit.storage import files
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -61,6 +62,12 @@ class Net:
             result: NDArray[np.float64] = self(nodes).numpy().astype(np.float64)
         return result
 
+    def probs(self, nodes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[nodes, depths] probabilities, where the outputs are logits."""
+        with torch.no_grad():
+            result: NDArray[np.float64] = self(nodes).double().softmax(-1).numpy()
+        return result
+
     def load(self, weights: Weights) -> None:
         """Take over stored weights of the same shapes."""
         for name, weight in self.weights.items():
@@ -73,27 +80,29 @@ class Net:
         return {name: weight.detach().numpy().copy() for name, weight in self.weights.items()}
 
 
-def maximize(net: Net, optimizer: torch.optim.Optimizer, objective: Tensor) -> None:
-    """One step of the optimizer, after which ``objective`` should be larger; it must be a number."""
-    if not bool(objective.isfinite()):
-        raise ValueError(
-            "lr: expected one under which the objective stays a number, got infinity or NaN; try a lower one"
-        )
-    optimizer.zero_grad()
-    (-objective).backward()
-    torch.nn.utils.clip_grad_norm_(net.parameters, 10.0)
-    optimizer.step()
+class HeadLearner(ABC):
+    """A method in the middle of its work: its network and the updates of it."""
 
+    #: How the net's outputs become a depth, see ``FittedHead``; and how many there are beside one per depth.
+    reading, more_outputs = "argmax", 0
 
-def depth_probs(net: Net) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
-    """Probabilities [nodes, depths] of a net whose outputs are logits."""
+    def __init__(self, problem: HeadProblem, config: Any, seed: int) -> None:
+        self.problem, self.config, self.seed = problem, config, seed
+        self.net = Net(problem, len(problem.depths) + self.more_outputs, config.hidden, seed)
+        self.optimizer = torch.optim.Adam(self.net.parameters, lr=config.lr)
 
-    def choose(nodes: NDArray[np.int64]) -> NDArray[np.float64]:
-        with torch.no_grad():
-            result: NDArray[np.float64] = net(nodes).double().softmax(-1).numpy()
-        return result
+    @abstractmethod
+    def update(self, number: int) -> None:
+        """The update of this number, from 0 on."""
 
-    return choose
+    def maximize(self, objective: Tensor) -> None:
+        """One step of the optimizer, after which ``objective`` should be larger; it must be a number."""
+        if not bool(objective.isfinite()):
+            raise ValueError("lr: expected one under which the objective stays a number, got infinity or NaN")
+        self.optimizer.zero_grad()
+        (-objective).backward()
+        torch.nn.utils.clip_grad_norm_(self.net.parameters, 10.0)
+        self.optimizer.step()
 
 
 def without_norm(head: FittedHead) -> Weights:

@@ -11,8 +11,10 @@ from tests.unit.train.heads import cases
 
 torch = pytest.importorskip("torch")
 
+from bench.pages import gradient_bias
+
 from recommit.prices import Prices
-from recommit.train.baselines import gradient_bias, hazard, ppo, prefix_q, rollouts, verifier
+from recommit.train.baselines import critics, rollouts, stopping
 from recommit.train.heads import exact
 from recommit.train.heads.network import Net
 
@@ -34,7 +36,7 @@ def probs(problem):
 
 def by_key(problem, probs):
     rows = {cases.keys(problem)[node]: row for node, row in zip(problem.rows, probs.tolist(), strict=True)}
-    return rows.__getitem__
+    return lambda key, _remaining: rows[key]
 
 
 def value_of(problem, edges, probs):
@@ -42,7 +44,7 @@ def value_of(problem, edges, probs):
     names = cases.keys(problem)
     price = problem.prices.action, problem.prices.observation
     each = [
-        slow.value(edges, by_key(problem, probs), problem.depths, names[start], k, *price)
+        slow.value_by_budget(edges, by_key(problem, probs), problem.depths, names[start], k, *price)
         for start in problem.starts
         for k in problem.budgets
     ]
@@ -80,15 +82,8 @@ def test_the_exact_gradient_is_that_of_the_value(problem, edges, probs):
     assert not np.allclose(without_prices.gradient(probs)[rows], gradient[rows], atol=1e-6)  # planted
 
 
-def test_exact_gain_climbs_that_gradient(problem, probs):
-    logits = torch.from_numpy(np.log(probs)).requires_grad_(True)
-    exact.objective(problem, logits.log_softmax(-1), 0.0).backward()
-    gradient = problem.gradient(probs)
-    assert gradient_bias.cosine_of(logits.grad.numpy().ravel(), gradient.ravel()) == pytest.approx(1.0, abs=1e-9)
-
-
 def log_probs(hazards):
-    return hazard.HazardLearner.log_probs(None, hazards)
+    return stopping.HazardLearner.log_probs(None, hazards)
 
 
 def test_hazards_are_likelihoods_and_their_gradient_is_right(problem, edges):
@@ -118,7 +113,7 @@ def test_gae_is_the_sum_over_later_decisions(problem, probs):
     played = some_rollouts(problem, probs)
     value = np.random.default_rng(2).normal(size=len(problem.graph))
     here = np.where(played.alive, value[played.node], 0.0)
-    fast = ppo.advantages(played, here, 0.9, 0.8)
+    fast = critics.advantages(played, here, 0.9, 0.8)
     wrong = []
     for i in range(played.node.shape[1]):
         turns = np.flatnonzero(played.alive[:, i])
@@ -154,7 +149,7 @@ def test_targets_of_q_are_those_of_the_edges(problem, edges):
     names = cases.keys(problem)
     values = dict(zip(names, later.tolist(), strict=True))
     rows = np.arange(0, len(problem.rows), 3)
-    fast = prefix_q.prefix_targets(problem, rows, later, 0.95)
+    fast = critics.prefix_targets(problem, rows, later, 0.95)
     by_hand = [
         [
             slow.target(edges, names[problem.rows[row]], depth, values.__getitem__, 0.95, 0.01, 0.03)
@@ -163,40 +158,23 @@ def test_targets_of_q_are_those_of_the_edges(problem, edges):
         for row in rows
     ]
     np.testing.assert_allclose(fast, by_hand, atol=1e-12)
-    assert not np.allclose(prefix_q.prefix_targets(problem, rows, later, 1.0), by_hand)  # planted
-
-
-def test_the_fixed_point_of_q_meets_its_targets(problem):
-    q_values = gradient_bias.fixed_point(problem, 0.97)
-    later = np.zeros(len(problem.graph))
-    later[problem.rows] = q_values.max(axis=1)
-    every = np.arange(len(problem.rows))
-    np.testing.assert_allclose(prefix_q.prefix_targets(problem, every, later, 0.97), q_values, atol=1e-10)
+    assert not np.allclose(critics.prefix_targets(problem, rows, later, 1.0), by_hand)  # planted
 
 
 def test_the_papers_estimator_is_the_mean_over_all_groups(problem, edges, probs):
     names, task = cases.keys(problem), cases.cases.TASKS["sliding"]
     states = dict(zip(names, problem.graph.states, strict=True))
     fast = gradient_bias.state_expectation(problem, probs, 3)
-    visits, wrong = problem.visits(probs).sum(axis=0), []
-    for row in np.argsort(-visits)[:4]:
-        here = names[problem.rows[row]]
-        rewards = []
+    visits = problem.visits(probs).sum(axis=0)
+    rows = np.argsort(-visits)[:4]
+    for row in rows:
+        here, rewards = names[problem.rows[row]], []
         for depth in problem.depths:
             after, executed, solved = edges[here][depth]
             won = int(task.distance(states[here][None])[0] - task.distance(states[after][None])[0])
             rewards.append(solved + 0.2 * np.tanh(won / executed))
         by_hand = slow.group_gradient(probs[row].tolist(), rewards, 3)
         np.testing.assert_allclose(fast[row], visits[row] * np.array(by_hand), atol=1e-12)
-        alone = [reward - 0.2 * np.tanh(1.0) for reward in rewards]  # no group notices what all have in common
-        np.testing.assert_allclose(slow.group_gradient(probs[row].tolist(), alone, 3), by_hand, atol=1e-12)
-        unbounded = [
-            solved + 0.2 * np.arctanh(min((reward - solved) / 0.2, 0.999))
-            for reward, (_, _, solved) in zip(rewards, (edges[here][depth] for depth in problem.depths), strict=True)
-        ]
-        wrong.append(visits[row] * np.array(slow.group_gradient(probs[row].tolist(), unbounded, 3)))
-    rows = np.argsort(-visits)[:4]
-    assert not np.allclose(fast[rows], wrong, atol=1e-6)  # planted: progress without its bound
     size_two = gradient_bias.state_expectation(problem, probs, 2)
     assert not np.allclose(fast[rows], size_two[rows], atol=1e-6)  # planted: another size
 
@@ -204,17 +182,15 @@ def test_the_papers_estimator_is_the_mean_over_all_groups(problem, edges, probs)
 def test_labels_of_the_verifier_are_distances():
     problem = cases.problem("sokoban", 4)
     task = cases.cases.TASKS["sokoban"]
-    labels, states, longest = verifier.labels(problem, 16.0), problem.graph.states, problem.graph.distance.max()
+    labels, states, longest = stopping.labels(problem, 16.0), problem.graph.states, problem.graph.distance.max()
     for row in range(0, len(problem.rows), 5):
         every = [problem.rows[row], *problem.landing[row]]
         distance = task.distance(np.ascontiguousarray(states[every]))
         assert labels[row].tolist() == [float(d) if d >= 0 else longest + 16.0 for d in distance]
     assert (problem.graph.distance < 0).any()
     near = dataclasses.replace(problem.graph, distance=np.where(problem.graph.distance < 0, 0, problem.graph.distance))
-    nearer = verifier.labels(dataclasses.replace(problem, graph=near), 16.0)
+    nearer = stopping.labels(dataclasses.replace(problem, graph=near), 16.0)
     assert not np.array_equal(nearer, labels)  # planted: a lost level as a solved one
-    late = labels[:, [0, 2, 3, 4, 4]]
-    assert not np.array_equal(late, labels)  # planted: each depth with the next one's distance
 
 
 @pytest.mark.parametrize("kind", ["episode", "branch"])

@@ -51,8 +51,7 @@ def copy_of(policy, tmp_path):
     return recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
 
 
-@pytest.mark.parametrize("hidden", [8, 0])
-@pytest.mark.parametrize("features", ON_GRAPHS)
+@pytest.mark.parametrize(("features", "hidden"), [*((each, 8) for each in ON_GRAPHS), ("z+confidence", 0)])
 def test_the_policy_plays_what_the_head_says(policy, graph, tmp_path, features, hidden):
     head = fit(graph, features, depths=(1, 3, 8), hidden=hidden)
     own = copy_of(policy, tmp_path)

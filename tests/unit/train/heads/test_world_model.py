@@ -15,7 +15,6 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.data.spec import DataSpec
-from recommit.graph import build
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.world_model import WorldModel
@@ -36,7 +35,7 @@ SPEC = DataSpec.from_dict(
         "seed": 0,
     }
 )
-TRAINING = world_model.WorldModelTraining(steps=200, batch=64, starts=60, lr=5e-3)
+TRAINING = world_model.WorldModelTraining(steps=120, batch=64, starts=60, lr=5e-3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,17 +76,6 @@ def test_it_learns_distances_and_what_actions_do(taught):
     assert result["pictures"] > max(0.5, first["pictures"])
     assert len(lines) == 8
     assert "exact" in lines[0]
-
-
-def test_a_seed_names_the_weights(folder):
-    few = replace(TRAINING, steps=2)
-    weights = []
-    for seed in (0, 0, 1):
-        policy = new(folder)
-        world_model.train(policy, SPEC, replace(few, seed=seed), lambda _line: None)
-        weights.append(policy.world_model.last.weight)
-    assert torch.equal(weights[0], weights[1])
-    assert not torch.equal(weights[0], weights[2])
 
 
 def knowing(task):
@@ -135,27 +123,6 @@ def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
         policy.act(TASK, states)
 
 
-def test_a_graph_has_what_the_head_says(folder, states):
-    policy = new(folder)
-    world_model.train(policy, SPEC, replace(TRAINING, steps=20), lambda _line: None)
-    graph = build.build(policy, TASK, states[:4])
-    nodes = np.flatnonzero(graph.planned)[:30]
-    depths, _ = policy.act(TASK, graph.states[nodes])
-    assert np.array_equal(depths, np.array(graph.head_depths)[graph.logits[nodes].argmax(axis=1)])
-
-
-def test_it_is_saved_with_its_policy(folder, states, tmp_path):
-    policy = new(folder)
-    world_model.train(policy, SPEC, replace(TRAINING, steps=5), lambda _line: None)
-    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
-    assert again.config == policy.config
-    assert np.array_equal(again.act(TASK, states)[0], policy.act(TASK, states)[0])
-    assert not any(parameter.requires_grad for parameter in again.world_model.parameters())
-    bare = new(folder)
-    old = recommit.CommitPolicy.from_pretrained(bare.save_pretrained(tmp_path / "bare"))
-    assert old.world_model is None
-
-
 def test_what_does_not_fit_is_refused(taught):
     policy, _, _ = taught
     with pytest.raises(ValueError, match="world_model: expected pictures of"):
@@ -177,7 +144,7 @@ def bytes_of(policy, place):
 
 
 def test_what_was_killed_goes_on_to_the_same_bytes(folder, tmp_path):
-    few, whole = replace(TRAINING, steps=24, batch=16), new(folder)
+    few, whole = replace(TRAINING, steps=16, batch=16), new(folder)
     result = world_model.train(whole, SPEC, few, lambda _line: None)
     expected = bytes_of(whole, tmp_path / "whole")
 

@@ -1,15 +1,14 @@
-"""Rules that read the actions alone."""
+"""Rules that read the actions alone, of this plan and of the last one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from recommit.horizon import checks
-from recommit.horizon.near import need, same
-from recommit.horizon.rule import Rule, leading
+from recommit.horizon.rule import Rule, leading, need, same
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,23 +60,19 @@ class FirstEvent(Rule):
 
     Events are those of ``Plans.events`` and, with ``opposite``, every action that takes back the one before it:
     ``opposite[a]`` is the action that undoes ``a``, (1, 0, 3, 2) for up, down, left, right. The commitment ends with
-    the event (``end="with"``), or before it (``"before"``), yet never before the first action. The source says no more
-    than that a human writes such a trigger; this one is ours.
+    the event. The source says no more than that a human writes such a trigger; this one is ours.
     """
 
     opposite: tuple[int, ...] | None = None
-    end: Literal["with", "before"] = "with"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.choice("end", self.end, ("with", "before"))
         if self.opposite is not None:
             object.__setattr__(self, "opposite", tuple(checks.whole("opposite", each, 0) for each in self.opposite))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """Quiet actions, and the event behind them where that counts."""
-        ends = leading(~self._events(plans)) + (self.end == "with")
-        depths: NDArray[np.integer] = ends.clip(1, plans.horizon)
+        """Quiet actions, and the event behind them."""
+        depths: NDArray[np.integer] = np.minimum(leading(~self._events(plans)) + 1, plans.horizon)
         return depths
 
     def _events(self, plans: Plans) -> Flags:
@@ -100,3 +95,35 @@ class FirstEvent(Rule):
         result = np.zeros(actions.shape, np.bool_)
         np.equal(actions[1:], opposite[actions[:-1]], out=result[1:])
         return result
+
+
+@dataclass(frozen=True)
+class Consecutive(Rule):
+    """One action more than the new plan has in common with the rest of the last one.
+
+    With t_1, ..., t_r what the last plan still held (``Plans.previous``),
+
+        h = 1 + max{k <= r : a_i = t_i for all i <= k}, at most H.
+
+    Vectors are the same where no coordinate differs by more than ``tolerance``. Bidirectional decoding (arXiv
+    2408.17355) chooses among samples the plan that is coherent with the last one, at a fixed depth; to read a depth off
+    the coherence of the greedy plan is ours. ``first`` is the depth where nothing is left to compare.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("previous",)
+    tolerance: float = 0.0
+    first: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
+        object.__setattr__(self, "first", checks.whole("first", self.first, 1))
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """The common prefix, and the action behind it."""
+        why = "previous, the rest of the last plans (plans.tail(depths)), because it compares the new ones with it"
+        tail = need("Consecutive", why, plans.previous)
+        places = min(plans.horizon, tail.actions.shape[1])
+        equal = same(plans.actions[:, :places], tail.actions[:, :places], self.tolerance).T
+        common = leading(equal & (np.arange(places)[:, None] < tail.remaining))
+        return np.minimum(np.where(tail.remaining > 0, 1 + common, self.first), plans.horizon)
