@@ -143,9 +143,8 @@ def _pixels(data, stream, batch, dtype, drawn=20):
 
 def loader(folder, batches=20, batch=256, rounds=5):
     """CPU time of everybody involved per second of rows: patches in the trainer, in its thread, in a worker process."""
-    from torch.utils.data import DataLoader, IterableDataset
-
     from recommit.data.torch_loader import Loader
+    from torch.utils.data import DataLoader, IterableDataset
 
     data = recommit.data.open(folder)
 

@@ -4,8 +4,8 @@
     recommit.data.build(spec, "folder", workers=2)
     data = recommit.data.open("folder")
 
-Needs the extra ``data`` (pyarrow, pyyaml, pillow). Torch is needed by ``recommit.data.torch_loader`` alone. Names are
-imported when they are first used, so that the command line can look at this package without any extra.
+Needs the extra ``data`` (pyarrow, pyyaml, pillow). Names are imported when they are first used, so that the command
+line can look at this package without any extra.
 """
 
 from __future__ import annotations

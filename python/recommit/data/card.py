@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from recommit.data.manifest import Manifest
 
 NAME = "README.md"
-_SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M")]
-_SIZES += [(10**8, "10M<n<100M"), (10**9, "100M<n<1B")]
 
 
 def card(manifest: Manifest, repo: str = "") -> str:
@@ -34,10 +32,8 @@ def card(manifest: Manifest, repo: str = "") -> str:
 
 def _header(manifest: Manifest, title: str) -> str:
     """The metadata that the Hub reads."""
-    rows = manifest.total("rows")
-    size = next((word for bound, word in _SIZES if rows < bound), "n>1B")
     files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
-    return _HEADER.format(title=title, task=manifest.spec.task, size=size, files="\n".join(files))
+    return _HEADER.format(title=title, task=manifest.spec.task, files="\n".join(files))
 
 
 def _back(repo: str) -> str:
@@ -88,8 +84,6 @@ tags:
 - {task}
 - planning
 - macro-actions
-size_categories:
-- {size}
 configs:
 - config_name: default
   data_files:

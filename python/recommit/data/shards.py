@@ -86,16 +86,8 @@ def make(
     *,
     threads: int | None = 1,
     exclude: NDArray[np.uint64] | None = None,
-    states: NDArray[np.uint8] | None = None,
 ) -> LabelledRows:
-    """The rows of a shard. ``states`` are all those of a spec that labels states which a caller brings."""
-    if spec.states:
-        if states is None:
-            raise errors.WrongDataSpec("states: expected the states that the recipe names, got none")
-        first = shard * spec.shard
-        part = np.ascontiguousarray(states[first : first + spec.shard])
-        number = first + np.arange(len(part))
-        return labels.label(spec.puzzle(), part, instance=number, ties=spec.ties, seed=spec.seed, threads=threads)
+    """The rows of a shard; ``exclude`` holds (sorted) keys of states that no instance may start from."""
     starts = sampling.starts(spec, split, shard, threads=threads, exclude=exclude)
     return labels.shard_rows(spec, split, shard, starts, threads)
 

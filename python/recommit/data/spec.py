@@ -58,10 +58,8 @@ class DataSpec:
     """What two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals."""
     generator: str = ""
     """How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)."""
-    states: str = ""
-    """The sha256 of states to label instead of generated instances; see ``build``."""
     shard: int = 4096
-    """Instances (or states to label) per file."""
+    """Instances per file."""
 
     def __post_init__(self) -> None:
         if not self.generator and self.task in TASKS:
@@ -78,7 +76,7 @@ class DataSpec:
         return min(1, self.test) if split == "test" else -(-self.counts[split] // self.shard)
 
     def shard_instances(self, split: str, shard: int) -> int:
-        """Instances (or given states) in one file."""
+        """Instances in one file."""
         return self.test if split == "test" else min(self.shard, self.counts[split] - shard * self.shard)
 
     def puzzle(self, difficulty: Difficulty | None = None) -> Puzzle:
@@ -89,7 +87,7 @@ class DataSpec:
         """The same with instances of other lengths (shortest, longest); itself for an empty ``length``."""
         if not length:
             return self
-        boxes = sorted({difficulty.boxes for difficulty in self.difficulties}) or [0]
+        boxes = sorted({difficulty.boxes for difficulty in self.difficulties})
         return replace(self, difficulties=tuple(Difficulty((length[0], length[1]), b) for b in boxes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,8 +102,6 @@ class DataSpec:
     def difficulty_names(self) -> list[str]:
         """One word per difficulty, as in ids: the size, boxes, an unusual generator, and the range of lengths."""
         size = f"{self.size[0]}x{self.size[1]}"
-        if not self.difficulties:
-            return [size]
         how = "" if self.generator == TASKS[self.task].generators[0] else f"-{self.generator}"
         return [
             f"{size}{f'-{v.boxes}' if v.boxes else ''}{how}:{v.length[0]}..{v.length[1]}" for v in self.difficulties
@@ -280,19 +276,10 @@ def _check(spec: DataSpec) -> None:
     low, high = TASKS[spec.task].sides
     for side in spec.size:
         _number("size", side, low, high)
-    if spec.states:
-        _check_given(spec)
-    elif not 1 <= len(spec.difficulties) <= 64:
+    if not 1 <= len(spec.difficulties) <= 64:
         raise errors.WrongDataSpec(f"difficulties: expected 1..64, got {len(spec.difficulties)}")
     for difficulty in spec.difficulties:
         _check_difficulty(spec.task, difficulty)
-
-
-def _check_given(spec: DataSpec) -> None:
-    if len(spec.states) != 64 or set(spec.states) - set("0123456789abcdef"):
-        raise errors.WrongDataSpec(f"states: expected a sha256, got {spec.states[:80]!r}")
-    if spec.difficulties or spec.validation or spec.test or spec.perturbed:
-        raise errors.WrongDataSpec("states: expected neither difficulties nor validation, test or perturbed beside it")
 
 
 def _check_difficulty(task: str, difficulty: Difficulty) -> None:

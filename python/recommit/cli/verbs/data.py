@@ -37,7 +37,7 @@ def build(options: BuildOptions, json: bool = False) -> None:
         if many:
             manifests = {out / name: each for name, each in builder.build_all(specs, out, **how).items()}
         else:
-            manifests = {out: builder.build(specs[0], out, states=options.states, **how)}
+            manifests = {out: builder.build(specs[0], out, **how)}
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on where it was") from None
     finally:
@@ -106,7 +106,7 @@ def show(options: ShowOptions, json: bool = False) -> None:
 
 
 def export(options: ExportOptions, json: bool = False) -> None:
-    """Write a data set, with pictures, in a format that other trainers read; or put it on a hub.
+    """Write a data set, with pictures and messages, for other trainers; or put it on a hub.
 
     Args:
         json: Print JSON.
@@ -121,7 +121,7 @@ def export(options: ExportOptions, json: bool = False) -> None:
     every, written = open_all(options.folder, None if options.split == "all" else options.split), []
     for data in every:
         place = options.out / data.folder.name if every[1:] else options.out
-        names = write(data, place, options.form, cell=options.cell, states_per_file=options.states_per_file)
+        names = write(data, place, cell=options.cell, states_per_file=options.states_per_file)
         written.append({"folder": str(place), "files": len(names)} if json else f"{place}: {len(names)} files")
     _answer(written)
 
