@@ -56,8 +56,8 @@ def test_commands_take_all_of_them(built, capsys, tmp_path):
         "sliding 2x3",
         "sliding 2x4",
     ]
-    assert main(["data", "export", str(built), "--out", str(tmp_path / "chat"), "--form", "chat"]) == 0
-    assert sorted(path.name for path in (tmp_path / "chat").iterdir()) == ["sliding-2x3", "sliding-2x4"]
+    assert main(["data", "export", str(built), "--out", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["sliding-2x3", "sliding-2x4"]
 
 
 def test_one_data_set_is_not_meant(built):
@@ -94,7 +94,7 @@ def test_damage_is_seen(built, tmp_path, change):
 def test_wrong_calls(built, capsys, tmp_path):
     recipe = built.parent / "recipe.yaml"
     for words, message in [
-        (["--length", "3", "5"], "expected none of --size --boxes --length --states with the sizes of"),
+        (["--length", "3", "5"], "expected none of --size --boxes --length with the sizes of"),
         (["--count", "-1"], "count: expected 0..1099511627776, got -1"),
     ]:
         assert main(["data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set"), *words]) == 2
