@@ -53,8 +53,8 @@ def python(code: str, *options: str) -> str:
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this platform")
-def test_two_hundred_forks_with_a_live_pool() -> None:
-    assert python(FORKS.format(slots=SLOTS, forks=200, hang=HANG)) == "200\n"
+def test_fifty_forks_with_a_live_pool() -> None:
+    assert python(FORKS.format(slots=SLOTS, forks=50, hang=HANG)) == "50\n"
 
 
 def worker(seed: int) -> bytes:
@@ -67,13 +67,12 @@ def worker(seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
-@pytest.mark.parametrize("workers", [2, 4])
-def test_workers_of_every_kind(method: str, workers: int) -> None:
+def test_workers_of_every_kind(method: str) -> None:
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} on this platform")
     expected = [worker(seed) for seed in range(4)]  # workers=0, and a pool that lives when processes start
     context = multiprocessing.get_context(method)
-    with context.Pool(workers) as pool:
+    with context.Pool(3) as pool:
         assert pool.map_async(worker, range(4)).get(timeout=HANG) == expected
     assert [worker(seed) for seed in range(4)] == expected
 
@@ -99,7 +98,7 @@ def test_two_threads_on_one_environment() -> None:
     refused, failures = [0], []
 
     def use() -> None:
-        for _ in range(1200):
+        for _ in range(300):
             try:
                 env.step(actions)
             except RuntimeError as error:
@@ -114,7 +113,7 @@ def test_two_threads_on_one_environment() -> None:
     for thread in threads:
         thread.join()
     assert not failures
-    assert refused[0] < 4800
+    assert refused[0] < 1200
     env.step(actions)
 
 
