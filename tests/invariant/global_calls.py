@@ -40,11 +40,10 @@ FIRST = (
 LEVEL = "######\n#@ $.#\n#    #\n######\n"
 FILES = {
     "one.txt": LEVEL,
-    "solutions.txt": "rR\n",
     "small.yaml": running.small_preset(),
 }
 OTHERS = {
-    "levels check": "recommit levels check one.txt --solution solutions.txt",
+    "levels check": "recommit levels check one.txt",
     "train head": "recommit train head graph --policy world-model --updates 2 --out head",
     "graph build": "recommit graph build run --out graph --features --starts 16 --length 4 14",
     "evaluate": "recommit evaluate rl --out eval",
@@ -96,13 +95,11 @@ def interfaces() -> None:
     import numpy as np
 
     from recommit import data, evaluate, horizon
-    from recommit.puzzles import lurd
     from recommit.reproduce import preset
     from recommit.zero_shot.parser import parse
 
     data.position_weights(np.arange(4, dtype=np.int16))
     horizon.medoid(np.zeros((2, 3, 4), np.int64))
-    lurd.format_solution("rR")
     preset.names()
     parse("{}")
     evaluate.evaluate(evaluate.EvaluateOptions("run", "again", "fixed-4", instances=4, validation=2))
@@ -112,7 +109,6 @@ def interfaces() -> None:
 REASONS = {
     "recommit.storage.hub.push": "sends to a hub, which wants a token and a network",
     "recommit.adapters.": "called by the package that an adapter is for, which has an environment of its own",
-    "recommit.envs.GridVectorEnv": "the base of others",
     "recommit.policy.Backbone": "a protocol",
     "recommit.zero_shot.zero_shot": "a line around the runner that its verb calls",
 }
