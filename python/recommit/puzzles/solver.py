@@ -1,4 +1,4 @@
-"""Levels as they come, each with an optimal plan: ``recommit.solve("levels.txt")``, and what ``recommit solve`` prints."""
+"""Levels as they come, each with an optimal plan: ``recommit.solve("levels.txt")``, and for ``recommit solve``."""
 
 from __future__ import annotations
 
