@@ -79,10 +79,10 @@ print("ended", ended)
 """
 
 
-ROUNDS = 15
+ROUNDS = 8
 
 
-@pytest.mark.parametrize("task", ["sliding", "wide", "sokoban", "ice"])
+@pytest.mark.parametrize("task", ["wide", "sokoban", "ice"])
 def test_the_process_lives_and_every_call_ends(task):
     code = CODE.format(task=task, rounds=ROUNDS)
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=HANG)
