@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 
 import pytest
-from tests.effort import unit
 
 MAKE = "gymnasium.make('recommit/Sliding-v0'); gymnasium.make_vec('recommit/Sokoban-v0', num_envs=2, size=6, boxes=1)"
 
@@ -24,9 +22,7 @@ def python(code: str) -> str:
         "import recommit, gymnasium",
         "import gymnasium, recommit",
         "import recommit, recommit, gymnasium; gymnasium.register_envs(recommit)",
-        "import recommit.envs, gymnasium",
         "import recommit, importlib; gymnasium = importlib.import_module('gymnasium')",
-        "import recommit, sys; import gymnasium.vector as _, gymnasium",
         "import recommit, importlib.util as u; u.find_spec('gymnasium'); import gymnasium",
     ],
 )
@@ -50,11 +46,6 @@ def test_importing_recommit_imports_numpy_only() -> None:
     assert foreign == {"recommit"}
 
 
-def test_importing_recommit_is_quick() -> None:
-    code = "import time; t = time.process_time(); import recommit; print(time.process_time() - t)"
-    assert statistics.median(float(python(code)) for _ in range(5)) / unit() < 1000, "units of half a millisecond or so"
-
-
 def test_without_gymnasium_the_rest_works() -> None:
     hide = "import sys; sys.modules['gymnasium'] = None; import recommit; recommit.Sliding(3).generate(1)\n"
     python(hide)
@@ -65,9 +56,3 @@ def test_without_gymnasium_the_rest_works() -> None:
         " print(error)"
     )
     assert "No module named 'gymnasium'" in python(absent)
-
-
-def test_subpackages_are_there_without_an_import_of_their_own() -> None:
-    pytest.importorskip("gymnasium")
-    code = "import recommit; assert recommit.envs.Commit; assert recommit.data.DataSpec"
-    subprocess.run([sys.executable, "-c", code], check=True)
