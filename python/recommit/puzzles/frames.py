@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -45,6 +46,11 @@ def encode_png(picture: NDArray[np.uint8]) -> bytes:
     file = io.BytesIO()
     Image.fromarray(picture).save(file, "PNG")
     return file.getvalue()
+
+
+def data_url(png: bytes) -> str:
+    """A PNG file as an address that holds it."""
+    return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
 class Frames:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recommit.adapters.serving import OwnPages, ServeOptions, write_package
+from recommit.adapters.serving import OwnPages, ServeOptions
 from recommit.storage.errors import need
 from recommit.storage.terminal_text import say
 
@@ -11,9 +11,6 @@ def serve(options: ServeOptions) -> None:
     """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted."""
     spec = options.spec()
     spec.game("test", 0)
-    if options.package:
-        say(f"{write_package(spec, options.package)}: openenv.yaml, oracle.json")
-        return
     try:
         import uvicorn
     except ImportError:
