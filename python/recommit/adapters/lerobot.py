@@ -130,9 +130,7 @@ def _refuse_stateful(policy: nn.Module) -> None:
     """A policy that cannot be asked for the chunk of one observation alone."""
     config = getattr(policy, "config", None)
     if getattr(config, "temporal_ensemble_coeff", None) is not None:
-        raise ValueError(
-            "policy: expected temporal_ensemble_coeff=None, got a policy queried before every action"
-        )
+        raise ValueError("policy: expected temporal_ensemble_coeff=None, got a policy queried before every action")
     if getattr(policy, "_queues", None) is not None and getattr(config, "n_obs_steps", 1) > 1:
         steps = config.n_obs_steps  # type: ignore[union-attr]
         raise ValueError(f"policy: expected n_obs_steps of 1, since select_action gathers observations, got {steps}")

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import card, dataset, manifest, shards, workers
-from recommit.data.spec import DataSpec, set_names
+from recommit.data import card, manifest, shards, workers
+from recommit.data.spec import DataSpec
 from recommit.storage import errors, files, ownership, safe_open
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -88,21 +88,6 @@ def build(
         raise errors.from_os(error, target) from error
     except MemoryError as error:
         raise errors.from_memory(error) from error
-
-
-def build_all(specs: Sequence[DataSpec], folder: str | Path, **options: Any) -> dict[str, Manifest]:
-    """Build several in folders of their own under ``folder``, or finish what was interrupted; ``options`` are those of
-    ``build``. The list of them is written last."""
-    target, names = Path(folder).absolute(), set_names(specs)
-    entries = {entry.name for entry in target.iterdir()} if target.is_dir() else set()
-    if others := sorted(each for each in entries - {dataset.INDEX, *names} if not each.endswith(files.TEMPORARY)):
-        raise errors.WrongFolder(
-            f"{target}: expected a new or empty folder, or data sets of {', '.join(names)}; got {others[0]}"
-        )
-    manifests = {name: build(spec, target / name, **options) for spec, name in zip(specs, names, strict=True)}
-    listed = [{"folder": name, "content_sha256": each.content} for name, each in manifests.items()]
-    files.replace(Files(), target / dataset.INDEX, manifest.sealed({"sets": listed}).encode())
-    return manifests
 
 
 def _check_call(counts: dict[str, int], engine: str) -> None:

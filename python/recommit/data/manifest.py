@@ -72,7 +72,7 @@ class Manifest:
             "overlap": self.overlap,
             "shards": [record.to_dict() for record in self.shards],
         }
-        return sealed(plain)
+        return _dump({**plain, "check": files.sha256(_dump(plain).encode())})
 
     def _counts(self, split: str) -> dict[str, int]:
         return {what: self.total(what, split) for what in ("rows", "instances", "samples", "dead", "bytes")}
@@ -80,22 +80,6 @@ class Manifest:
 
 def _dump(plain: dict[str, Any]) -> str:
     return json.dumps(plain, indent=1, sort_keys=True) + "\n"
-
-
-def sealed(plain: dict[str, Any]) -> str:
-    """JSON with a checksum of itself: the same text for the same values."""
-    return _dump({**plain, "check": files.sha256(_dump(plain).encode())})
-
-
-def unsealed(path: Path, text: bytes) -> dict[str, Any]:
-    """The values of ``sealed`` JSON, which is as it was written; ``path`` is for the message."""
-    try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise errors.Damaged(f"{path}: not JSON: {error}") from None
-    if not isinstance(plain, dict) or plain.pop("check", None) != files.sha256(_dump(plain).encode()):
-        raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
-    return plain
 
 
 def versions() -> dict[str, str]:
@@ -114,7 +98,7 @@ def read(folder: Path) -> Manifest:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise errors.Damaged(f"{path}: expected at most {_MOST_BYTES} bytes, got {path.stat().st_size}")
-        plain = unsealed(path, content(path))
+        plain = json.loads(content(path))
     except FileNotFoundError:
         missing = NAME if folder.is_dir() else "such folder"
         raise errors.WrongFolder(f"{folder}: expected a finished data set, found no {missing}") from None
@@ -122,6 +106,12 @@ def read(folder: Path) -> Manifest:
         raise errors.WrongFolder(f"{folder}: expected the folder of a data set, got a file") from None
     except OSError as error:
         raise errors.from_os(error, path) from error
+    except errors.DataError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise errors.Damaged(f"{path}: not JSON: {error}") from None
+    if not isinstance(plain, dict) or plain.pop("check", None) != files.sha256(_dump(plain).encode()):
+        raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
     return _parse(path, plain)
 
 

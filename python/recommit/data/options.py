@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from recommit.data.spec import DataSpec, by_size, has_sizes, read_plain
+from recommit.data.spec import DataSpec
 from recommit.puzzles.registry import TASKS, Task
 from recommit.storage.errors import NotEnough, WrongDataSpec
 
@@ -70,19 +70,12 @@ class BuildOptions:
         if len(self.length) > 2:
             raise WrongDataSpec(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
 
-    def specs(self) -> tuple[list[DataSpec], bool]:
-        """The data sets that are asked for, and whether they are of several sizes."""
-        changes = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
-        changes |= {"size": list(self.size)} if self.size else {}
-        changes |= {"strict_states": True} if self.strict_states else {}
-        plain = read_plain(self.recipe) if self.recipe else {}
-        if has_sizes(plain):
-            if self.boxes or self.length or self.size:
-                raise WrongDataSpec(f"expected none of --size --boxes --length with the sizes of {self.recipe}")
-            return by_size({**plain, **changes}), True
-        if self.recipe:
-            plain = DataSpec.from_dict(plain).to_dict()
-        plain.update(changes)
+    def spec(self) -> DataSpec:
+        """The data set that is asked for."""
+        plain = DataSpec.read(self.recipe).to_dict() if self.recipe else {}
+        plain.update({name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None})
+        plain.update({"size": list(self.size)} if self.size else {})
+        plain.update({"strict_states": True} if self.strict_states else {})
         if self.length or self.boxes or not self.recipe:
             plain["difficulties"] = self._difficulties(plain)
         if missing := [name for name in ("task", "count") if name not in plain]:
@@ -91,7 +84,7 @@ class BuildOptions:
         plain["size"] = [*size, *size] if len(size) == 1 else list(size)
         spec = DataSpec.from_dict(plain)
         _check_boards(spec)
-        return [spec], False
+        return spec
 
     def _difficulties(self, plain: dict[str, Any]) -> list[dict[str, Any]]:
         """A difficulty for each number of boxes; what no flag says is as in the recipe, or usual for the puzzle."""

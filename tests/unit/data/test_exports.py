@@ -108,19 +108,6 @@ def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypat
     assert min(content.count) < 8  # else nothing was padded
 
 
-def test_a_data_set_is_a_sequence(data):
-    content, ids = data.columns(), data.ids(data.columns())
-    for i in (0, len(data) - 1, -1):
-        row = data[i]
-        assert (row["id"], row["distance"]) == (ids[i], content.distance[i])
-        assert np.array_equal(row["state"], content.states[i])
-        assert row["actions"] == content.actions[i, : content.count[i]].tolist()
-    for part in (slice(3, 40), slice(None, None, -1), slice(5, 5)):
-        assert data[part].sha256() == content[part].sha256()
-    with pytest.raises(IndexError):
-        data[len(data)]
-
-
 def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
     huggingface_hub = pytest.importorskip("huggingface_hub")
     assert main(["data", "export", str(data.folder), "--push", "me/set", "--hub", str(tmp_path)]) == 0
