@@ -58,11 +58,6 @@ def test_rows_are_the_starts_of_a_split():
     assert "JSON" not in rows[0]["prompt"][0]["content"]
 
 
-def test_a_rollout_begins_with_a_reset():
-    with pytest.raises(RuntimeError, match="reset: expected before"):
-        trl.ToolRollout(SPEC).get_reward()
-
-
 @pytest.mark.nightly
 def test_one_step_of_the_real_trainer():
     """A tiny model, taught to call the tool: calls are carried out, and the step is a step."""

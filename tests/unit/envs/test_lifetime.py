@@ -162,16 +162,6 @@ def test_a_hundred_exits_with_a_live_pool(how: str) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
 
 
-def test_exit_with_environments_open() -> None:
-    python(
-        "import recommit, gymnasium\nenv = gymnasium.make_vec('recommit/Sliding-v0', "
-        "num_envs=5000)\nenv.reset(seed=0)\n"
-        "one = gymnasium.make('recommit/Sokoban-v0', size=6, boxes=1)\none.reset(seed=0)",
-        "-W",
-        "error",
-    )
-
-
 def create_step_destroy() -> None:
     env = gymnasium.make_vec(
         "recommit/Sokoban-v0", num_envs=20, size=6, boxes=1, bank_size=16, autoreset_mode="SAME_STEP"
@@ -190,19 +180,3 @@ def test_nothing_leaks(rounds: int) -> None:
 @needs_proc
 def test_a_leak_is_noticed() -> None:
     assert growth(40, leak(), warm=4) > 2**24
-
-
-@pytest.mark.nightly
-@needs_proc
-def test_a_million_pools_do_not_leak() -> None:
-    from recommit import Sliding, _core
-
-    bank = _core.sliding.make_bank(Sliding(3).generate(8, seed=0).states)
-    actions = np.zeros(3, np.uint8)
-
-    def use() -> None:
-        pool = _core.sliding.make_episodes(bank, slots=3, max_steps=9, autoreset=_core.Autoreset.SAME_STEP, threads=1)
-        pool.reset([1, 2, 3])
-        pool.step(actions, grids=True, masks=True)
-
-    assert growth(500_000, use, warm=500_000) < 2**20

@@ -135,17 +135,6 @@ def test_a_bank_from_a_file_or_an_error_never_another_bank(tmp_path: Path) -> No
             sokoban(levels=tmp_path / name)
 
 
-def test_levels_without_outer_walls() -> None:
-    level = np.array([[[5, 0, 3, 2], [0, 0, 0, 0]]], np.uint8)
-    env = recommit_envs().SokobanEnv(levels=level)
-    env.reset(seed=0)
-    for blocked in (0, 2):
-        assert env.step(blocked)[0].tolist() == level[0].tolist()
-    state, *_ = env.step(3)
-    state, reward, terminated, *_ = env.step(3)
-    assert (state.tolist(), reward, terminated) == ([[0, 0, 5, 4], [0, 0, 0, 0]], 1.0, True)
-
-
 def test_text_is_that_of_a_level_file() -> None:
     text = "#####\n#@$.#\n#####\n"
     env = gymnasium.make("recommit/Sokoban-v0", levels=recommit.parse_levels(text), render_mode="ansi")

@@ -199,16 +199,6 @@ def test_gymnasium_wrappers_and_modes_work() -> None:
         many.close()
 
 
-def test_masks_can_be_left_out() -> None:
-    env = vector("recommit/Sokoban-v0", 3, action_mask=False, autoreset_mode="SAME_STEP")
-    _, info = env.reset(seed=0)
-    assert sorted(info) == ["_solved", "solved"]
-    for _ in range(30):
-        *_, info = env.step(np.zeros(3, np.uint8))
-        assert "action_mask" not in info
-        assert "action_mask" not in info.get("final_info", {})
-
-
 def test_a_bank_of_another_puzzle_is_refused():
     bank = _core.ice.make_bank(recommit.Ice(8).generate(2).states)
     with pytest.raises(ValueError, match="bank: expected levels of sliding, got those of ice"):
