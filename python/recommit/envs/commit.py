@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
@@ -10,10 +9,9 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector import AutoresetMode
 
-from recommit.envs.vector import PuzzleVectorEnv
+from recommit.envs.vector import Batched, PuzzleVectorEnv
 from recommit.puzzles import checks
 
 if TYPE_CHECKING:
@@ -142,7 +140,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return [int(action) for action in array]
 
 
-class VectorCommit(VectorEnv[Any, Any, Any]):
+class VectorCommit(Batched):
     """``Commit(space="flat")`` around each slot of a vector of puzzles, executed together.
 
     ``envs`` comes from ``gymnasium.make_vec("recommit/...")``, with grids as observations and SAME_STEP or DISABLED
@@ -174,16 +172,6 @@ class VectorCommit(VectorEnv[Any, Any, Any]):
         self._t, self._k = np.zeros(self.num_envs, np.int64), np.zeros(self.num_envs, np.int64)
         self._over = np.ones(self.num_envs, np.bool_)
         self._states = np.zeros((self.num_envs, *envs.task.shape), np.uint8)
-
-    @cached_property
-    def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of a batch."""
-        return batch_space(self.single_observation_space, self.num_envs)
-
-    @cached_property
-    def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of one decision per slot."""
-        return batch_space(self.single_action_space, self.num_envs)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None

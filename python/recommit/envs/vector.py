@@ -31,7 +31,21 @@ if TYPE_CHECKING:
 MAX_ENVS = 2**24
 
 
-class PuzzleVectorEnv(Episodes, VectorEnv[Any, Any, Any]):
+class Batched(VectorEnv[Any, Any, Any]):
+    """A vector whose spaces are batches of single ones; made when asked for, because bounds are as large as batches."""
+
+    @cached_property
+    def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
+        """The space of a batch."""
+        return batch_space(self.single_observation_space, self.num_envs)
+
+    @cached_property
+    def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
+        """The space of an action, or a decision, per slot."""
+        return batch_space(self.single_action_space, self.num_envs)
+
+
+class PuzzleVectorEnv(Episodes, Batched):
     """``num_envs`` puzzles; slot i is what ``PuzzleEnv`` reset with seed + i would be, episode by episode. Options are
     ``VectorOptions``."""
 
@@ -49,16 +63,6 @@ class PuzzleVectorEnv(Episodes, VectorEnv[Any, Any, Any]):
         self._copy = chosen.copy
         self._all = np.ones(self.num_envs, np.bool_)
         self._action_mask = chosen.action_mask
-
-    @cached_property
-    def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of a batch; made when asked for, because its bounds are as large as two batches."""
-        return batch_space(self.single_observation_space, self.num_envs)
-
-    @cached_property
-    def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of one action per slot."""
-        return batch_space(self.single_action_space, self.num_envs)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
