@@ -36,8 +36,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     The observation is the last one, the reward the sum. The episode is truncated when ``budget`` decisions are spent.
     ``info`` is that of the last action, and ``executed`` (how many actions were), ``rewards`` (theirs, one by one),
-    ``t`` (the clock of actions), ``k`` (the clock of decisions) and ``decisions_left``. ``duration`` is ``executed``
-    under the name that discounting by time asks for: gamma**duration.
+    ``t`` (the clock of actions), ``k`` (the clock of decisions) and ``decisions_left``.
 
     With ``space="flat"`` a decision is one row of integers instead, the depth's index and then the actions: a
     ``MultiDiscrete``, which Stable-Baselines3, CleanRL and torchrl take.
@@ -123,7 +122,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _with_clocks(self, info: Info, rewards: list[float]) -> Info:
         clocks = {"executed": len(rewards), "rewards": rewards, "t": self._t, "k": self._k}
-        return {**info, **clocks, "duration": len(rewards), "decisions_left": self.budget - self._k}
+        return {**info, **clocks, "decisions_left": self.budget - self._k}
 
     def _checked_actions(self, actions: Sequence[int]) -> list[int]:
         array = np.asarray(actions)
@@ -146,7 +145,7 @@ class VectorCommit(Batched):
     ``envs`` comes from ``gymnasium.make_vec("recommit/...")``, with grids as observations and SAME_STEP or DISABLED
     resets: start states and their order are its own, commitments run in the puzzle's ``execute``. An episode ends where
     it is solved (reward 1), or is truncated after ``budget`` decisions or ``max_steps`` actions. ``info`` has
-    ``executed`` and ``duration`` (actions of this decision), ``t``, ``k``, ``decisions_left`` and ``solved``; where
+    ``executed`` (actions of this decision), ``t``, ``k``, ``decisions_left`` and ``solved``; where
     episodes ended, ``final_obs``.
     """
 
@@ -219,7 +218,7 @@ class VectorCommit(Batched):
         self._over[mask] = False
 
     def _info(self, executed: Counts, solved: Bools) -> Info:
-        clocks = {"executed": executed, "duration": executed, "t": self._t.copy(), "k": self._k.copy()}
+        clocks = {"executed": executed, "t": self._t.copy(), "k": self._k.copy()}
         info: Info = {**clocks, "decisions_left": self.budget - self._k, "solved": solved}
         return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in info}
 
