@@ -49,7 +49,8 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
     assert counts is not None
     there = sum(counts[1:])
     assert there == 359
-    words = [
+    out, flags = tmp_path / "d", ["--size", "2", "3", "--length", "1", "40"]
+    words = ["data", "build", "--task", "sliding", *flags, "--out", str(out)]
         "data",
         "build",
         "--task",
@@ -59,7 +60,7 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
     ]
     assert main([*words, "--count", str(there + 1)]) == 2
     assert "expected at most 359 instances, as many as there are 2x3 boards" in capsys.readouterr().err
-    assert not (tmp_path / "d").exists()
+    assert not out.exists()
     assert only(task="sliding", size=(2, 3), count=there, length=(1, 40)).count == there
 
 
