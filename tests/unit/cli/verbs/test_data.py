@@ -51,13 +51,6 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
     assert there == 359
     out, flags = tmp_path / "d", ["--size", "2", "3", "--length", "1", "40"]
     words = ["data", "build", "--task", "sliding", *flags, "--out", str(out)]
-        "data",
-        "build",
-        "--task",
-        "sliding",
-        *["--size", "2", "3", "--length", "1", "40", "--out"],
-        str(tmp_path / "d"),
-    ]
     assert main([*words, "--count", str(there + 1)]) == 2
     assert "expected at most 359 instances, as many as there are 2x3 boards" in capsys.readouterr().err
     assert not out.exists()
