@@ -192,27 +192,10 @@ def test_verification_sees_planted_errors(data, name):
         verification.check_rows(data.puzzle, content, "planted", labels=True)
 
 
-@pytest.mark.parametrize("task", ["sliding", "sokoban"])
-def test_ten_thousand_instances(tmp_path, task, record_property):
-    """L7: all rows of a 10,000-instance build replay, the solver gives each label again, and their number is N(L)."""
-    size, difficulty = ((3, 3), Difficulty((8, 24))) if task == "sliding" else ((8, 8), Difficulty((8, 32), 2))
-    plan = DataSpec(task, size, (difficulty,), 10_000, perturbed=1)
-    made = recommit.data.build(plan, tmp_path / "set", workers=2)
-    data = recommit.data.open(tmp_path / "set")
-    assert recommit.data.verify(data, labels=True) == len(data) == made.total("rows")
-    record_property("executed", len(data))
-    expert = data.columns()
-    expert = expert[expert.kind == rows.EXPERT]
-    lengths = expert.length[expert.t == 0].astype(int)
-    assert len(lengths) == 10_000
-    assert len(expert) == lengths.sum()
-    total = sum(samples.sample_count(length) for length in lengths.tolist())
-    assert len(samples.expand(expert)) == total
-    _replays(data.puzzle, expert)
-
-
-def _replays(task, expert):
+def test_rows_replay_to_the_rows_below(data):
     """Independently of ``verify``: step by step along every row's actions, to the state that is so many rows below."""
+    expert = data.columns()
+    expert, task = expert[expert.kind == rows.EXPERT], data.puzzle
     states = expert.states
     for step in range(8):
         alive = expert.count > step
