@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommit.data import table
+from recommit.data import shards, table
+from recommit.data.manifest import overlap_text
 from recommit.data.spec import SPLITS
 from recommit.puzzles.registry import TASKS
 
@@ -45,10 +46,10 @@ def _back(repo: str) -> str:
 
 
 def _splits(manifest: Manifest) -> str:
-    lines = ["| split | instances | rows | (state, depth) samples | dead rows | bytes |", "|---|---|---|---|---|---|"]
+    lines = ["| split | rows | instances | (state, depth) samples | dead rows | bytes |", "|---|---|---|---|---|---|"]
     for split in SPLITS:
         if manifest.of(split):
-            numbers = [manifest.total(what, split) for what in ("instances", "rows", "samples", "dead", "bytes")]
+            numbers = [manifest.total(what, split) for what in shards.NUMBERS]
             lines.append(f"| {split} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
     lines.append(
         "\nA start state belongs to a split by a key that all its mirror images share, so no instance of one split "
@@ -57,12 +58,7 @@ def _splits(manifest: Manifest) -> str:
     if manifest.spec.disjoint == "layouts":
         lines.append("Here walls and goals alone decide, so no layout of one split is a layout of another.")
     if manifest.overlap:
-        seen = manifest.overlap
-        lines.append(
-            f"States on the way may still be shared (up to symmetry): {seen['test_starts_on_training_paths']:,} of "
-            f"{seen['test_starts']:,} test starts and {seen['test_states_on_training_paths']:,} of "
-            f"{seen['test_states']:,} states on\ntest paths lie on training paths."
-        )
+        lines.append(f"States on the way may still be shared: {overlap_text(manifest.overlap)}.")
     return "\n".join(lines) + "\n"
 
 

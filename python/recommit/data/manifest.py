@@ -62,7 +62,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """The same text for the same data set."""
-        splits = {split: self._counts(split) for split in SPLITS if self.of(split)}
+        splits = {s: {what: self.total(what, s) for what in shards.NUMBERS} for s in SPLITS if self.of(s)}
         plain = {
             "recipe": self.spec.to_dict(),
             "recipe_sha256": self.spec.hash,
@@ -74,8 +74,14 @@ class Manifest:
         }
         return _dump({**plain, "check": files.sha256(_dump(plain).encode())})
 
-    def _counts(self, split: str) -> dict[str, int]:
-        return {what: self.total(what, split) for what in ("rows", "instances", "samples", "dead", "bytes")}
+
+def overlap_text(seen: dict[str, int]) -> str:
+    """What is counted of an overlap, in words."""
+    return (
+        f"{seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
+        f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
+        "training paths, up to symmetry"
+    )
 
 
 def _dump(plain: dict[str, Any]) -> str:

@@ -48,7 +48,7 @@ class Record:
     @classmethod
     def from_dict(cls, values: object) -> Record:
         """Checked: a record names a file in the folder and nothing else."""
-        fields = {"name": str, "sha256": str, "content": str, **dict.fromkeys(_NUMBERS, int)}
+        fields = {"name": str, "sha256": str, "content": str, **dict.fromkeys(NUMBERS, int)}
         if not isinstance(values, dict) or set(values) != set(fields):
             raise errors.Damaged(f"manifest: expected shards with the fields {sorted(fields)}")
         for name, kind in fields.items():
@@ -58,7 +58,8 @@ class Record:
         return cls(**values)
 
 
-_NUMBERS = ("bytes", "rows", "instances", "samples", "dead")
+#: What a record counts.
+NUMBERS = ("rows", "instances", "samples", "dead", "bytes")
 
 
 def name(spec: DataSpec, split: str, shard: int) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import ACTIONS
-from recommit.data import rows
+from recommit.data import rows, shards
+from recommit.data.manifest import overlap_text
 from recommit.storage import errors
 from recommit.storage.files import replacing
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from recommit.data.rows import LabelledRows
 
 
-_TOTALS = ("rows", "instances", "samples", "dead", "bytes")
-
-
 def describe(dataset: Dataset) -> dict[str, Any]:
     """Statistics of a split (or of all), read shard by shard; plain JSON values."""
     tallies = {name: Counter[int]() for name in ("lengths", "distances", "optimal_actions", "kinds", "admissible")}
@@ -34,7 +32,7 @@ def describe(dataset: Dataset) -> dict[str, Any]:
     histograms = {name: {str(value): tally[value] for value in sorted(tally)} for name, tally in tallies.items()}
     histograms["kinds"] = {rows.KINDS[int(kind)]: count for kind, count in histograms["kinds"].items()}
     histograms["admissible"] = {str(depth): tallies["admissible"][depth] for depth in rows.DEPTHS}
-    totals = {name: sum(getattr(each, name) for each in dataset.records) for name in _TOTALS}
+    totals = {name: sum(getattr(each, name) for each in dataset.records) for name in shards.NUMBERS}
     return {
         "task": dataset.spec.task,
         "size": list(dataset.spec.size),
@@ -74,12 +72,8 @@ def text(statistics: dict[str, Any]) -> str:
     ]
     if lengths:
         lines.append(f"lengths     {min(lengths)}..{max(lengths)}, median {_median(statistics['lengths'])}")
-    if seen := statistics["overlap"]:
-        lines.append(
-            f"overlap     {seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
-            f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
-            "training paths, up to symmetry"
-        )
+    if statistics["overlap"]:
+        lines.append(f"overlap     {overlap_text(statistics['overlap'])}")
     return "\n".join(lines)
 
 

@@ -50,13 +50,10 @@ def summary(folder: Path, manifest: Manifest) -> dict[str, Any]:
 
 def sentence(folder: Path, manifest: Manifest) -> str:
     """What was built, in words."""
-    text, seen = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}", manifest.overlap
-    if not seen:
-        return text
-    return (
-        f"{text}\noverlap: {seen['test_starts_on_training_paths']} of {seen['test_starts']} test starts and "
-        f"{seen['test_states_on_training_paths']} of {seen['test_states']} test states lie on training paths"
-    )
+    from recommit.data.manifest import overlap_text
+
+    text = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}"
+    return f"{text}\noverlap: {overlap_text(manifest.overlap)}" if manifest.overlap else text
 
 
 class BuildLine(StatusLine):
