@@ -120,9 +120,8 @@ class Episodes:
     def _prepare(self, options: EnvOptions, slots: int, threads: int | None, autoreset: AutoresetMode) -> None:
         """Check the options, and make the levels and the episodes."""
         self.task, states = starts.task_and_states(self.kind, options.size, options.boxes, options.levels)
-        if options.render_mode not in (None, *RENDER_MODES):
-            expected = ", ".join(RENDER_MODES)
-            raise ValueError(f"render_mode: expected None or one of {expected}, got {options.render_mode!r}")
+        if options.render_mode is not None:
+            checks.choice("render_mode", options.render_mode, RENDER_MODES)
         self.render_mode = options.render_mode
         self.max_steps = checks.integer("max_steps", options.max_steps, 1, MAX_STEPS)
         self._bank = starts.bank(self.task, states, options.bank_size, options.bank_seed, options.length)

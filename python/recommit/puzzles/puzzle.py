@@ -173,8 +173,7 @@ class Puzzle(Drawn, ABC):
         progress: Callable[[int, int], None] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
         """Load or make the tables that all states of this shape share, and say what they take; most have none."""
-        if database != "small":
-            raise ValueError(f"database: expected small for {self.task}, got {database}")
+        checks.choice("database", database, ("small",))
         return {}
 
     def pushes(self, states: States) -> list[bool]:
@@ -279,8 +278,7 @@ class Puzzle(Drawn, ABC):
         Among equally short plans, ``first`` takes the one that comes first in the order up, down, left, right;
         ``random`` draws among the optimal actions at every step, by ``seed`` and the state's place in the batch.
         """
-        if ties not in ("first", "random"):
-            raise ValueError(f"ties: expected first or random, got {ties}")
+        checks.choice("ties", ties, ("first", "random"))
         seed = checks.integer("seed", seed, 0, checks.MAX_SEED)
         limits, (batch, _) = Limits.of(limit), checks.grids(states)
         return Solutions(
