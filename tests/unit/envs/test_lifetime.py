@@ -117,21 +117,16 @@ def test_two_threads_on_one_environment() -> None:
     env.step(actions)
 
 
+STEP = "env.step(np.zeros(6000, np.uint8), grids=True, masks=True)"
 EXITS = {
-    "pool alive": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
-    "threads=4)\n"
-    "env.reset([1] * 6000); env.step(np.zeros(6000, np.uint8), grids=True, masks=True)",
-    "view outlives": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
-    "threads=4)\n"
-    "view = env.live(); del env, bank; assert view.sum() >= 0",
-    "thread stepping": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
-    "threads=2)\n"
-    "import threading\n"
-    "def use():\n    while True: env.step(np.zeros(6000, np.uint8), grids=True, masks=True)\n"
-    "threading.Thread(target=use, daemon=True).start()",
-    "in an exit handler": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, "
-    "autoreset=mode, threads=2)\n"
-    "import atexit; atexit.register(lambda: env.step(np.zeros(6000, np.uint8), grids=True, masks=True))",
+    "pool alive": f"env.reset([1] * 6000); {STEP}",
+    "view outlives": "view = env.live(); del env, bank; assert view.sum() >= 0",
+    "thread stepping": f"""
+import threading
+def use():
+    while True: {STEP}
+threading.Thread(target=use, daemon=True).start()""",
+    "in an exit handler": f"import atexit; atexit.register(lambda: {STEP})",
 }
 
 
@@ -151,6 +146,7 @@ else:
     print(statuses == [0] * {exits}, flush=True)
     os._exit(0)
 signal.alarm({hang})  # a hang ends the child
+env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=3)
 """
 
 
