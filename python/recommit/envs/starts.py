@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.puzzles import checks
-from recommit.puzzles.instances import Instances
 from recommit.puzzles.levels import Levels, read_levels
+from recommit.puzzles.puzzle import Instances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
