@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import recommit
-from recommit.puzzles.solving import Solved, SolveRequest, solve_all
+from recommit.puzzles.solver import Solved, solve_all
 
 ROOT = Path(__file__).resolve().parent
 
@@ -48,9 +48,9 @@ def main() -> int:
     parser.add_argument("--moves", type=Path)
     arguments = parser.parse_args()
     levels = recommit.read_levels(arguments.file)
-    request = SolveRequest(recommit.Limits(bytes=arguments.bytes, seconds=arguments.wall), threads=1)
+    limit = recommit.Limits(bytes=arguments.bytes, seconds=arguments.wall)
     solved = []
-    for level in solve_all(levels.task, list(levels), levels.titles, request):
+    for level in solve_all(levels.task, list(levels), levels.titles, limit, threads=1):
         solved.append(level)
         if level.seconds > 1 or level.status != "exact":
             print(f"{level.index:>4} {level.seconds:8.2f} s  {level.status} {level.length} {level.title}", flush=True)

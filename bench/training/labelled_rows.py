@@ -1,6 +1,6 @@
 """How fast labelled rows are made, written, read back and fed, in CPU time of one core.
 
-    python bench/training/labelled_rows.py [--instances 8192] [--loader] [--json results.json]
+    python bench/training/labelled_rows.py [--instances 8192] [--json results.json]
 
 Seconds are of CPU, one core, the quickest of some rounds; every figure comes with a check of what was made. The
 yardsticks in the same run, on fewer instances, written as JSON lines: every state of a board or level labelled by
@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import sys
 import tempfile
 import time
 from collections import deque
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,57 +139,6 @@ def _pixels(data, stream, batch, dtype, drawn=20):
         yield f"patches_{name}", drawn * batch / seconds
 
 
-def loader(folder, batches=20, batch=256, rounds=5):
-    """CPU time of everybody involved per second of rows: patches in the trainer, in its thread, in a worker process."""
-    from torch.utils.data import DataLoader, IterableDataset
-
-    from recommit.data.torch_loader import Loader
-
-    data = recommit.data.open(folder)
-
-    class Worker(IterableDataset):
-        def __iter__(self):
-            for part in Loader(data, batch, pixels=True, ahead=1, reuse=True):
-                yield part.pixel_values, part.actions
-
-    def loader(dtype):
-        return Loader(data, batch, pixels=True, dtype=dtype, reuse=True)
-
-    def here(dtype):
-        own = loader(dtype)
-        return map(own.make, own.feed)
-
-    ways: dict[str, Any] = {f"{dtype}_here": partial(here, dtype) for dtype in ("float32", "bfloat16")}
-    ways |= {f"{dtype}_thread": partial(loader, dtype) for dtype in ("float32", "bfloat16")}
-    ways["float32_worker_process"] = lambda: DataLoader(Worker(), batch_size=None, num_workers=1)
-    return {
-        f"loader_{name}_rows_per_second": batches * batch / _everybody(way, batches, 1 if "process" in name else rounds)
-        for name, way in ways.items()
-    }
-
-
-def _everybody(way, batches, rounds):
-    """Seconds for so many batches, after the first few, the quickest round. (A process counts when it has ended.)"""
-    best = float("inf")
-    for _ in range(rounds):
-        stream = iter(way())
-        for _ in range(6):
-            next(stream)
-        begin = sum(_times())
-        for _ in range(batches):
-            next(stream)
-        del stream
-        best = min(best, sum(_times()) - begin)
-    return best
-
-
-def _times():
-    """CPU seconds of this process and of its children that have ended."""
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        used = resource.getrusage(who)
-        yield used.ru_utime + used.ru_stime
-
-
 def plain_python(plan, folder, scratch, instances):
     """The same labels of a few instances by breadth-first search in plain Python, written as JSON lines."""
     content = next(iter(recommit.data.open(folder).shards()))
@@ -263,7 +210,6 @@ def _search(start, moves, solved):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--instances", type=int, default=8192)
-    parser.add_argument("--loader", action="store_true", help="compare where the torch loader draws (needs torch)")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     results = {}
@@ -274,8 +220,6 @@ def main():
             folder, figures = build(plan, scratch)
             figures |= {f"{stage}_ns_per_row": value for stage, value in stages(plan).items()}
             figures |= feed(folder)
-            if options.loader:
-                figures |= loader(folder)
             few = 2000 if plan.task == "sliding" else 2
             figures["plain_python_rows_per_second"] = plain_python(plan, folder, scratch, few)
             figures["one_search_each_rows_per_second"] = one_search_each(plan, folder, scratch, 5)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit._core import LevelError
 from recommit.puzzles.ice import Ice
-from recommit.puzzles.instances import Instances
 from recommit.puzzles.levels import Levels, format_levels, parse_levels, read_levels, write_levels
-from recommit.puzzles.puzzle import Outcome, Puzzle
+from recommit.puzzles.puzzle import Instances, Outcome, Puzzle
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits, Solutions, Status

@@ -308,14 +308,14 @@ def signature() -> dict[str, Any]:
 @section
 def labels() -> dict[str, Any]:
     """Every column of data sets, and of states that a caller brings."""
+    from recommit import Sliding
+    from recommit.data import label
     from recommit.data import open as opened
 
-    rng, states = np.random.default_rng(0), PLACE / "states.npy"
-    np.save(states, np.stack([rng.permutation(9).reshape(3, 3) for _ in range(40)]).astype(np.uint8))
-    own = once("data-own", f"data build --task sliding --states {states}")
-    found = {}
-    for name, folder in {**{name: data(name) for name in SETTINGS["data"]}, "own": own}.items():
-        rows = opened(folder, None).columns()
+    rng, found = np.random.default_rng(0), {}
+    states = np.stack([rng.permutation(9).reshape(3, 3) for _ in range(40)]).astype(np.uint8)
+    every = {name: opened(data(name), None).columns() for name in SETTINGS["data"]}
+    for name, rows in {**every, "own": label(Sliding(3), states)}.items():
         found[name] = {field.name: array(getattr(rows, field.name)) for field in fields(rows)} | {"rows": len(rows)}
     return found
 

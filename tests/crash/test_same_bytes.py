@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 from tests.crash.trees import SMALL, differences, tree
 
 import recommit
 import recommit.data
-from recommit.data import builder, labels, shards, workers
+from recommit.data import builder, shards, workers
 from recommit.data.builder import build
 from recommit.storage import errors
 
@@ -101,34 +99,6 @@ def test_errors_cross_every_engine(tmp_path, monkeypatch):
     monkeypatch.setattr(workers.sys, "executable", "/bin/false")
     with pytest.raises(errors.WorkerDied, match="status 1"):
         build(SMALL, tmp_path / "dead", workers=2)
-
-
-def test_given_states(tmp_path):
-    """States from anywhere, labelled: the same files from an array and from a file, here and in workers."""
-    task = recommit.Sokoban(6, 1)
-    states = task.generate(300, seed=5).states
-    wander = np.random.default_rng(0).integers(0, 4, (300, 8)).astype(np.uint8)
-    states = task.execute(states, wander, np.arange(300) % 9).states
-    plan = recommit.data.DataSpec("sokoban", (6, 6), (), count=300, shard=64, states=labels.states_sha256(states))
-    np.save(tmp_path / "states.npy", states)
-    build(plan, tmp_path / "array", states=states)
-    expected = tree(tmp_path / "array")
-    build(plan, tmp_path / "file", states=tmp_path / "states.npy", workers=2)
-    assert differences(tmp_path / "file", expected) == []
-    data = recommit.data.open(tmp_path / "array")
-    content = data.columns()
-    assert np.array_equal(content.states, states)
-    assert np.array_equal(content.distance, task.distance(states))
-    assert recommit.data.verify(data, labels=True) == 300
-    with pytest.raises(errors.WrongDataSpec, match="sha256"):
-        build(plan, tmp_path / "other", states=states[::-1])
-    with pytest.raises(errors.WrongDataSpec, match="exactly for a recipe that names them"):
-        build(plan, tmp_path / "other")
-    call = [sys.executable, "-m", "recommit.cli", "data", "build", "--task", "sokoban", "--shard", "64"]
-    call += ["--states", str(tmp_path / "states.npy"), "--out", str(tmp_path / "command"), "--json"]
-    done = subprocess.run(call, check=True, capture_output=True, text=True)
-    assert differences(tmp_path / "command", expected) == []
-    assert json.loads(done.stdout)["rows"] == 300
 
 
 def test_content_does_not_depend_on_the_file_format(tmp_path, monkeypatch):

@@ -14,7 +14,8 @@ import yaml
 from tests.unit.train.runs import TINY, plan_of
 
 from recommit.cli import main
-from recommit.data import DataSpec, Difficulty, build, open_all
+from recommit.data import DataSpec, Difficulty, build
+from recommit.data.dataset import open_folder
 from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import load_backbone
@@ -93,8 +94,8 @@ def told(value: Any) -> str:
 
 
 def _data(place: Path) -> list[Any]:
-    every = open_all(place / "data", None)
-    return [(data.spec.to_json(), data.manifest.to_json(), [rows.sha256() for rows in data.shards()]) for data in every]
+    data = open_folder(place / "data", None)
+    return [data.spec.to_json(), data.manifest.to_json(), [rows.sha256() for rows in data.shards()]]
 
 
 def weights(module: Any) -> list[Any]:

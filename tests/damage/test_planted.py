@@ -29,7 +29,7 @@ QUICK = {
     "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
     "levels check": ("levels", "check", "./levels.txt", "--out", "./new/levels.txt"),
     "data build": ("data", "build", *SMALL, "--out", "./new"),
-    "data export": ("data", "export", "./data", "--form", "chat", "--out", "./new"),
+    "data export": ("data", "export", "./data", "--out", "./new"),
     "data export to a hub": ("data", "export", "./data", "--push", "a/b", "--hub", "./new"),
 }
 FAST = ("--device", "cpu", "--quiet")
@@ -37,7 +37,6 @@ NIGHTLY = {
     **QUICK,
     "render": ("render", "./levels.txt", "--plan", "solve", "--out", "./new/plan.gif"),
     "data show": ("data", "show", "./data", "--picture", "./new/data.png"),
-    "data export as Parquet": ("data", "export", "./data", "--out", "./new"),
     "train sft": ("train", "sft", "--recipe", "./plan.yaml", "--data", "./data", "--out", "./new", "--quiet"),
     "train world-model": (
         "train",
@@ -63,7 +62,6 @@ NIGHTLY = {
     ),
     "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
     "report": ("report", "./eval", "--out", "./new/page.html"),
-    "serve": ("serve", "--package", "./new"),
 }
 
 

@@ -58,7 +58,7 @@ def test_every_reason_is_needed():
         "recommit train sft --recipe laptop-slidng --data data --out run",
         "recommit train sft --recipe laptop-sliding --data data --out run --set optim.setps=4",
         "recommit train family --recipe laptop-sliding --init run --out family --variants fixed-9",
-        "recommit data export DIR --out EXPORT --form parket",
+        "recommit train head graph --method exakt --out head",
         "recommit levels genrate --out levels.txt",
         "recommit reproduce --preset dmeo --out demo",
         "deepspeed --module recommit.train.sft --recipe paper-sliding --data data --out run --zreo 2",

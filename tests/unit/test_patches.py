@@ -16,20 +16,14 @@ import recommit
 #: (puzzle, rows, columns, cell, crop): every sliding size, Sokoban up to 16x16, and cells that patches line up with or
 #: not.
 CASES = [
-    *(("sliding", rows, cols, 28, False) for rows in range(2, 6) for cols in range(2, 6)),
-    *(
-        ("sokoban", rows, cols, 28, crop)
-        for rows, cols in ((4, 4), (7, 7), (8, 8), (10, 10), (16, 16), (5, 9), (16, 6))
-        for crop in (False, True)
-    ),
+    *(("sliding", rows, cols, 28, False) for rows, cols in ((2, 2), (2, 5), (3, 3), (5, 3))),
+    *(("sokoban", rows, cols, 28, crop) for rows, cols in ((4, 4), (8, 8), (16, 6)) for crop in (False, True)),
     ("sliding", 4, 4, 14, False),
     ("sokoban", 14, 14, 4, False),
-    *(("sokoban", rows, cols, 14, crop) for rows, cols in ((6, 6), (8, 12), (16, 16)) for crop in (False, True)),
-    *(("sliding", 3, 4, cell, False) for cell in (56, 84, 112)),
-    *(("sokoban", 5, 4, cell, True) for cell in (56, 84, 112)),
+    *(("sokoban", rows, cols, 14, crop) for rows, cols in ((6, 6), (8, 12)) for crop in (False, True)),
+    *(("sliding", 3, 4, cell, False) for cell in (56, 112)),
     *(("sokoban", 4, 6, cell, False) for cell in (42, 70, 98)),
-    *(("sokoban", 14, 7, cell, False) for cell in (8, 12, 16, 20)),
-    ("sokoban", 16, 9, 12, True),
+    *(("sokoban", 14, 7, cell, False) for cell in (8, 12, 20)),
     ("sokoban", 28, 28, 5, False),
 ]
 IDS = [f"{name}-{rows}x{cols}-{cell}{'-crop' * crop}" for name, rows, cols, cell, crop in CASES]
@@ -98,9 +92,9 @@ def test_the_twin_finds_a_planted_defect() -> None:
     assert (bits(values) != bits(twin.patches(image))).sum() == 2  # one pixel, two time slots
 
 
-@pytest.mark.parametrize("cell", [14, 28, 12])
+@pytest.mark.parametrize("cell", [14, 12])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_threads_and_destination_do_not_matter(cell: int, dtype: Any, threads: int) -> None:
     """60 states are enough to go past the caches, 3 are not."""
     task, states = task_and_states("sokoban", 14, 14, 60)
@@ -115,8 +109,8 @@ def test_threads_and_destination_do_not_matter(cell: int, dtype: Any, threads: i
         assert grid.shape == (count, 3)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 5, 31, 32, 33, 64])
-@pytest.mark.parametrize("cell", [4, 7, 14, 20, 28, 112])
+@pytest.mark.parametrize("rows", [1, 3, 32, 64])
+@pytest.mark.parametrize("cell", [4, 14, 20, 28, 112])
 def test_pictures_that_would_be_resized_are_refused(rows: int, cell: int) -> None:
     states = levels(rows, 32, 1, walled=False)
     task = recommit.Sokoban()
@@ -135,29 +129,19 @@ def test_small_pictures_are_refused() -> None:
         recommit.Sliding(2).patches(boards(2, 2, 1), 14)
 
 
-WRONG = {
-    "dtype": (
-        lambda: SLIDING.patches(BOARDS, dtype="float16"),
-        ValueError,
-        "dtype: expected float32 or bfloat16, got float16",
-    ),
-    "out dtype": (
-        lambda: SLIDING.patches(BOARDS, dtype="bfloat16", out=np.zeros((72, 1176), np.float32)),
-        TypeError,
-        "out: expected dtype uint16, got float32",
-    ),
-    "out shape": (
-        lambda: SLIDING.patches(BOARDS, out=np.zeros((36, 1176), np.float32)),
-        ValueError,
-        r"out: expected shape \(72, 1176\), got \(36, 1176\)",
-    ),
-    "state": (lambda: SLIDING.patches(BOARDS * 0), ValueError, "states: expected every tile"),
-    "crop": (lambda: SLIDING.patches(BOARDS, crop=True), ValueError, "crop: expected False for sliding boards"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_arguments_are_named(name: str) -> None:
-    call, error, message = WRONG[name]
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"dtype": "float16"}, ValueError, "dtype: expected float32 or bfloat16, got float16"),
+        (
+            {"dtype": "bfloat16", "out": np.zeros((72, 1176), np.float32)},
+            TypeError,
+            "out: expected dtype uint16, got float32",
+        ),
+        ({"out": np.zeros((36, 1176), np.float32)}, ValueError, r"out: expected shape \(72, 1176\), got \(36, 1176\)"),
+        ({"crop": True}, ValueError, "crop: expected False for sliding boards"),
+    ],
+)
+def test_wrong_arguments_are_named(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        call()
+        SLIDING.patches(BOARDS, **options)

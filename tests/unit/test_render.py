@@ -4,9 +4,8 @@ wrong.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -31,25 +30,14 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "render.json"
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("name", TASKS)
 def test_every_size_reads_back(name: str, theme: str) -> None:
-    """26 states per size and theme: 2 puzzles x 2 themes x 109 sizes x 26 = 11,336 states."""
+    """Every theme and size, two states of each shape."""
     shapes = [(2, 2), (2, 5), (3, 3), (4, 4), (5, 3), (5, 5)] if name == "sliding" else [(3, 3), (5, 4), (7, 7), (4, 9)]
     for cell in CELLS:
-        remaining = 26
-        for i, (rows, cols) in enumerate(shapes):
-            count = 26 // len(shapes) if i + 1 < len(shapes) else remaining
-            remaining -= count
-            task, states = task_and_states(name, rows, cols, count, seed=cell)
+        for rows, cols in shapes:
+            task, states = task_and_states(name, rows, cols, 2, seed=cell)
             images = task.render(states, cell, theme=theme)
-            assert images.shape == (count, rows * cell, cols * cell, 3)
+            assert images.shape == (2, rows * cell, cols * cell, 3)
             assert (task.decode(images, cell, theme=theme) == states).all()
-
-
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("name", TASKS)
-def test_sprites_differ(name: str, theme: str) -> None:
-    for cell in CELLS:
-        sprites = make_render.sprites(name, cell, theme)
-        assert len({sprite.tobytes() for sprite in sprites.values()}) == (25 if name == "sliding" else 7)
 
 
 @pytest.mark.parametrize("cell", [4, 9, 13, 28, 40])
@@ -63,8 +51,8 @@ def test_pictures_are_their_sprites(cell: int, crop: bool) -> None:
     assert (SOKOBAN.decode(images, cell, crop=crop) == states).all()
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 200])
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("count", [0, 3, 200])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_threads_and_destination_do_not_matter(count: int, threads: int) -> None:
     """200 pictures are large enough to go past the caches."""
     states = levels(8, 8, 200)
@@ -83,16 +71,8 @@ def test_threads_and_destination_do_not_matter(count: int, threads: int) -> None
     assert (SOKOBAN.decode(expected, threads=threads) == states[:count]).all()
 
 
-def test_a_batch_is_its_states_one_by_one() -> None:
-    states = boards(4, 5, 70)
-    task = recommit.Sliding(4, 5)
-    images = task.render(states, 33, theme="dark")
-    for i in range(70):
-        assert (task.render(states[i : i + 1], 33, theme="dark")[0] == images[i]).all()
-
-
 @pytest.mark.parametrize("name", TASKS)
-@pytest.mark.parametrize("cell", [4, 6, 17, 28])
+@pytest.mark.parametrize("cell", [4, 17, 28])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_frames_follow_their_states(name: str, cell: int, threads: int) -> None:
     task, states = task_and_states(name, 5, 5, 64)
@@ -165,65 +145,39 @@ def test_pictures_of_no_state_are_refused() -> None:
         SOKOBAN.decode(level)
 
 
-WRONG = {
-    "small cell": (lambda: SLIDING.render(BOARD, 3), ValueError, r"cell: expected 4\.\.112, got 3"),
-    "large cell": (lambda: SLIDING.render(BOARD, 113), ValueError, r"cell: expected 4\.\.112, got 113"),
-    "float cell": (lambda: SLIDING.render(BOARD, 28.0), TypeError, "cell: expected an integer, got float"),
-    "theme": (lambda: SLIDING.render(BOARD, theme="pink"), ValueError, "theme: expected one of light, dark, got pink"),
-    "theme type": (lambda: SLIDING.render(BOARD, theme=None), TypeError, "theme: expected a string, got NoneType"),
-    "crop type": (lambda: SLIDING.render(BOARD, crop=1), TypeError, "crop: expected a bool, got int"),
-    "threads": (lambda: SLIDING.render(BOARD, threads=0), ValueError, "threads: expected 1..1024 or None, got 0"),
-    "cropped board": (lambda: SLIDING.render(BOARD, crop=True), ValueError, "crop: expected False for sliding boards"),
-    "open level": (
-        lambda: SOKOBAN.render(levels(7, 7, 1, walled=False), crop=True),
-        ValueError,
-        "crop: expected an outer ring of walls, got code",
-    ),
-    "no middle": (lambda: SOKOBAN.render(LEVEL[:, :2].copy(), crop=True), ValueError, "crop: expected at least 3 by 3"),
-    "repeated tile": (lambda: SLIDING.render(BOARD * 0), ValueError, r"states: expected every tile 0\.\.8"),
-    "no player": (lambda: SOKOBAN.render(LEVEL * 0), ValueError, "states: expected"),
-    "wrong size": (lambda: SLIDING.render(boards(4, 4, 1)), ValueError, "states: expected boards of 3x3, got 4x4"),
-    "out shape": (
-        lambda: SLIDING.render(BOARD, out=np.zeros((1, 84, 84, 4), np.uint8)),
-        ValueError,
-        r"out: expected shape \(1, 84, 84, 3\), got \(1, 84, 84, 4\)",
-    ),
-    "out dtype": (
-        lambda: SLIDING.render(BOARD, out=np.zeros((1, 84, 84, 3), np.float32)),
+WRONG = [
+    (lambda: SLIDING.render(BOARD, 3), ValueError, r"cell: expected 4\.\.112, got 3"),
+    (lambda: SLIDING.render(BOARD, 28.0), TypeError, "cell: expected an integer, got float"),
+    (lambda: SLIDING.render(BOARD, theme="pink"), ValueError, "theme: expected light or dark, got pink"),
+    (lambda: SLIDING.render(BOARD, crop=1), TypeError, "crop: expected a bool, got int"),
+    (lambda: SLIDING.render(BOARD, crop=True), ValueError, "crop: expected False for sliding boards"),
+    (lambda: SOKOBAN.render(levels(7, 7, 1, walled=False), crop=True), ValueError, "crop: expected an outer ring"),
+    (lambda: SOKOBAN.render(LEVEL[:, :2].copy(), crop=True), ValueError, "crop: expected at least 3 by 3"),
+    (lambda: SOKOBAN.render(LEVEL * 0), ValueError, "states: expected"),
+    (lambda: SLIDING.render(BOARD, out=image(84, 4)), ValueError, r"out: expected shape \(1, 84, 84, 3\), got \(1, 84"),
+    (
+        lambda: SLIDING.render(BOARD, out=image(84).astype(np.float32)),
         TypeError,
-        "out: expected dtype uint8, got float32",
+        "out: expected dtype uint8, got float",
     ),
-    "read-only out": (
-        lambda: SLIDING.render(BOARD, out=SLIDING.frames(BOARD).images),
-        ValueError,
-        "out: expected a writable array",
-    ),
-    "odd image": (
-        lambda: SLIDING.decode(np.zeros((1, 85, 84, 3), np.uint8)),
-        ValueError,
-        r"images: expected shape \(N, rows \* 28, columns \* 28, 3\), got \(1, 85, 84, 3\)",
-    ),
-    "grey image": (
-        lambda: SLIDING.decode(np.zeros((1, 84, 84), np.uint8)),
-        ValueError,
-        "images: expected 4 dimensions",
-    ),
-    "other board": (
+    (lambda: SLIDING.render(BOARD, out=SLIDING.frames(BOARD).images), ValueError, "out: expected a writable array"),
+    (lambda: SLIDING.decode(image(85)), ValueError, r"images: expected shape \(N, rows \* 28, columns \* 28, 3\), got"),
+    (lambda: SLIDING.decode(image(84)[..., 0]), ValueError, "images: expected 4 dimensions"),
+    (
         lambda: SLIDING.decode(recommit.Sliding(4).render(boards(4, 4, 1))),
         ValueError,
-        "images: expected boards of 3x3, got 4x4",
+        "expected boards of 3x3, got 4x4",
     ),
-    "other theme": (
-        lambda: SLIDING.decode(SLIDING.render(BOARD), theme="dark"),
-        ValueError,
-        "in image 0 at row 0, column 0",
-    ),
-}
+    (lambda: SLIDING.decode(SLIDING.render(BOARD), theme="dark"), ValueError, "in image 0 at row 0, column 0"),
+]
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_arguments_are_named(name: str) -> None:
-    call, error, message = WRONG[name]
+def image(side: int, channels: int = 3) -> np.ndarray:
+    return np.zeros((1, side, side, channels), np.uint8)
+
+
+@pytest.mark.parametrize(("call", "error", "message"), WRONG)
+def test_wrong_arguments_are_named(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
 
@@ -231,19 +185,6 @@ def test_wrong_arguments_are_named(name: str) -> None:
 def test_golden_pictures() -> None:
     """Rewritten by ``python -m tests.golden.make_render``, which is for changes that are meant."""
     assert make_render.figures() == json.loads(GOLDEN.read_text(encoding="utf-8"))
-
-
-def test_boxoban_levels_read_back() -> None:
-    shared = Path(os.environ.get("RECOMMIT_SHARED", Path(__file__).parents[3] / "shared"))
-    file = shared / "data" / "boxoban-hard.txt"
-    if not file.exists():
-        pytest.skip(f"known levels not at hand ({file}; set RECOMMIT_SHARED)")
-    states = recommit.read_levels(file).states[:1000]
-    digest = hashlib.sha256(states.tobytes())
-    assert (
-        hashlib.sha256(SOKOBAN.decode(SOKOBAN.render(states, 16, crop=True), 16, crop=True).tobytes()).digest()
-        == digest.digest()
-    )
 
 
 @pytest.mark.parametrize("cell", [8, 112])

@@ -76,7 +76,7 @@ ROWS = (
         "zero, no suppressions", Harness("sanitizers", ("races",))),
     Row("M3", "every C++ case under valgrind's memcheck, ten seconds of CPU time each", "nightly",
         "no read of what nobody wrote, nothing lost", Harness("sanitizers", ("memcheck",))),
-    Row("M6", "memory over 100,000 solved states and a million pools; Ctrl-C at 25 moments of each call", "nightly",
+    Row("M6", "memory over 100,000 solved states and environments; Ctrl-C at 25 moments of each call", "nightly",
         "< 1 MB growth; within 600 units of effort",
         _tests("invariant/test_solver_process.py", "invariant/test_interrupt.py", "unit/envs")),
     Row("C1", "data sets: killed before, in and after every operation that changes the disk, and in recovery; a "
@@ -101,7 +101,7 @@ ROWS = (
         "zero crash, hang > 1 s", Harness("fuzzing")),
     Row("F1", "recipes, presets, data recipes and answers of endpoints, mutated where they mean something", "nightly",
         "success or a sentence, < 4,000 units of effort (some 2 s) each, < 256 MB", Harness("mutations")),
-    Row("F1", "manifests, journals, locks, shards, given states and JSON of reports, mutated", "nightly",
+    Row("F1", "manifests, journals, locks, shards and JSON of reports, mutated", "nightly",
         "typed errors only, quickly, < 256 MB", _tests("unit/data", "unit/report")),
     Row("F3", "oversize requests under RLIMIT_AS", "quick", "refused before allocation, at once, < 200 MB",
         Harness("limits", ("oversize",))),

@@ -1,24 +1,19 @@
-"""A task of Inspect: its models, its log viewer, our looks and verdicts.
+"""A task of Inspect: its models, its log viewer, our observations and scores.
 
 inspect eval recommit/commitments --model openai/gpt-5.5 -T task=sokoban -T count=16
 """
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import (
-    ChatMessageSystem,
-    ChatMessageUser,
-    ContentImage,
-    ContentText,
-)
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, ContentImage, ContentText
 from inspect_ai.scorer import Score, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, TaskState, solver
 
+from recommit.puzzles.frames import data_url
 from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
@@ -35,7 +30,7 @@ FIGURES = ("solved", "lost", "decisions", "actions", "spl", "regret")
 def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task:
     """Games of a split. ``fields`` are those of ``recommit.zero_shot.game_spec.GameSpec``.
 
-    Each look is a conversation of its own, as in ``recommit zero-shot``, unless ``forget`` is false.
+    Each observation is a conversation of its own, as in ``recommit zero-shot``, unless ``forget`` is false.
     """
     spec = GameSpec(**fields)
     starts, ids = spec.starts(split), spec.ids(split)
@@ -52,14 +47,14 @@ def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task
 
 @solver  # type: ignore[untyped-decorator, unused-ignore]
 def commit_loop(spec: GameSpec, forget: bool = True) -> Solver:
-    """Look, ask, carry out, until the board is solved or no decision remains."""
+    """Observe, ask, execute, until the board is solved or no decision remains."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         game = spec.of_state(state.metadata["state"])
         earlier: list[Any] = []
         while not game.over:
-            look = game.observe()
-            shown = [ChatMessageSystem(content=look.system), *earlier, _message(look)]
+            seen = game.observe()
+            shown = [ChatMessageSystem(content=seen.system), *earlier, _message(seen)]
             state.messages = shown
             state = await generate(state)
             choice = state.output.choices[0] if state.output.choices else None
@@ -85,9 +80,8 @@ def verdict() -> Scorer:
     return score
 
 
-def _message(look: Observation) -> ChatMessageUser:
-    """A look as a user's message."""
-    if look.png is None:
-        return ChatMessageUser(content=look.text)
-    url = "data:image/png;base64," + base64.b64encode(look.png).decode()
-    return ChatMessageUser(content=[ContentImage(image=url), ContentText(text=look.text)])
+def _message(seen: Observation) -> ChatMessageUser:
+    """An observation as a user's message."""
+    if seen.png is None:
+        return ChatMessageUser(content=seen.text)
+    return ChatMessageUser(content=[ContentImage(image=data_url(seen.png)), ContentText(text=seen.text)])

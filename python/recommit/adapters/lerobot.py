@@ -1,4 +1,4 @@
-"""LeRobot policies that look again when a rule says so, not after ``n_action_steps``.
+"""LeRobot policies that are queried again when a rule says so, not after ``n_action_steps``.
 
 Needs torch; LeRobot itself is not imported: any module with ``predict_action_chunk`` and ``reset`` will do.
 """
@@ -31,12 +31,12 @@ class AdaptiveQueue(nn.Module):
     Everything else, such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
 
     A policy that gathers observations inside its ``select_action`` (Diffusion, VQ-BeT, TD-MPC) has nothing to predict
-    from here, and temporal ensembling needs a look per action: both are refused.
+    from here, and temporal ensembling needs a query per action: both are refused.
 
     Args:
         policy: a ``PreTrainedPolicy``, or what has its methods.
         rule: says how deep to commit.
-        samples: further chunks to draw at each look, as ``Plans.samples``; each costs a prediction.
+        samples: further chunks to draw at each query, as ``Plans.samples``; each costs a prediction.
         read_plans: makes the rule's ``Plans`` of (chunks [N, H, D], batch of the same rows), for more than that.
     """
 
@@ -84,11 +84,11 @@ class AdaptiveQueue(nn.Module):
         self.eval()
         queue = self._open(_size(batch))
 
-        def look(rows: NDArray[np.intp]) -> Plans:
+        def query(rows: NDArray[np.intp]) -> Plans:
             part = batch if len(rows) == queue.count else _rows(batch, rows, queue.count)
-            return self._look(part, kwargs)
+            return self._query(part, kwargs)
 
-        return torch.from_numpy(queue.act(look)).to(*self._like)
+        return torch.from_numpy(queue.act(query)).to(*self._like)
 
     def _open(self, size: int) -> Queue:
         """The queues of so many environments; others only where episodes begin."""
@@ -98,7 +98,7 @@ class AdaptiveQueue(nn.Module):
             raise ValueError(f"batch: expected {self._queue.count} environments until reset, got {size}")
         return self._queue
 
-    def _look(self, batch: Batch, kwargs: Batch) -> Plans:
+    def _query(self, batch: Batch, kwargs: Batch) -> Plans:
         chunks = self.predict_action_chunk(batch, **kwargs)
         self._like = chunks.device, chunks.dtype
         actions = _numpy(chunks)
@@ -121,7 +121,7 @@ class AdaptiveQueue(nn.Module):
             self._queue.reset(rows)
 
     def drop_queued_actions(self) -> None:
-        """Look again before the next action, in the same episodes."""
+        """Query the policy again before the next action, in the same episodes."""
         if self._queue is not None:
             self._queue.drop()
 
@@ -130,7 +130,7 @@ def _refuse_stateful(policy: nn.Module) -> None:
     """A policy that cannot be asked for the chunk of one observation alone."""
     config = getattr(policy, "config", None)
     if getattr(config, "temporal_ensemble_coeff", None) is not None:
-        raise ValueError("policy: expected temporal_ensemble_coeff=None, got a policy that looks before every action")
+        raise ValueError("policy: expected temporal_ensemble_coeff=None, got a policy queried before every action")
     if getattr(policy, "_queues", None) is not None and getattr(config, "n_obs_steps", 1) > 1:
         steps = config.n_obs_steps  # type: ignore[union-attr]
         raise ValueError(f"policy: expected n_obs_steps of 1, since select_action gathers observations, got {steps}")

@@ -1,11 +1,11 @@
-"""An openpi policy that looks again when a rule says so: in the place of ``ActionChunkBroker``.
+"""An openpi policy that is queried again when a rule says so: in the place of ``ActionChunkBroker``.
 
 openpi-client is not imported: what has ``infer`` and ``reset`` is a policy there.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 
-class Policy(Protocol):
-    """What ``openpi_client.base_policy.BasePolicy`` asks for."""
-
-    def infer(self, obs: dict[str, Any]) -> dict[str, Any]:
-        """Chunks of actions, and whatever else."""
-
-    def reset(self) -> None:
-        """Begin an episode."""
-
-
 class AdaptiveBroker:
     """Gives a policy's chunk one action at a time, and asks for the next one when the rule's depth is through.
 
@@ -38,7 +28,7 @@ class AdaptiveBroker:
     is passed on. The rule reads the array ``key``; ``decisions`` logs each decision with both clocks.
 
     Args:
-        policy: the policy behind it, such as a ``WebsocketClientPolicy``.
+        policy: a ``BasePolicy``, such as a ``WebsocketClientPolicy``: what has ``infer`` and ``reset``.
         rule: says how deep to commit.
         key: which array of the result is the plan.
         read_plans: makes the rule's ``Plans`` of one result, where a rule reads more than the actions.
@@ -46,7 +36,7 @@ class AdaptiveBroker:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: Any,
         rule: Rule | WithMemory,
         *,
         key: str = "actions",

@@ -11,15 +11,13 @@ from stable_baselines3.common.vec_env import VecEnv
 from recommit.envs.vector import PuzzleVectorEnv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from recommit.envs.commit import VectorCommit
 
     Info = dict[str, Any]
-    #: Actions -> (observations, rewards, terminated, truncated, slots that ended, and what they ended with).
-    Advance = Callable[[NDArray[Any]], tuple[Any, Any, Any, Any, Any, Any]]
 
 _GOES_ON: Info = {}  # what every slot shares whose episode goes on
 
@@ -37,7 +35,6 @@ class PuzzleVecEnv(VecEnv):
             raise ValueError(f"envs: expected autoreset_mode SAME_STEP, got {envs.autoreset_mode.name}")
         self.envs = envs  # whose render mode the next line asks for
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-        self._advance = _puzzles(envs) if isinstance(envs, PuzzleVectorEnv) else _decisions(envs)
         self._first: int | None = seed
         self._returns = np.zeros(self.num_envs, np.float32)
         self._begun = np.zeros(self.num_envs, np.int64)  # the step that each episode began with
@@ -68,6 +65,17 @@ class PuzzleVecEnv(VecEnv):
         if len(slots):
             self._end(slots, truncated, finals, infos)
         return observations, rewards, np.bitwise_or(terminated, truncated, out=terminated), infos
+
+    def _advance(self, actions: NDArray[Any]) -> tuple[Any, ...]:
+        """(Observations, rewards, terminated, truncated, slots that ended, and what they ended with)."""
+        if isinstance(self.envs, PuzzleVectorEnv):  # without the infos that Gymnasium wants and SB3 does not read
+            observations, rewards, terminated, truncated, _, (slots, states, _) = self.envs.advance(actions)
+            finals = self.envs.shown(states) if len(slots) else states
+        else:
+            observations, rewards, terminated, truncated, info = self.envs.step(actions)
+            slots = np.flatnonzero(terminated | truncated)
+            finals = info["final_obs"][slots] if len(slots) else slots
+        return observations, rewards, terminated, truncated, slots, finals
 
     def _end(self, slots: Any, truncated: Any, finals: Any, infos: list[Info]) -> None:
         columns = (self._returns[slots], self._steps - self._begun[slots], truncated[slots])
@@ -101,26 +109,3 @@ class PuzzleVecEnv(VecEnv):
     def get_images(self) -> list[Any]:
         """One frame per slot, if there is a render mode."""
         return list(self.envs.render() or [None] * self.num_envs)
-
-
-def _puzzles(envs: PuzzleVectorEnv) -> Advance:
-    """Steps without the infos that Gymnasium wants and Stable-Baselines3 does not read."""
-
-    def advance(actions: NDArray[Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
-        observations, rewards, terminated, truncated, _, finals = envs.advance(actions)
-        slots, states, _ = finals
-        return observations, rewards, terminated, truncated, slots, envs.shown(states) if len(slots) else states
-
-    return advance
-
-
-def _decisions(envs: VectorCommit) -> Advance:
-    """Steps of the wrapper, which has nothing quicker."""
-
-    def advance(actions: NDArray[Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
-        observations, rewards, terminated, truncated, info = envs.step(actions)
-        slots = np.flatnonzero(terminated | truncated)
-        finals = info["final_obs"][slots] if len(slots) else slots
-        return observations, rewards, terminated, truncated, slots, finals
-
-    return advance

@@ -1,13 +1,10 @@
-"""What ``recommit serve`` has beside the server itself, without OpenEnv: its options, a package for ``openenv
-validate``, and a guard that pages of other places cannot pass.
-"""
+"""What ``recommit serve`` has beside the server itself, without OpenEnv: its options, and a guard that pages of other
+places cannot pass."""
 
 from __future__ import annotations
 
 import ipaddress
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.puzzles.registry import Task
@@ -42,7 +39,6 @@ class ServeOptions:
         show_distance: Add the exact distance to every observation.
         web: Show a board to play at /web.
         sessions: Sessions at once at most.
-        package: Write the manifest and the oracle for `openenv validate` into this folder; nothing is served.
         host: The address to listen at.
         port: The port to listen at.
     """
@@ -61,7 +57,6 @@ class ServeOptions:
     show_distance: bool = False
     web: bool = True
     sessions: int = 64
-    package: str = ""
     host: str = "127.0.0.1"
     port: int = 8000
 
@@ -75,55 +70,6 @@ class ServeOptions:
 
         names = ("task", "size", "boxes", "length", "budget", "count", "seed", "view", "cell", "lenient")
         return GameSpec(**{name: getattr(self, name) for name in names})
-
-
-#: What ``openenv validate`` reads of a package: its manifest, and an oracle, which is a board that was solved.
-MANIFEST, ORACLE = "openenv.yaml", "oracle.json"
-#: What a server of small boards takes.
-RESOURCES = {"cpu": 1.0, "memory_mb": 1024, "disk_mb": 512, "episode_timeout_s": 60.0}
-
-
-def manifest(spec: GameSpec) -> dict[str, Any]:
-    """The manifest of these games: a reward of 0 or 1, tasks by split, and where the oracle is."""
-    from recommit.data.spec import SPLITS
-    from recommit.version import VERSION
-
-    capabilities = {
-        "oracle": {"form": "injected_state", "location": ORACLE},
-        "verifier": {"kind": "reward_channel"},
-        "set_state": True,
-        "task_api": True,
-        "declared_task_count": dict.fromkeys(SPLITS, spec.count),
-    }
-    reward = {"range": [0.0, 1.0], "oracle_tolerance": 0.0, "floor_margin": 1.0}
-    types = {"tags": ["puzzle", spec.task]}
-    validation = {"reward": reward, "resources": RESOURCES, "capabilities": capabilities, "types": types}
-    return {"spec_version": 1, "name": "recommit", "version": VERSION, "validation": validation}
-
-
-def oracle(spec: GameSpec) -> dict[str, Any]:
-    """Keywords of a ``reset`` that earns the greatest reward: the end of an optimal plan, of whose length a solver is
-    certain."""
-    game = spec.game("test", 0)
-    while not game.over and (best := game.optimal()):
-        game.commit(best)
-    if not game.solved:
-        raise ValueError(f"budget: expected decisions enough for an optimal plan, got {spec.budget}")
-    return {"injected_state": game.state.tolist()}
-
-
-def write_package(spec: GameSpec, folder: str) -> Path:
-    """Both files into ``folder``, which is made; the manifest is JSON, which is YAML too. None is written over."""
-    from recommit.storage.files import Files, make_folders, replace
-
-    place, files = Path(folder).absolute(), Files()
-    for name in (ORACLE, MANIFEST):
-        if (place / name).exists():
-            raise ValueError(f"package: expected a folder without {name}, got {folder}")
-    make_folders(files, place)
-    for name, content in ((ORACLE, oracle(spec)), (MANIFEST, manifest(spec))):
-        replace(files, place / name, f"{json.dumps(content, indent=2)}\n".encode())
-    return place
 
 
 _REFUSED = b"this server answers its own pages and programs alone\n"

@@ -4,7 +4,8 @@
     spec = GameSpec("sliding", view="text")
     GRPOTrainer(model, args=args, train_dataset=trl.rows(spec), environment_factory=trl.factory(spec))
 
-The model commits by calling the tool ``commit``; ``max_tool_calling_iterations`` bounds its looks, beside the budget.
+The model commits by calling the tool ``commit``; ``max_tool_calling_iterations`` bounds its observations,
+beside the budget.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ class ToolRollout:
         self._game: Game | None = None
 
     def reset(self, state: list[list[int]], **_: Any) -> str | list[dict[str, Any]]:
-        """The first look of a row's board."""
+        """The first observation of a row's board."""
         self._game = self._spec.of_state(state)
         return self._shown("\n")
 
     def commit(self, actions: list[str]) -> str | list[dict[str, Any]]:
-        """Carry out a commitment without a look in between, then look again.
+        """Execute a commitment open loop, then observe the board again.
 
         Args:
             actions: One, two, four or eight of "up", "down", "left" and "right", in their order.
@@ -52,7 +53,7 @@ class ToolRollout:
         if game.solved:
             return "Solved."
         message = f"{step.executed} actions carried out, {step.moved} moved." if step.depth else f"{step.outcome}."
-        return self._shown(f"{message} {game.remaining} looks left.\n")
+        return self._shown(f"{message} {game.remaining} observations left.\n")
 
     def get_reward(self) -> float:
         """1 for a solved board, 0 for any other."""

@@ -35,7 +35,7 @@ DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 #: What there is to call, by one word or two.
 VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
-    "levels check": Verb(levels.check, "levels.txt --solution solutions.txt", ("file",)),
+    "levels check": Verb(levels.check, "levels.txt", ("file",)),
     "solve": Verb(solve, "levels.txt", ("file",)),
     "play": Verb(play, "levels.txt", ("file",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),

@@ -4,8 +4,8 @@
     recommit.data.build(spec, "folder", workers=2)
     data = recommit.data.open("folder")
 
-Needs the extra ``data`` (pyarrow, pyyaml, pillow). Torch is needed by ``recommit.data.torch_loader`` alone. Names are
-imported when they are first used, so that the command line can look at this package without any extra.
+Needs the extra ``data`` (pyarrow, pyyaml, pillow). Names are imported when they are first used, so that the command
+line can look at this package without any extra.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recommit.data.builder import BuildProgress, build
-    from recommit.data.dataset import Dataset, open_all
+    from recommit.data.dataset import Dataset
     from recommit.data.dataset import open_folder as open
     from recommit.data.exports import export
     from recommit.data.labels import label
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "data.builder": ["BuildProgress", "build"],
-    "data.dataset": ["Dataset", "open", "open_all"],
+    "data.dataset": ["Dataset", "open"],
     "data.exports": ["export"],
     "data.labels": ["label"],
     "data.loading": ["Feed", "Mixture"],
@@ -55,7 +55,6 @@ __all__ = [
     "export",
     "label",
     "open",
-    "open_all",
     "position_weights",
     "sample_count",
     "verify",

@@ -14,7 +14,6 @@ A kill at any moment leaves whole shards, and the same call goes on from there.
 
 from __future__ import annotations
 
-import io
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import card, dataset, labels, manifest, shards, workers
-from recommit.data.spec import DataSpec, set_names
+from recommit.data import card, manifest, shards, workers
+from recommit.data.spec import DataSpec
 from recommit.storage import errors, files, ownership, safe_open
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from recommit.data.shards import Record
 
 RECIPE = "recipe.json"
-#: States that a caller brings, while workers label them.
-STATES = ".states.npy"
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,6 @@ def build(
     workers: int = 1,
     threads: int = 1,
     engine: str = "local",
-    states: NDArray[np.uint8] | str | Path | None = None,
     progress: Callable[[BuildProgress], None] | None = None,
     files_: Files | None = None,
 ) -> Manifest:
@@ -79,36 +75,19 @@ def build(
 
     The files depend on the spec alone (and on the versions in the manifest). ``workers`` processes make shards, each
     with ``threads`` threads; ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
-    ``states`` are the states that ``spec.states`` names, as an array or a ``.npy`` file.
     """
     _check_call({"workers": workers, "threads": threads}, engine)
-    source = _source(spec, states)
     target = Path(folder).absolute()
     work = files_ or Files()
     _refuse_others(target)
     files.make_folders(work, target)
     try:
         with Lock(target) as lock:
-            return _Build(work, target, spec, workers, threads, engine, source, lock.descriptor, progress).run()
+            return _Build(work, target, spec, workers, threads, engine, lock.descriptor, progress).run()
     except OSError as error:
         raise errors.from_os(error, target) from error
     except MemoryError as error:
         raise errors.from_memory(error) from error
-
-
-def build_all(specs: Sequence[DataSpec], folder: str | Path, **options: Any) -> dict[str, Manifest]:
-    """Build several in folders of their own under ``folder``, or finish what was interrupted; ``options`` are those of
-    ``build``. The list of them is written last."""
-    target, names = Path(folder).absolute(), set_names(specs)
-    entries = {entry.name for entry in target.iterdir()} if target.is_dir() else set()
-    if others := sorted(each for each in entries - {dataset.INDEX, *names} if not each.endswith(files.TEMPORARY)):
-        raise errors.WrongFolder(
-            f"{target}: expected a new or empty folder, or data sets of {', '.join(names)}; got {others[0]}"
-        )
-    manifests = {name: build(spec, target / name, **options) for spec, name in zip(specs, names, strict=True)}
-    listed = [{"folder": name, "content_sha256": each.content} for name, each in manifests.items()]
-    files.replace(Files(), target / dataset.INDEX, manifest.sealed({"sets": listed}).encode())
-    return manifests
 
 
 def _check_call(counts: dict[str, int], engine: str) -> None:
@@ -117,19 +96,6 @@ def _check_call(counts: dict[str, int], engine: str) -> None:
             raise errors.WrongDataSpec(f"{name}: expected 1..4096, got {value!r}")
     if engine not in workers.ENGINES:
         raise errors.WrongDataSpec(f"engine: expected one of {', '.join(workers.ENGINES)}, got {engine!r}")
-
-
-def _source(spec: DataSpec, states: NDArray[np.uint8] | str | Path | None) -> NDArray[np.uint8] | None:
-    if (states is not None) != bool(spec.states):
-        raise errors.WrongDataSpec("states: expected exactly for a recipe that names them")
-    if states is None:
-        return None
-    array = labels.load_states(Path(states)) if isinstance(states, str | Path) else states
-    if (digest := labels.states_sha256(array)) != spec.states:
-        raise errors.WrongDataSpec(f"states: expected those with sha256 {spec.states}, got {digest}")
-    if array.shape != (spec.count, *spec.size):
-        raise errors.WrongDataSpec(f"states: expected shape {(spec.count, *spec.size)}, got {array.shape}")
-    return array
 
 
 def _refuse_others(folder: Path) -> None:
@@ -155,7 +121,6 @@ class _Build:
     workers: int
     threads: int
     engine: str
-    states: NDArray[np.uint8] | None
     lock: int
     progress: Callable[[BuildProgress], None] | None
 
@@ -212,26 +177,14 @@ class _Build:
             for split, shard in others:
                 yield self._make_here(split, shard)
         else:
-            source = self._store_states()
-            requests = [
-                workers.request(self.spec, self.folder, split, shard, self.threads, source) for split, shard in others
-            ]
+            requests = [workers.request(self.spec, self.folder, *item, self.threads) for item in others]
             yield from workers.run(self.engine, requests, self.workers, self.lock)
         for split, shard in test:
             yield self._make_here(split, shard, self._seen(records) if self.spec.strict_states else None)
 
     def _make_here(self, split: str, shard: int, exclude: NDArray[np.uint64] | None = None) -> Record:
-        content = shards.make(self.spec, split, shard, threads=self.threads, exclude=exclude, states=self.states)
+        content = shards.make(self.spec, split, shard, threads=self.threads, exclude=exclude)
         return shards.write(self.files, self.folder, self.spec, split, shard, content)
-
-    def _store_states(self) -> Path | None:
-        """Put the states where workers find them."""
-        if self.states is None:
-            return None
-        content = io.BytesIO()
-        np.save(content, self.states, allow_pickle=False)
-        files.replace(self.files, self.folder / STATES, content.getbuffer())
-        return self.folder / STATES
 
     def _seen(self, records: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
         train = [records["train", shard] for shard in range(self.spec.shards("train"))]
@@ -242,8 +195,7 @@ class _Build:
         result = manifest.Manifest(self.spec, tuple(records), self._overlap(records), manifest.versions())
         self._keep(card.NAME, card.card(result))
         self._keep(manifest.NAME, result.to_json())
-        for name in (shards.JOURNAL, STATES):
-            self.files.remove(self.folder / name)
+        self.files.remove(self.folder / shards.JOURNAL)
         return result
 
     def _keep(self, name: str, text: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommit.data import table
+from recommit.data import shards, table
+from recommit.data.manifest import overlap_text
 from recommit.data.spec import SPLITS
 from recommit.puzzles.registry import TASKS
 
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from recommit.data.manifest import Manifest
 
 NAME = "README.md"
-_SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M")]
-_SIZES += [(10**8, "10M<n<100M"), (10**9, "100M<n<1B")]
 
 
 def card(manifest: Manifest, repo: str = "") -> str:
@@ -34,10 +33,8 @@ def card(manifest: Manifest, repo: str = "") -> str:
 
 def _header(manifest: Manifest, title: str) -> str:
     """The metadata that the Hub reads."""
-    rows = manifest.total("rows")
-    size = next((word for bound, word in _SIZES if rows < bound), "n>1B")
     files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
-    return _HEADER.format(title=title, task=manifest.spec.task, size=size, files="\n".join(files))
+    return _HEADER.format(title=title, task=manifest.spec.task, files="\n".join(files))
 
 
 def _back(repo: str) -> str:
@@ -49,10 +46,10 @@ def _back(repo: str) -> str:
 
 
 def _splits(manifest: Manifest) -> str:
-    lines = ["| split | instances | rows | (state, depth) samples | dead rows | bytes |", "|---|---|---|---|---|---|"]
+    lines = ["| split | rows | instances | (state, depth) samples | dead rows | bytes |", "|---|---|---|---|---|---|"]
     for split in SPLITS:
         if manifest.of(split):
-            numbers = [manifest.total(what, split) for what in ("instances", "rows", "samples", "dead", "bytes")]
+            numbers = [manifest.total(what, split) for what in shards.NUMBERS]
             lines.append(f"| {split} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
     lines.append(
         "\nA start state belongs to a split by a key that all its mirror images share, so no instance of one split "
@@ -61,12 +58,7 @@ def _splits(manifest: Manifest) -> str:
     if manifest.spec.disjoint == "layouts":
         lines.append("Here walls and goals alone decide, so no layout of one split is a layout of another.")
     if manifest.overlap:
-        seen = manifest.overlap
-        lines.append(
-            f"States on the way may still be shared (up to symmetry): {seen['test_starts_on_training_paths']:,} of "
-            f"{seen['test_starts']:,} test starts and {seen['test_states_on_training_paths']:,} of "
-            f"{seen['test_states']:,} states on\ntest paths lie on training paths."
-        )
+        lines.append(f"States on the way may still be shared: {overlap_text(manifest.overlap)}.")
     return "\n".join(lines) + "\n"
 
 
@@ -88,8 +80,6 @@ tags:
 - {task}
 - planning
 - macro-actions
-size_categories:
-- {size}
 configs:
 - config_name: default
   data_files:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def starts(spec: DataSpec, split: str, count: int, length: tuple[int, ...]) -> sampling.Starts:
     """Instances of a split: as many as asked for, distinct up to symmetry."""
     wanted = spec.of_length(length)
-    wanted = replace(wanted, test=count, validation=count, shard=max(spec.shard, count), states="")
+    wanted = replace(wanted, test=count, validation=count, shard=max(spec.shard, count))
     return sampling.starts(wanted, split, 0)
 
 
@@ -33,7 +33,7 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
     if seed == spec.seed:
         raise WrongDataSpec(f"fresh: expected another seed than that of the data, got {seed}")
     apart = _read_before(spec, count, length)
-    wanted = replace(spec.of_length(length), seed=seed, states="")
+    wanted = replace(spec.of_length(length), seed=seed)
     sampled = sampling.sample(wanted, "fresh", 0, np.arange(count) % len(wanted.difficulties), apart=apart)
     refuse_shared(spec, sampled.states, apart)
     return sampled

@@ -1,8 +1,7 @@
-"""Labels by the exact solver: for states on expert paths and off them, and for any states that a caller brings."""
+"""Labels by the exact solver: for states on expert paths and off them, and for any states of a caller."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,12 +11,8 @@ from recommit import rng
 from recommit.data import rows
 from recommit.data.rows import LabelledRows
 from recommit.data.spec import SPLITS
-from recommit.storage import errors
-from recommit.storage.safe_open import reading
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from recommit.data.sampling import Starts
@@ -145,29 +140,3 @@ def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64], thre
     moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=threads)
     result: States = np.where(puzzle.is_solved(moved, threads=threads)[:, None, None], states, moved)
     return result
-
-
-def states_sha256(states: NDArray[np.uint8]) -> str:
-    """The name that a spec has for states which a caller brings."""
-    check_states(states)
-    digest = hashlib.sha256(f"uint8 {states.shape}\n".encode())
-    digest.update(np.ascontiguousarray(states).data)
-    return digest.hexdigest()
-
-
-def check_states(states: object) -> None:
-    """uint8[N, rows, columns], or an error that says what it is instead."""
-    if not isinstance(states, np.ndarray) or states.dtype != np.uint8 or states.ndim != 3:
-        got = f"{states.dtype}{list(states.shape)}" if isinstance(states, np.ndarray) else type(states).__name__
-        raise errors.WrongDataSpec(f"states: expected uint8[N, rows, columns], got {got}")
-
-
-def load_states(path: Path) -> NDArray[np.uint8]:
-    """States from a ``.npy`` file, mapped, never unpickled."""
-    try:
-        reading(path).close()  # a pipe would be waited for
-        states = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # noqa: BLE001  (numpy lets all errors of Python's own tokenizer through)
-        raise errors.WrongDataSpec(f"{path}: expected a .npy file of states, got: {error}") from None
-    check_states(states)
-    return states  # type: ignore[no-any-return]

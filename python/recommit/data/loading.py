@@ -260,7 +260,7 @@ class Mixture(Resumable):
 
 def even_weights(specs: Sequence[DataSpec]) -> tuple[int, ...]:
     """Every task alike, and every difficulty of a task alike: the smallest whole numbers of rows by data set."""
-    difficulties = [max(len(spec.difficulties), 1) for spec in specs]
+    difficulties = [len(spec.difficulties) for spec in specs]
     whole = {spec.task: 0 for spec in specs}
     for spec, count in zip(specs, difficulties, strict=True):
         whole[spec.task] += count

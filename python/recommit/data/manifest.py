@@ -62,7 +62,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """The same text for the same data set."""
-        splits = {split: self._counts(split) for split in SPLITS if self.of(split)}
+        splits = {s: {what: self.total(what, s) for what in shards.NUMBERS} for s in SPLITS if self.of(s)}
         plain = {
             "recipe": self.spec.to_dict(),
             "recipe_sha256": self.spec.hash,
@@ -72,30 +72,20 @@ class Manifest:
             "overlap": self.overlap,
             "shards": [record.to_dict() for record in self.shards],
         }
-        return sealed(plain)
+        return _dump({**plain, "check": files.sha256(_dump(plain).encode())})
 
-    def _counts(self, split: str) -> dict[str, int]:
-        return {what: self.total(what, split) for what in ("rows", "instances", "samples", "dead", "bytes")}
+
+def overlap_text(seen: dict[str, int]) -> str:
+    """What is counted of an overlap, in words."""
+    return (
+        f"{seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
+        f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
+        "training paths, up to symmetry"
+    )
 
 
 def _dump(plain: dict[str, Any]) -> str:
     return json.dumps(plain, indent=1, sort_keys=True) + "\n"
-
-
-def sealed(plain: dict[str, Any]) -> str:
-    """JSON with a checksum of itself: the same text for the same values."""
-    return _dump({**plain, "check": files.sha256(_dump(plain).encode())})
-
-
-def unsealed(path: Path, text: bytes) -> dict[str, Any]:
-    """The values of ``sealed`` JSON, which is as it was written; ``path`` is for the message."""
-    try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise errors.Damaged(f"{path}: not JSON: {error}") from None
-    if not isinstance(plain, dict) or plain.pop("check", None) != files.sha256(_dump(plain).encode()):
-        raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
-    return plain
 
 
 def versions() -> dict[str, str]:
@@ -114,7 +104,7 @@ def read(folder: Path) -> Manifest:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise errors.Damaged(f"{path}: expected at most {_MOST_BYTES} bytes, got {path.stat().st_size}")
-        plain = unsealed(path, content(path))
+        plain = json.loads(content(path))
     except FileNotFoundError:
         missing = NAME if folder.is_dir() else "such folder"
         raise errors.WrongFolder(f"{folder}: expected a finished data set, found no {missing}") from None
@@ -122,6 +112,12 @@ def read(folder: Path) -> Manifest:
         raise errors.WrongFolder(f"{folder}: expected the folder of a data set, got a file") from None
     except OSError as error:
         raise errors.from_os(error, path) from error
+    except errors.DataError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise errors.Damaged(f"{path}: not JSON: {error}") from None
+    if not isinstance(plain, dict) or plain.pop("check", None) != files.sha256(_dump(plain).encode()):
+        raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
     return _parse(path, plain)
 
 

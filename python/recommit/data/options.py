@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from recommit.data.spec import DataSpec, by_size, has_sizes, read_plain
+from recommit.data.spec import DataSpec
 from recommit.puzzles.registry import TASKS, Task
 from recommit.storage.errors import NotEnough, WrongDataSpec
 
@@ -40,8 +40,7 @@ class BuildOptions:
             (default: starts).
         generator: How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)
             (default: the first of these).
-        shard: Instances (or states to label) per file (default: 4096).
-        states: Label the states in this .npy file, uint8[N, rows, columns], instead of generated ones.
+        shard: Instances per file (default: 4096).
         workers: Processes (with Ray and no cluster: cores).
         threads: Threads of each.
         engine: Local processes, or a Ray cluster that shares the folder.
@@ -63,7 +62,6 @@ class BuildOptions:
     disjoint: Literal["starts", "layouts"] | None = None
     generator: str | None = None
     shard: int | None = None
-    states: Path | None = None
     workers: int = 1
     threads: int = 1
     engine: Literal["local", "ray"] = "local"
@@ -72,28 +70,13 @@ class BuildOptions:
         if len(self.length) > 2:
             raise WrongDataSpec(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
 
-    def specs(self) -> tuple[list[DataSpec], bool]:
-        """The data sets that are asked for, and whether they are of several sizes."""
-        changes = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
-        changes |= {"size": list(self.size)} if self.size else {}
-        changes |= {"strict_states": True} if self.strict_states else {}
-        plain = read_plain(self.recipe) if self.recipe else {}
-        if has_sizes(plain):
-            if self.boxes or self.length or self.states or self.size:
-                raise WrongDataSpec(
-                    f"expected none of --size --boxes --length --states with the sizes of {self.recipe}"
-                )
-            return by_size({**plain, **changes}), True
-        if self.recipe:
-            plain = DataSpec.from_dict(plain).to_dict()
-        plain.update(changes)
-        if self.states is not None:
-            from recommit.data import labels
-
-            array = labels.load_states(self.states)
-            named = {"states": labels.states_sha256(array), "count": len(array), "size": list(array.shape[1:])}
-            plain.update(named, difficulties=[])
-        elif self.length or self.boxes or not self.recipe:
+    def spec(self) -> DataSpec:
+        """The data set that is asked for."""
+        plain = DataSpec.read(self.recipe).to_dict() if self.recipe else {}
+        plain.update({name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None})
+        plain.update({"size": list(self.size)} if self.size else {})
+        plain.update({"strict_states": True} if self.strict_states else {})
+        if self.length or self.boxes or not self.recipe:
             plain["difficulties"] = self._difficulties(plain)
         if missing := [name for name in ("task", "count") if name not in plain]:
             raise WrongDataSpec(f"expected --recipe or --{' --'.join(missing)}")
@@ -101,7 +84,7 @@ class BuildOptions:
         plain["size"] = [*size, *size] if len(size) == 1 else list(size)
         spec = DataSpec.from_dict(plain)
         _check_boards(spec)
-        return [spec], False
+        return spec
 
     def _difficulties(self, plain: dict[str, Any]) -> list[dict[str, Any]]:
         """A difficulty for each number of boxes; what no flag says is as in the recipe, or usual for the puzzle."""
@@ -161,7 +144,6 @@ class ExportOptions:
     Args:
         folder: The data set.
         out: Where the files go.
-        form: Parquet with an Image column, or JSON lines of chat messages.
         split: train, validation, test or all.
         cell: Pixels per cell.
         states_per_file: States in one file at most.
@@ -173,7 +155,6 @@ class ExportOptions:
 
     folder: Path
     out: Path | None = None
-    form: Literal["parquet", "chat"] = "parquet"
     split: str = "all"
     cell: int = 28
     states_per_file: int = 4096

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.puzzles.instances import Instances
+    from recommit.puzzles.puzzle import Instances
 
 #: Every split and shard reads its own stretch of a difficulty's stream of instances.
 _SPLIT_STRETCH = {"train": 0, "validation": 1 << 60, "test": 2 << 60, "fresh": 3 << 60}

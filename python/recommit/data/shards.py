@@ -48,7 +48,7 @@ class Record:
     @classmethod
     def from_dict(cls, values: object) -> Record:
         """Checked: a record names a file in the folder and nothing else."""
-        fields = {"name": str, "sha256": str, "content": str, **dict.fromkeys(_NUMBERS, int)}
+        fields = {"name": str, "sha256": str, "content": str, **dict.fromkeys(NUMBERS, int)}
         if not isinstance(values, dict) or set(values) != set(fields):
             raise errors.Damaged(f"manifest: expected shards with the fields {sorted(fields)}")
         for name, kind in fields.items():
@@ -58,7 +58,8 @@ class Record:
         return cls(**values)
 
 
-_NUMBERS = ("bytes", "rows", "instances", "samples", "dead")
+#: What a record counts.
+NUMBERS = ("rows", "instances", "samples", "dead", "bytes")
 
 
 def name(spec: DataSpec, split: str, shard: int) -> str:
@@ -86,16 +87,8 @@ def make(
     *,
     threads: int | None = 1,
     exclude: NDArray[np.uint64] | None = None,
-    states: NDArray[np.uint8] | None = None,
 ) -> LabelledRows:
-    """The rows of a shard. ``states`` are all those of a spec that labels states which a caller brings."""
-    if spec.states:
-        if states is None:
-            raise errors.WrongDataSpec("states: expected the states that the recipe names, got none")
-        first = shard * spec.shard
-        part = np.ascontiguousarray(states[first : first + spec.shard])
-        number = first + np.arange(len(part))
-        return labels.label(spec.puzzle(), part, instance=number, ties=spec.ties, seed=spec.seed, threads=threads)
+    """The rows of a shard; ``exclude`` holds (sorted) keys of states that no instance may start from."""
     starts = sampling.starts(spec, split, shard, threads=threads, exclude=exclude)
     return labels.shard_rows(spec, split, shard, starts, threads)
 

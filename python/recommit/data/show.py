@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import ACTIONS
-from recommit.data import rows
+from recommit.data import rows, shards
+from recommit.data.manifest import overlap_text
 from recommit.storage import errors
 from recommit.storage.files import replacing
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from recommit.data.rows import LabelledRows
 
 
-_TOTALS = ("rows", "instances", "samples", "dead", "bytes")
-
-
 def describe(dataset: Dataset) -> dict[str, Any]:
     """Statistics of a split (or of all), read shard by shard; plain JSON values."""
     tallies = {name: Counter[int]() for name in ("lengths", "distances", "optimal_actions", "kinds", "admissible")}
@@ -34,7 +32,7 @@ def describe(dataset: Dataset) -> dict[str, Any]:
     histograms = {name: {str(value): tally[value] for value in sorted(tally)} for name, tally in tallies.items()}
     histograms["kinds"] = {rows.KINDS[int(kind)]: count for kind, count in histograms["kinds"].items()}
     histograms["admissible"] = {str(depth): tallies["admissible"][depth] for depth in rows.DEPTHS}
-    totals = {name: sum(getattr(each, name) for each in dataset.records) for name in _TOTALS}
+    totals = {name: sum(getattr(each, name) for each in dataset.records) for name in shards.NUMBERS}
     return {
         "task": dataset.spec.task,
         "size": list(dataset.spec.size),
@@ -74,12 +72,8 @@ def text(statistics: dict[str, Any]) -> str:
     ]
     if lengths:
         lines.append(f"lengths     {min(lengths)}..{max(lengths)}, median {_median(statistics['lengths'])}")
-    if seen := statistics["overlap"]:
-        lines.append(
-            f"overlap     {seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
-            f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
-            "training paths, up to symmetry"
-        )
+    if statistics["overlap"]:
+        lines.append(f"overlap     {overlap_text(statistics['overlap'])}")
     return "\n".join(lines)
 
 
@@ -104,68 +98,42 @@ def picture(dataset: Dataset, path: Path, statistics: dict[str, Any] | None = No
         raise errors.need("matplotlib", "report") from None
     statistics = statistics or describe(dataset)
     figure = Figure(figsize=(13, 6.8), layout="constrained")
-    figure.suptitle(_first_line(statistics), fontsize=13, fontweight="bold")
-    top, bottom = np.ravel(np.array(figure.subfigures(2, 1, height_ratios=[3, 2.2]), object))
-    for part in (top, bottom):
-        part.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
-    for axes, (title, name, label) in zip(top.subplots(1, 4), _CHARTS, strict=True):
-        _bars(axes, statistics[name], statistics["rows"] if name in _SHARES else 0)
-        if name == "distances" and statistics["dead"]:
-            axes.bar(["dead"], [statistics["dead"]], color=_RED)
-            axes.set_xticks([*axes.get_xticks()[:-1], len(statistics[name])])
-        axes.set_title(title, fontsize=11)
-        axes.set_xlabel(label)
-    for axes, (image, words) in zip(bottom.subplots(1, _BOARDS), _examples(dataset), strict=False):
+    figure.suptitle(_first_line(statistics))
+    above, below = figure.subplots(2, len(_CHARTS))
+    for axes, (name, label) in zip(above, _CHARTS.items(), strict=True):
+        values = statistics[name]
+        axes.bar(list(values), list(values.values()))
+        axes.set_xticks(range(0, len(values), 1 + len(values) // 9))
+        axes.set(title=name.replace("_", " "), xlabel=label)
+    for axes, (image, caption) in zip(below, _examples(dataset, len(_CHARTS)), strict=False):
         axes.imshow(image)
-        axes.set_title(words, fontsize=10)
-    for axes in bottom.axes:
+        axes.set_title(caption, fontsize=10)
+    for axes in below:
         axes.set_axis_off()
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix.removeprefix(".") or None, dpi=110)
 
 
-_BLUE, _RED = "#4878a8", "#b8483c"
-_BOARDS = 6
-_CHARTS = (
-    ("Instances", "lengths", "optimal length"),
-    ("States", "distances", "distance to the goal"),
-    ("States that admit a commitment", "admissible", "depth"),
-    ("States with ties", "optimal_actions", "number of optimal actions"),
-)
-#: Charts whose bars are shares of all rows.
-_SHARES = {"admissible", "optimal_actions"}
+#: Histograms that are drawn, and what their bars are.
+_CHARTS = {
+    "lengths": "optimal length of an instance",
+    "distances": "actions from a state to the goal",
+    "admissible": "depths that a state admits",
+    "optimal_actions": "optimal actions of a state",
+}
 
 
-def _bars(axes: Any, values: dict[str, int], whole: int) -> None:
-    bars = axes.bar(list(values), list(values.values()), color=_BLUE)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xticks(range(0, len(values), 1 + len(values) // 9))
-    if whole:
-        axes.bar_label(bars, [_percent(value, whole) for value in values.values()])
-        axes.margins(y=0.1)
-
-
-def _percent(value: int, whole: int) -> str:
-    share = 100 * value / whole
-    return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%" if share >= 0.1 or not value else "<0.1%"
-
-
-def _examples(dataset: Dataset) -> list[tuple[NDArray[np.uint8], str]]:
+def _examples(dataset: Dataset, most: int) -> list[tuple[NDArray[np.uint8], str]]:
     """Boards of all distances of the first shard, far ones first and a dead one last, with their best actions."""
     content = next(dataset.shards(), None)
     if content is None:
         raise errors.WrongDataSpec("split: expected one that has rows, got an empty one")
     dead, alive = np.flatnonzero(content.dead)[:1], np.flatnonzero(~content.dead)
     order = alive[np.argsort(-content.distance[alive], kind="stable")]
-    chosen = order[np.linspace(0, len(order) - 1, min(_BOARDS - len(dead), len(order))).astype(int)]
+    chosen = order[np.linspace(0, len(order) - 1, min(most - len(dead), len(order))).astype(int)]
     some = content[np.concatenate([chosen, dead])]
-    pictures = dataset.puzzle.render(some.states)
-    return [(picture, _caption(some, i)) for i, picture in enumerate(pictures)]
-
-
-def _caption(content: LabelledRows, i: int) -> str:
-    if content.dead[i]:
-        return "dead"
-    best = " or ".join(ACTIONS[a] for a in np.flatnonzero(rows.masks(content.optimal[i : i + 1])[0]))
-    return f"distance {content.distance[i]}\n{best}"
+    captions = [
+        f"distance {distance}\n{' or '.join(ACTIONS[a] for a in np.flatnonzero(best))}" if distance >= 0 else "dead"
+        for distance, best in zip(some.distance, rows.masks(some.optimal), strict=True)
+    ]
+    return list(zip(dataset.puzzle.render(some.states), captions, strict=True))

@@ -58,10 +58,8 @@ class DataSpec:
     """What two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals."""
     generator: str = ""
     """How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)."""
-    states: str = ""
-    """The sha256 of states to label instead of generated instances; see ``build``."""
     shard: int = 4096
-    """Instances (or states to label) per file."""
+    """Instances per file."""
 
     def __post_init__(self) -> None:
         if not self.generator and self.task in TASKS:
@@ -78,7 +76,7 @@ class DataSpec:
         return min(1, self.test) if split == "test" else -(-self.counts[split] // self.shard)
 
     def shard_instances(self, split: str, shard: int) -> int:
-        """Instances (or given states) in one file."""
+        """Instances in one file."""
         return self.test if split == "test" else min(self.shard, self.counts[split] - shard * self.shard)
 
     def puzzle(self, difficulty: Difficulty | None = None) -> Puzzle:
@@ -89,7 +87,7 @@ class DataSpec:
         """The same with instances of other lengths (shortest, longest); itself for an empty ``length``."""
         if not length:
             return self
-        boxes = sorted({difficulty.boxes for difficulty in self.difficulties}) or [0]
+        boxes = sorted({difficulty.boxes for difficulty in self.difficulties})
         return replace(self, difficulties=tuple(Difficulty((length[0], length[1]), b) for b in boxes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,8 +102,6 @@ class DataSpec:
     def difficulty_names(self) -> list[str]:
         """One word per difficulty, as in ids: the size, boxes, an unusual generator, and the range of lengths."""
         size = f"{self.size[0]}x{self.size[1]}"
-        if not self.difficulties:
-            return [size]
         how = "" if self.generator == TASKS[self.task].generators[0] else f"-{self.generator}"
         return [
             f"{size}{f'-{v.boxes}' if v.boxes else ''}{how}:{v.length[0]}..{v.length[1]}" for v in self.difficulties
@@ -143,12 +139,34 @@ class DataSpec:
     @classmethod
     def from_text(cls, text: str) -> DataSpec:
         """From YAML or JSON (which is YAML)."""
-        return cls.from_dict(parsed(text))
+        try:
+            return cls.from_dict(json.loads(text))
+        except RecursionError:
+            raise errors.WrongDataSpec("recipe: nested too deeply") from None
+        except json.JSONDecodeError:
+            pass
+        try:
+            return cls.from_dict(recipe_text.read(text))
+        except ImportError:
+            raise errors.need("pyyaml", "data") from None
+        except errors.DataError:
+            raise
+        except ValueError as error:
+            raise errors.WrongDataSpec(f"recipe: {error}") from None
 
     @classmethod
     def read(cls, path: Path) -> DataSpec:
         """From a YAML or JSON file of at most a mebibyte."""
-        return cls.from_dict(read_plain(path))
+        try:
+            if path.stat().st_size > 1 << 20:
+                raise errors.WrongDataSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
+            return cls.from_text(safe_open.text(path))
+        except UnicodeDecodeError as error:
+            raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
+        except FileNotFoundError:
+            raise errors.WrongDataSpec(f"{path}: expected a recipe file, found none") from None
+        except OSError as error:
+            raise errors.WrongDataSpec(str(errors.from_os(error, path))) from None
 
     def changed(self, **values: Any) -> DataSpec:
         """The same but for some fields."""
@@ -159,71 +177,6 @@ def set_names(specs: Sequence[DataSpec]) -> list[str]:
     """A word for each of several data sets: its puzzle and size, numbered where several have the same."""
     words = [f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs]
     return [f"{word}-{words[:i].count(word) + 1}" if words.count(word) > 1 else word for i, word in enumerate(words)]
-
-
-def has_sizes(plain: Any) -> bool:
-    """Does a spec, as its file says it, give some difficulty a size of its own?"""
-    difficulties = plain.get("difficulties") if isinstance(plain, dict) else None
-    return isinstance(difficulties, list) and any(isinstance(each, dict) and "size" in each for each in difficulties)
-
-
-def by_size(plain: Mapping[str, Any]) -> list[DataSpec]:
-    """A spec for each size of the difficulties, in their order; all difficulties have as many instances."""
-    if not has_sizes(plain):
-        return [DataSpec.from_dict(plain)]
-    groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for difficulty in plain["difficulties"]:
-        own = {name: value for name, value in difficulty.items() if name != "size"}
-        groups.setdefault(_own_size(difficulty.get("size", plain.get("size"))), []).append(own)
-    whole, specs, before = len(plain["difficulties"]), list[DataSpec](), 0
-    counts = {name: plain[name] for name in ("count", "validation", "test") if name in plain}
-    for name, value in counts.items():
-        _number(name, value, *_BOUNDS[name])
-    for size, difficulties in groups.items():
-        after = before + len(difficulties)
-        own_counts = {name: value * after // whole - value * before // whole for name, value in counts.items()}
-        specs.append(DataSpec.from_dict({**plain, **own_counts, "size": size, "difficulties": difficulties}))
-        before = after
-    return specs
-
-
-def _own_size(value: Any) -> tuple[int, int]:
-    size = (value, value) if isinstance(value, int) else value
-    if not isinstance(size, list | tuple) or len(size) != 2 or not all(isinstance(side, int) for side in size):
-        raise errors.WrongDataSpec(
-            f"difficulties.size: expected rows and columns, or one number for both, got {value!r}"
-        )
-    return size[0], size[1]
-
-
-def read_plain(path: Path) -> Any:
-    """What a YAML or JSON file of at most a mebibyte says, not checked."""
-    try:
-        if path.stat().st_size > 1 << 20:
-            raise errors.WrongDataSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
-        return parsed(safe_open.text(path))
-    except UnicodeDecodeError as error:
-        raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
-    except FileNotFoundError:
-        raise errors.WrongDataSpec(f"{path}: expected a recipe file, found none") from None
-    except OSError as error:
-        raise errors.WrongDataSpec(str(errors.from_os(error, path))) from None
-
-
-def parsed(text: str) -> Any:
-    """What YAML or JSON says, not checked."""
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise errors.WrongDataSpec("recipe: nested too deeply") from None
-    except json.JSONDecodeError:
-        pass
-    try:
-        return recipe_text.read(text)
-    except ImportError:
-        raise errors.need("pyyaml", "data") from None
-    except ValueError as error:
-        raise errors.WrongDataSpec(f"recipe: {error}") from None
 
 
 def _listed(name: str, value: object) -> list[Any]:
@@ -280,19 +233,10 @@ def _check(spec: DataSpec) -> None:
     low, high = TASKS[spec.task].sides
     for side in spec.size:
         _number("size", side, low, high)
-    if spec.states:
-        _check_given(spec)
-    elif not 1 <= len(spec.difficulties) <= 64:
+    if not 1 <= len(spec.difficulties) <= 64:
         raise errors.WrongDataSpec(f"difficulties: expected 1..64, got {len(spec.difficulties)}")
     for difficulty in spec.difficulties:
         _check_difficulty(spec.task, difficulty)
-
-
-def _check_given(spec: DataSpec) -> None:
-    if len(spec.states) != 64 or set(spec.states) - set("0123456789abcdef"):
-        raise errors.WrongDataSpec(f"states: expected a sha256, got {spec.states[:80]!r}")
-    if spec.difficulties or spec.validation or spec.test or spec.perturbed:
-        raise errors.WrongDataSpec("states: expected neither difficulties nor validation, test or perturbed beside it")
 
 
 def _check_difficulty(task: str, difficulty: Difficulty) -> None:

@@ -33,7 +33,7 @@ GROUP = 16384
 #: name -> (Arrow type, what it holds), in file order. The data card prints this.
 COLUMNS = {
     "id": (pa.string(), "instance the state belongs to: task/difficulty/seed/number"),
-    "task": (pa.string(), "`sliding` or `sokoban`"),
+    "task": (pa.string(), "the puzzle"),
     "difficulty": (pa.string(), "size, and boxes and range of lengths of the instance"),
     "split": (pa.string(), "`train`, `validation` or `test`; by the canonical key of the instance's start"),
     "kind": (
@@ -147,21 +147,39 @@ _READ = ["id", "kind", "difficulty", "length", "t", "state", "distance", "optima
 
 def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
     """The rows of a table that was read with ``_READ`` and dictionaries for words."""
-    table = table.combine_chunks()
-    n, states = table.num_rows, table["state"]
-    actions = _eights(table["actions"])
+    column = {name: table[name].unify_dictionaries().combine_chunks() for name in _READ}
+    if any(array.null_count for array in column.values()):
+        raise errors.Damaged("a shard has nulls in it")
+    width = spec.size[0] * spec.size[1]
+    cells = column["state"].cast(pa.binary(width))
+    states = np.frombuffer(cells.buffers()[1] or b"", np.uint8)[cells.offset * width :][: len(cells) * width]
+    flat = _numpy(column["actions"].cast(pa.list_(pa.int8(), rows.NEXT)).flatten())
+    actions = flat.view(np.uint8).reshape(-1, rows.NEXT)
     return LabelledRows(
-        instance=_numbers(table["id"], lambda word: int(word.rpartition("/")[2])),
-        difficulty=_numbers(table["difficulty"], spec.difficulty_names.index).astype(np.uint8),
-        length=_numpy(_chunk(table["length"])),
-        t=_numpy(_chunk(table["t"])),
-        kind=_numbers(table["kind"], rows.KINDS.index).astype(np.uint8),
-        states=_cells(states, n, spec.size),
-        distance=_numpy(_chunk(table["distance"])),
-        optimal=_numpy(_chunk(table["optimal"])),
+        instance=_numbers(column["id"], lambda word: int(word.rpartition("/")[2])),
+        difficulty=_numbers(column["difficulty"], spec.difficulty_names.index).astype(np.uint8),
+        length=_numpy(column["length"]),
+        t=_numpy(column["t"]),
+        kind=_numbers(column["kind"], rows.KINDS.index).astype(np.uint8),
+        states=states.reshape(-1, *spec.size),
+        distance=_numpy(column["distance"]),
+        optimal=_numpy(column["optimal"]),
         count=(actions != rows.NO_ACTION).sum(axis=1, dtype=np.uint8),
         actions=actions,
     )
+
+
+def _numpy(array: pa.Array) -> NDArray[Any]:
+    """The values of an array of numbers, without a copy (and without pandas, see ``_plain``)."""
+    dtype = np.dtype(array.type.to_pandas_dtype())
+    return np.frombuffer(array.buffers()[1] or b"", dtype)[array.offset :][: len(array)]
+
+
+def _numbers(column: pa.DictionaryArray, number_of: Callable[[str], int]) -> NDArray[np.int64]:
+    """A number for each word of a column that is coded by dictionary."""
+    lookup = np.array([number_of(word) for word in column.dictionary.to_pylist()], np.int64)
+    result: NDArray[np.int64] = lookup[_numpy(column.indices)]
+    return result
 
 
 def reader(source: Any) -> pq.ParquetFile:
@@ -198,51 +216,3 @@ def parsed(path: Path, data: bytes) -> pa.Table:
         return pq.read_table(pa.BufferReader(data))
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from None
-
-
-def _chunk(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 0:
-        return pa.array([], column.type)
-    return column.combine_chunks() if column.num_chunks > 1 else column.chunk(0)
-
-
-def _numpy(array: pa.Array) -> NDArray[Any]:
-    """The values of a plain array, without a copy (and without pandas, see ``_plain``)."""
-    if array.null_count:
-        raise errors.Damaged("a shard has nulls in it")
-    data = array.buffers()[1]
-    dtype = np.dtype(array.type.to_pandas_dtype())
-    values = np.frombuffer(data, dtype) if data is not None else np.zeros(0, dtype)
-    return values[array.offset : array.offset + len(array)]
-
-
-def _numbers(column: pa.ChunkedArray, number_of: Callable[[str], int]) -> NDArray[np.int64]:
-    """A number for each word of a column that is coded by dictionary."""
-    if not len(column):
-        return np.zeros(0, np.int64)
-    array = _chunk(column.unify_dictionaries())
-    lookup = np.array([number_of(word) for word in array.dictionary.to_pylist()], np.int64)
-    result: NDArray[np.int64] = lookup[_numpy(array.indices)]
-    return result
-
-
-def _cells(column: pa.ChunkedArray, n: int, size: tuple[int, int]) -> NDArray[np.uint8]:
-    cells = size[0] * size[1]
-    if not n:
-        return np.zeros((0, *size), np.uint8)
-    array = _chunk(column)
-    offsets = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + n + 1]
-    if not (np.diff(offsets) == cells).all():
-        raise errors.Damaged(f"state: expected {cells} bytes in every row")
-    data = np.frombuffer(array.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-    return data.reshape(n, *size)
-
-
-def _eights(column: pa.ChunkedArray) -> NDArray[np.uint8]:
-    if not len(column):
-        return np.zeros((0, rows.NEXT), np.uint8)
-    array = _chunk(column)
-    offsets = _numpy(array.offsets)
-    if not (np.diff(offsets) == rows.NEXT).all():
-        raise errors.Damaged(f"actions: expected {rows.NEXT} in every row")
-    return _numpy(array.values)[offsets[0] : offsets[-1]].view(np.uint8).reshape(-1, rows.NEXT)

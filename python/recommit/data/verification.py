@@ -33,8 +33,7 @@ def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None
         _same(record.name, "content", record.content, content.sha256())
         _same(record.name, "samples", record.samples, shards.samples(content))
         check_rows(dataset.puzzle, content, record.name, labels=labels, threads=threads)
-        if not dataset.spec.states:
-            _check_instances(dataset, record.name, content)
+        _check_instances(dataset, record.name, content)
         checked += len(content)
     return checked
 

@@ -8,7 +8,6 @@ leaves nobody writing behind.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import queue
@@ -18,7 +17,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import labels, shards
+from recommit.data import shards
 from recommit.data.shards import Record
 from recommit.data.spec import DataSpec
 from recommit.storage import errors
@@ -26,9 +25,6 @@ from recommit.storage.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     Requests = list[dict[str, Any]]
 
@@ -133,16 +129,10 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
             ray.shutdown()
 
 
-def request(spec: DataSpec, folder: Path, split: str, shard: int, threads: int, states: Path | None) -> dict[str, Any]:
+def request(spec: DataSpec, folder: Path, split: str, shard: int, threads: int) -> dict[str, Any]:
     """What a worker is asked: one shard."""
-    return {
-        "recipe": spec.to_dict(),
-        "folder": str(folder),
-        "split": split,
-        "shard": shard,
-        "threads": threads,
-        "states": None if states is None else str(states),
-    }
+    place = {"folder": str(folder), "split": split, "shard": shard}
+    return {"recipe": spec.to_dict(), **place, "threads": threads}
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -150,7 +140,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         spec = DataSpec.from_dict(request["recipe"])
         split, shard = request["split"], request["shard"]
-        content = shards.make(spec, split, shard, threads=request["threads"], states=_states(request["states"]))
+        content = shards.make(spec, split, shard, threads=request["threads"])
         return {"record": shards.write(Files(), Path(request["folder"]), spec, split, shard, content).to_dict()}
     except errors.DataError as error:
         return {"error": type(error).__name__, "message": str(error)}
@@ -165,11 +155,6 @@ def unwrap(reply: dict[str, Any]) -> Record:
     if "record" in reply:
         return Record.from_dict(reply["record"])
     raise getattr(errors, reply["error"], errors.DataError)(reply["message"])
-
-
-@functools.lru_cache(maxsize=1)
-def _states(path: str | None) -> NDArray[np.uint8] | None:
-    return None if path is None else labels.load_states(Path(path))
 
 
 def main() -> None:

@@ -12,9 +12,8 @@ except ImportError:
     raise need("Gymnasium", "envs") from None
 
 from recommit import registration
-from recommit.envs.commit import Commit, Repeat, VectorCommit
-from recommit.envs.kinds import GridEnv, GridVectorEnv, SlidingEnv, SlidingVectorEnv, SokobanEnv, SokobanVectorEnv
-from recommit.envs.options import EnvOptions, VectorOptions
+from recommit.envs.base import EnvOptions, VectorOptions
+from recommit.envs.commit import Commit, VectorCommit
 from recommit.envs.single import PuzzleEnv
 from recommit.envs.vector import PuzzleVectorEnv
 from recommit.puzzles.registry import PUZZLES
@@ -22,27 +21,13 @@ from recommit.puzzles.registry import PUZZLES
 registration.register()
 del gymnasium
 
-__all__ = [
-    "Commit",
-    "EnvOptions",
-    "GridEnv",
-    "GridVectorEnv",
-    "PuzzleEnv",
-    "PuzzleVectorEnv",
-    "Repeat",
-    "SlidingEnv",
-    "SlidingVectorEnv",
-    "SokobanEnv",
-    "SokobanVectorEnv",
-    "VectorCommit",
-    "VectorOptions",
-]
+__all__ = ["Commit", "EnvOptions", "PuzzleEnv", "PuzzleVectorEnv", "VectorCommit", "VectorOptions"]
 
 
 def __getattr__(name: str) -> Any:
-    """``IceEnv`` and ``IceVectorEnv``, and the like of every puzzle that has no class of its own."""
+    """``SokobanEnv`` and ``SokobanVectorEnv``, and the like of every puzzle: one environment and a vector of them."""
     for kind in PUZZLES:
-        for base, suffix in ((GridEnv, "Env"), (GridVectorEnv, "VectorEnv")):
+        for base, suffix in ((PuzzleEnv, "Env"), (PuzzleVectorEnv, "VectorEnv")):
             if name == f"{kind.__name__}{suffix}":
                 env_class = type(name, (base,), {"kind": kind, "__module__": __name__, "__doc__": base.__doc__})
                 return globals().setdefault(name, env_class)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
@@ -10,10 +9,9 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector import AutoresetMode
 
-from recommit.envs.vector import PuzzleVectorEnv
+from recommit.envs.vector import Batched, PuzzleVectorEnv
 from recommit.puzzles import checks
 
 if TYPE_CHECKING:
@@ -38,8 +36,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     The observation is the last one, the reward the sum. The episode is truncated when ``budget`` decisions are spent.
     ``info`` is that of the last action, and ``executed`` (how many actions were), ``rewards`` (theirs, one by one),
-    ``t`` (the clock of actions), ``k`` (the clock of decisions) and ``decisions_left``. ``duration`` is ``executed``
-    under the name that discounting by time asks for: gamma**duration.
+    ``t`` (the clock of actions), ``k`` (the clock of decisions) and ``decisions_left``.
 
     With ``space="flat"`` a decision is one row of integers instead, the depth's index and then the actions: a
     ``MultiDiscrete``, which Stable-Baselines3, CleanRL and torchrl take.
@@ -125,7 +122,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _with_clocks(self, info: Info, rewards: list[float]) -> Info:
         clocks = {"executed": len(rewards), "rewards": rewards, "t": self._t, "k": self._k}
-        return {**info, **clocks, "duration": len(rewards), "decisions_left": self.budget - self._k}
+        return {**info, **clocks, "decisions_left": self.budget - self._k}
 
     def _checked_actions(self, actions: Sequence[int]) -> list[int]:
         array = np.asarray(actions)
@@ -142,32 +139,13 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return [int(action) for action in array]
 
 
-class Repeat(Commit):
-    """One action, and how often: ``MultiDiscrete([actions, depths])``, the setting of DAR, FiGAR and TempoRL.
-
-    Everything else is as in ``Commit``.
-    """
-
-    def __init__(self, env: gymnasium.Env[Any, Any], depths: Sequence[int] = (1, 2, 4, 8), budget: int = 15) -> None:
-        RecordConstructorArgs.__init__(self, depths=depths, budget=budget)  # the first call counts
-        super().__init__(env, depths, budget)
-        self.action_space = spaces.MultiDiscrete([self._count, len(self.depths)], start=[self._first, 0])
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """One decision: an action, and the index of a depth."""
-        row = np.asarray(action)
-        if row.shape != (2,):
-            raise ValueError(f"action: expected an action and a depth's index, got shape {row.shape}")
-        return super().step({"depth_index": row[1].item(), "actions": np.repeat(row[:1], max(self.depths))})
-
-
-class VectorCommit(VectorEnv[Any, Any, Any]):
-    """``Commit`` around each slot of a vector of puzzles, executed together.
+class VectorCommit(Batched):
+    """``Commit(space="flat")`` around each slot of a vector of puzzles, executed together.
 
     ``envs`` comes from ``gymnasium.make_vec("recommit/...")``, with grids as observations and SAME_STEP or DISABLED
     resets: start states and their order are its own, commitments run in the puzzle's ``execute``. An episode ends where
     it is solved (reward 1), or is truncated after ``budget`` decisions or ``max_steps`` actions. ``info`` has
-    ``executed`` and ``duration`` (actions of this decision), ``t``, ``k``, ``decisions_left`` and ``solved``; where
+    ``executed`` (actions of this decision), ``t``, ``k``, ``decisions_left`` and ``solved``; where
     episodes ended, ``final_obs``.
     """
 
@@ -176,38 +154,23 @@ class VectorCommit(VectorEnv[Any, Any, Any]):
         envs: PuzzleVectorEnv,
         depths: Sequence[int] = (1, 2, 4, 8),
         budget: int = 15,
-        space: Literal["dict", "flat"] = "flat",
     ) -> None:
         if not isinstance(envs, PuzzleVectorEnv):
             raise TypeError(f"envs: expected a vector of our puzzles, got {type(envs).__name__}")
         if envs.shows_pictures or envs.autoreset_mode is AutoresetMode.NEXT_STEP:
             got = "pictures" if envs.shows_pictures else "NEXT_STEP"
             raise ValueError(f"envs: expected grids, and SAME_STEP or DISABLED resets, got {got}")
-        if envs.shaped:
-            raise ValueError("envs: expected reward 'sparse', got a shaped one")
         self.depths = checked_depths(depths)
         self.budget = checks.integer("budget", budget, 1, 2**31 - 1)
-        checks.choice("space", space, ("dict", "flat"))
-        self._flat = space == "flat"
         self._envs, self._table = envs, np.array(self.depths)
         self.num_envs, self.task = envs.num_envs, envs.task
         self.autoreset_mode, self.metadata = envs.autoreset_mode, envs.metadata
         self.render_mode = None
         self.single_observation_space = envs.single_observation_space
-        self.single_action_space = decisions(len(self.depths), max(self.depths), 4, 0, self._flat)
+        self.single_action_space = decisions(len(self.depths), max(self.depths), 4, 0, flat=True)
         self._t, self._k = np.zeros(self.num_envs, np.int64), np.zeros(self.num_envs, np.int64)
         self._over = np.ones(self.num_envs, np.bool_)
         self._states = np.zeros((self.num_envs, *envs.task.shape), np.uint8)
-
-    @cached_property
-    def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of a batch."""
-        return batch_space(self.single_observation_space, self.num_envs)
-
-    @cached_property
-    def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of one decision per slot."""
-        return batch_space(self.single_action_space, self.num_envs)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
@@ -219,7 +182,7 @@ class VectorCommit(VectorEnv[Any, Any, Any]):
         return self._states.copy(), self._info(np.zeros(self.num_envs, np.int64), np.zeros(self.num_envs, np.bool_))
 
     def step(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Info]:
-        """One decision per slot: int[num_envs, 1 + longest], or a dict of batches."""
+        """One decision per slot, int[num_envs, 1 + longest]: the index of a depth, and then actions."""
         if self._over.any():
             raise ResetNeeded(f"step: expected running episodes, got one that is over in slot {self._over.argmax()}")
         index, plans = self._unpacked(actions)
@@ -255,16 +218,13 @@ class VectorCommit(VectorEnv[Any, Any, Any]):
         self._over[mask] = False
 
     def _info(self, executed: Counts, solved: Bools) -> Info:
-        clocks = {"executed": executed, "duration": executed, "t": self._t.copy(), "k": self._k.copy()}
+        clocks = {"executed": executed, "t": self._t.copy(), "k": self._k.copy()}
         info: Info = {**clocks, "decisions_left": self.budget - self._k, "solved": solved}
         return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in info}
 
     def _unpacked(self, actions: Any) -> tuple[Counts, Bytes]:
-        if self._flat:
-            rows = np.asarray(actions)
-            index, plans = rows[:, 0], rows[:, 1:]
-        else:
-            index, plans = np.asarray(actions["depth_index"]), np.asarray(actions["actions"])
+        rows = np.asarray(actions)
+        index, plans = rows[:, 0], rows[:, 1:]
         if plans.shape != (self.num_envs, max(self.depths)):
             expected = (self.num_envs, max(self.depths))
             raise ValueError(f"actions: expected {expected} beside the depths, got {plans.shape}")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.puzzles import checks
-from recommit.puzzles.instances import Instances
 from recommit.puzzles.levels import Levels, read_levels
-from recommit.puzzles.sliding import Sliding
+from recommit.puzzles.puzzle import Instances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,36 +81,20 @@ def bank(task: Puzzle, states: States | None, size: object, seed: object, length
     return Bank(task, states, size, seed, _window(length))
 
 
-def sliding(
-    rows: int | None, cols: int | None, size: int | None, levels: Source | None
+def task_and_states(
+    kind: type[Puzzle], size: int | tuple[int, int] | None, boxes: int | None, levels: Source | None
 ) -> tuple[Puzzle, States | None]:
-    """The task, and the start states where the caller brings some; shapes must not contradict each other."""
-    if size is not None and (rows, cols) != (None, None):
-        raise ValueError(f"size: expected either size or rows and cols, got size={size}, rows={rows}, cols={cols}")
-    rows, cols = (size, size) if size is not None else (rows, rows if cols is None else cols)
+    """The task, and the start states where the caller brings some; sizes must not contradict each other."""
+    if boxes is not None and (levels is not None or not kind.most_boxes):
+        where = "where levels are given" if levels is not None else f"for {kind.task}"
+        raise ValueError(f"boxes: expected None {where}, got {boxes}")
+    wanted: Any = None if size is None else checks.pair("size", size)
     if levels is None:
-        return Sliding(3 if rows is None else rows, cols), None
-    states = _states("sliding", levels)
-    shape = states.shape[1:]
-    if rows is not None and (rows, cols) != shape:
-        raise ValueError(f"levels: expected boards of {rows}x{cols}, got {shape[0]}x{shape[1]}")
-    return Sliding(*shape), states
-
-
-def grids(
-    kind: type[Puzzle], size: int | tuple[int, int] | None, levels: Source | None, **others: Any
-) -> tuple[Puzzle, States | None]:
-    """The same for any puzzle that is made by ``kind(size, **others)``; what is None is left to the puzzle."""
-    options = {name: value for name, value in {"size": size, **others}.items() if value is not None}
-    if levels is None:
-        return kind(**options), None
-    for name in others:
-        if name in options:
-            raise ValueError(f"{name}: expected None where levels are given, got {options[name]}")
+        return kind.of(wanted or kind.usual.size, 2 if boxes is None else boxes), None
     states = _states(kind.task, levels)
     shape = states.shape[1:]
-    if size is not None and (size if isinstance(size, tuple) else (size, size)) != shape:
-        raise ValueError(f"levels: expected grids of size {size}, got {shape[0]}x{shape[1]}")
+    if wanted not in (None, shape):
+        raise ValueError(f"levels: expected states of {wanted[0]}x{wanted[1]}, got {shape[0]}x{shape[1]}")
     return kind.of_states(shape), states
 
 

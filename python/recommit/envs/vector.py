@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from recommit import _core
-from recommit.envs import observations, starts
-from recommit.envs.options import VectorOptions
-from recommit.envs.rewards import Rewards
+from recommit.envs import starts
+from recommit.envs.base import Episodes, VectorOptions
 from recommit.envs.single import PuzzleEnv
 from recommit.puzzles import checks
 
@@ -24,61 +23,46 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.puzzles.frames import Frames
-    from recommit.puzzles.puzzle import Puzzle
 
     Bytes = NDArray[np.uint8]
     Bools = NDArray[np.bool_]
     Info = dict[str, Any]
 
 MAX_ENVS = 2**24
-_NONE = np.zeros(0, np.int64)
-_MODES = {
-    AutoresetMode.NEXT_STEP: _core.Autoreset.NEXT_STEP,
-    AutoresetMode.SAME_STEP: _core.Autoreset.SAME_STEP,
-    AutoresetMode.DISABLED: _core.Autoreset.DISABLED,
-}
 
 
-class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
-    """``num_envs`` puzzles; slot i is what ``PuzzleEnv`` reset with seed + i would be, episode by episode."""
-
-    _episodes: _core.Episodes | None
-    _live: Bytes
-    _frames: Frames | None
-
-    def __init__(self, num_envs: int, task: Puzzle, levels: Bytes | None, **options: Any) -> None:
-        chosen = VectorOptions(**options)
-        self.task = task
-        self.num_envs = checks.integer("num_envs", num_envs, 1, MAX_ENVS)
-        self.render_mode = observations.check_render_mode(chosen.render_mode, ("rgb_array", "ansi"))
-        self.autoreset_mode = _mode(chosen.autoreset_mode)
-        self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": self.autoreset_mode}
-        self.max_steps = checks.integer("max_steps", chosen.max_steps, 1, observations.MAX_STEPS)
-        self._bank = starts.bank(task, levels, chosen.bank_size, chosen.bank_seed, chosen.length)
-        self._view = observations.View(task, self._bank.core, chosen)
-        self.single_observation_space = self._view.space(task.highest)
-        self.single_action_space = spaces.Discrete(4)
-        self.threads = self._threads = chosen.threads
-        self._rewards = Rewards(task, chosen, slots=self.num_envs, threads=chosen.threads)
-        self.shows_pictures = self._view.rgb
-        self.shaped = self._rewards.shaped
-        self._copy = chosen.copy
-        self._copy_grids = chosen.copy and not self._view.rgb
-        self._all = np.ones(self.num_envs, np.bool_)
-        self._fresh: Bools | None = None  #: NEXT_STEP: slots that the next step resets
-        self._action_mask = chosen.action_mask
-        self._seeded = False
-        self._start(None)
+class Batched(VectorEnv[Any, Any, Any]):
+    """A vector whose spaces are batches of single ones; made when asked for, because bounds are as large as batches."""
 
     @cached_property
     def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of a batch; made when asked for, because its bounds are as large as two batches."""
+        """The space of a batch."""
         return batch_space(self.single_observation_space, self.num_envs)
 
     @cached_property
     def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of one action per slot."""
+        """The space of an action, or a decision, per slot."""
         return batch_space(self.single_action_space, self.num_envs)
+
+
+class PuzzleVectorEnv(Episodes, Batched):
+    """``num_envs`` puzzles; slot i is what ``PuzzleEnv`` reset with seed + i would be, episode by episode. Options are
+    ``VectorOptions``."""
+
+    _live: Bytes
+    _frames: Frames | None
+
+    def __init__(self, num_envs: int = 1, **options: Any) -> None:
+        chosen = VectorOptions(**options)
+        self.num_envs = checks.integer("num_envs", num_envs, 1, MAX_ENVS)
+        self._prepare(chosen, self.num_envs, chosen.threads, _mode(chosen.autoreset_mode))
+        self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = self._view.space()
+        self.single_action_space = spaces.Discrete(4)
+        self.shows_pictures = self._view.rgb
+        self._copy = chosen.copy
+        self._all = np.ones(self.num_envs, np.bool_)
+        self._action_mask = chosen.action_mask
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
@@ -90,23 +74,23 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         """
         episodes = self._open()
         options = starts.check_names(options, ("reset_mask", "state", "level"))
-        mask = self._checked_mask(options.get("reset_mask"))
+        mask = None
+        if options.get("reset_mask") is not None:
+            mask = starts.check_mask(options["reset_mask"], self.num_envs)
+            if not self._seeded:
+                raise ResetNeeded("reset_mask: expected a reset of all slots first, got none")
         episodes.reset(self._seeds(seed), mask)
-        chosen = self._all if mask is None else mask
-        starts.place(episodes, self._bank, options, chosen)
+        starts.place(episodes, self._bank, options, self._all if mask is None else mask)
         self._seeded = True
         masks, solved = episodes.describe()
-        self._rewards.begin(self._live, chosen)
-        if self._fresh is not None:
-            self._fresh &= ~chosen
-        info = self._info(masks if self._action_mask else None, solved, self._rewards.distances)
+        info = self._info(masks if self._action_mask else None, solved, self._live)
         return self._observe(), info if mask is None else _only(info, mask)
 
     def step(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Info]:
         """One action per slot, of dtype uint8, int32 or int64; wrong ones are refused before anything changes."""
         observations, rewards, terminated, truncated, masks, finals = self.advance(actions)
         solved = terminated.copy() if finals is None else np.zeros(self.num_envs, np.bool_)
-        info = self._info(masks, solved, self._rewards.distances)
+        info = self._info(masks, solved, self._live)
         if finals is not None and len(finals[0]):
             self._add_finals(info, finals, terminated)
         return observations, rewards, terminated, truncated, info
@@ -123,54 +107,25 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             actions = np.asarray(actions)
         try:
             grids, rewards, terminated, truncated, masks = episodes.step(
-                actions, grids=self._copy_grids, masks=self._action_mask
+                actions, grids=self._copy and not self._view.rgb, masks=self._action_mask
             )
         except _core.EpisodeOver as error:
             raise ResetNeeded(str(error)) from None
         finals = episodes.finals() if self.autoreset_mode is AutoresetMode.SAME_STEP else None
-        if self._rewards.measures:
-            ended, states = (_NONE, self._live) if finals is None else finals[:2]
-            rewards = self._rewards.earn(rewards, self._live, self._fresh, ended, states)
-            self._fresh = terminated | truncated if self.autoreset_mode is AutoresetMode.NEXT_STEP else None
         return self._observe() if grids is None else grids, rewards, terminated, truncated, masks, finals
 
     def shown(self, states: Bytes) -> Bytes:
         """States as they are observed."""
-        return self._view.frames(states, self._threads) if self._view.rgb else states
-
-    def set_length(self, length: starts.Length | None) -> None:
-        """Later episodes start from a bank of this exact optimal length; those that run go on."""
-        self._bank = self._bank.of_length(length)
-        self._open().draw_from(self._bank.core)
-
-    def __copy__(self) -> PuzzleVectorEnv:
-        from copy import deepcopy
-
-        return deepcopy(self)  # a copy that shared its episodes would be no copy
-
-    def __getstate__(self) -> Info:
-        saved = None if self._episodes is None else self._episodes.save()
-        return {**self.__dict__, "_episodes": saved, "_live": None, "_frames": None}
-
-    def __setstate__(self, state: Info) -> None:
-        self.__dict__.update(state)
-        self._start(state["_episodes"])
+        return self._view.frames(states, self.threads) if self._view.rgb else states
 
     def render(self) -> tuple[Any, ...] | None:
         """One frame, or one text, per slot."""
-        states = self._open().grids()
-        if self.render_mode == "ansi":
-            return tuple(observations.text(self.task, state) for state in states)
-        return None if self.render_mode is None else tuple(self._view.frames(states, self._threads))
+        rendered = self._rendered()
+        return None if rendered is None else tuple(rendered)
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002
         """Free the episodes; windows on the live states stay valid."""
         self._episodes = None
-
-    def _open(self) -> _core.Episodes:
-        if self._episodes is None:
-            raise ClosedEnvironmentError("env: expected an open environment, got one that was closed")
-        return self._episodes
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None:
@@ -184,14 +139,6 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             listed = [int(self.np_random.integers(checks.MAX_SEED)) if each is None else each for each in listed]
         return listed
 
-    def _checked_mask(self, mask: object) -> Bools | None:
-        if mask is None:
-            return None
-        checked = starts.check_mask(mask, self.num_envs)
-        if not self._seeded:
-            raise ResetNeeded("reset_mask: expected a reset of all slots first, got none")
-        return checked
-
     def _observe(self) -> Bytes:
         if self._view.rgb:
             return self._draw()
@@ -199,22 +146,22 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _draw(self) -> Bytes:
         if self._copy:
-            return self._view.frames(self._live, self._threads)
+            return self._view.frames(self._live, self.threads)
         if self._frames is None:
-            self._frames = self._view.persistent(self._live, self._threads)
+            self._frames = self._view.persistent(self._live, self.threads)
         else:
-            self._frames.update(self._live, threads=self._threads)
+            self._frames.update(self._live, threads=self.threads)
         return self._frames.images
 
-    def _info(self, masks: Bools | None, solved: Bools, distances: NDArray[np.int64]) -> Info:
+    def _info(self, masks: Bools | None, solved: Bools, states: Bytes) -> Info:
         info: Info = {}
         if masks is not None:
             info["action_mask"] = masks
             info["_action_mask"] = self._all.copy()
         info["solved"] = solved
         info["_solved"] = self._all.copy()
-        if self._rewards.shown:
-            info["distance"] = distances.copy()
+        if self._info_distance:
+            info["distance"] = self._distances(states)
             info["_distance"] = self._all.copy()
         return info
 
@@ -228,24 +175,18 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         info["final_obs"], info["_final_obs"] = observations, ended
         final_masks = np.zeros((self.num_envs, 4), np.bool_)
         final_masks[slots] = masks
-        last = self._info(final_masks if self._action_mask else None, terminated.copy(), self._rewards.finals)
+        reached = self._live.copy()
+        reached[slots] = states
+        last = self._info(final_masks if self._action_mask else None, terminated.copy(), reached)
         info["final_info"] = _only(last, ended)
         info["_final_info"] = ended.copy()
 
     def _start(self, saved: tuple[Any, ...] | None) -> None:
-        """Makes the episodes, or goes on from saved ones."""
-        episodes: _core.Episodes = self.task.core.make_episodes(
-            self._bank.core,
-            slots=self.num_envs,
-            max_steps=self.max_steps,
-            autoreset=_MODES[self.autoreset_mode],
-            threads=self.threads,
-        )
-        if saved is not None:
-            episodes.restore(*saved)
-        self._episodes = episodes
-        self._live = episodes.live()
-        self._frames = None
+        super()._start(saved)
+        self._live, self._frames = self._open().live(), None
+
+    def __getstate__(self) -> Info:
+        return {**super().__getstate__(), "_live": None, "_frames": None}
 
 
 def _mode(mode: AutoresetMode | str) -> AutoresetMode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -25,12 +26,9 @@ MIN_CELL, MAX_CELL = 4, 112
 THEMES = ("light", "dark")
 
 
-def style(cell: object, theme: object, crop: object) -> dict[str, int | str | bool]:
+def style(cell: object, theme: str, crop: object) -> dict[str, int | str | bool]:
     """How to draw, as the core wants it."""
-    if not isinstance(theme, str):
-        raise TypeError(f"theme: expected a string, got {type(theme).__name__}")
-    if theme not in THEMES:
-        raise ValueError(f"theme: expected one of {', '.join(THEMES)}, got {theme}")
+    checks.choice("theme", theme, THEMES)
     if not isinstance(crop, bool):
         raise TypeError(f"crop: expected a bool, got {type(crop).__name__}")
     return {"cell": checks.integer("cell", cell, MIN_CELL, MAX_CELL), "theme": theme, "crop": crop}
@@ -45,6 +43,11 @@ def encode_png(picture: NDArray[np.uint8]) -> bytes:
     file = io.BytesIO()
     Image.fromarray(picture).save(file, "PNG")
     return file.getvalue()
+
+
+def data_url(png: bytes) -> str:
+    """A PNG file as an address that holds it."""
+    return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
 class Frames:
@@ -142,8 +145,7 @@ class Drawn:
         ``pixel_values`` has one row of 1176 values per 14x14 patch, of all pictures in turn, as ``float32`` or, for
         ``bfloat16``, as ``uint16`` bits rounded to nearest even. Pictures that the processor would resize are an error.
         """
-        if dtype not in ("float32", "bfloat16"):
-            raise ValueError(f"dtype: expected float32 or bfloat16, got {dtype}")
+        checks.choice("dtype", dtype, ("float32", "bfloat16"))
         draw = self.core.patches_float32 if dtype == "float32" else self.core.patches_bfloat16
         options, (batch, _) = style(cell, theme, crop), checks.grids(states)
         result: tuple[NDArray[Any], NDArray[np.int64]] = draw(self.check(batch), **options, out=out, threads=threads)

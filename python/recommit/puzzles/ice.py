@@ -8,8 +8,7 @@ import numpy as np
 
 from recommit import _core
 from recommit.puzzles import checks
-from recommit.puzzles.instances import Instances
-from recommit.puzzles.puzzle import Puzzle, Usual
+from recommit.puzzles.puzzle import Instances, Puzzle, Usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from recommit.puzzles.checks import Grids, Numbers
-    from recommit.puzzles.instances import Instances
 
     States = NDArray[np.uint8]
 
@@ -51,6 +50,53 @@ class Outcome:
     def single(self) -> Outcome:
         """The first state's alone, without the batch's axis."""
         return Outcome(self.states[0], self.executed[0, ...], self.solved[0, ...], self.moved[0, ...])
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One start state: its id, and its optimal length where that is known (else ``UNKNOWN``)."""
+
+    id: str
+    state: NDArray[np.uint8]
+    length: int
+
+
+@dataclass(frozen=True)
+class Instances:
+    """A run of generated instances: number ``start`` and following of (task, size name, seed)."""
+
+    task: str
+    size_name: str
+    seed: int
+    start: int
+    states: NDArray[np.uint8]
+    #: Optimal length of each instance, ``UNKNOWN`` where nobody asked for it.
+    length: NDArray[np.int32]
+
+    @property
+    def ids(self) -> list[str]:
+        """One id per instance; equal ids mean equal bytes, on every machine."""
+        return [f"{self.task}/{self.size_name}/{self.seed}/{i}" for i in range(self.start, self.start + len(self))]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __iter__(self) -> Iterator[Instance]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, key: int) -> Instance: ...
+    @overload
+    def __getitem__(self, key: slice) -> Instances: ...
+    def __getitem__(self, key: int | slice) -> Instance | Instances:
+        if isinstance(key, slice):
+            first, _, step = key.indices(len(self))
+            if step != 1:
+                raise ValueError(f"key: expected a slice with step 1, got step {step}")
+            return replace(self, start=self.start + first, states=self.states[key], length=self.length[key])
+        index = range(len(self))[key]
+        instance = f"{self.task}/{self.size_name}/{self.seed}/{self.start + index}"
+        return Instance(instance, self.states[index], int(self.length[index]))
 
 
 class Puzzle(Drawn, ABC):
@@ -173,8 +219,7 @@ class Puzzle(Drawn, ABC):
         progress: Callable[[int, int], None] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
         """Load or make the tables that all states of this shape share, and say what they take; most have none."""
-        if database != "small":
-            raise ValueError(f"database: expected small for {self.task}, got {database}")
+        checks.choice("database", database, ("small",))
         return {}
 
     def pushes(self, states: States) -> list[bool]:
@@ -279,8 +324,7 @@ class Puzzle(Drawn, ABC):
         Among equally short plans, ``first`` takes the one that comes first in the order up, down, left, right;
         ``random`` draws among the optimal actions at every step, by ``seed`` and the state's place in the batch.
         """
-        if ties not in ("first", "random"):
-            raise ValueError(f"ties: expected first or random, got {ties}")
+        checks.choice("ties", ties, ("first", "random"))
         seed = checks.integer("seed", seed, 0, checks.MAX_SEED)
         limits, (batch, _) = Limits.of(limit), checks.grids(states)
         return Solutions(

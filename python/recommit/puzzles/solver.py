@@ -1,21 +1,25 @@
-"""Levels as they come, each with an optimal plan: ``recommit.solve("levels.txt")``."""
+"""Levels as they come, each with an optimal plan: ``recommit.solve("levels.txt")``, and for ``recommit solve``."""
 
 from __future__ import annotations
 
 import os
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from recommit.puzzles import checks
-from recommit.puzzles.instances import Instance, Instances
 from recommit.puzzles.levels import Levels, as_levels, parse_levels, read_levels
+from recommit.puzzles.puzzle import Instance, Instances
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -144,3 +148,106 @@ def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
         raise AssertionError(f"a plan of {count} actions does not end at the goal, or goes on after it")
     pushes = task.pushes(np.concatenate([state[None], after.states]))
     return "".join("UDLR"[action] if push else "udlr"[action] for action, push in zip(plan, pushes, strict=True))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The answer to one level, and what it cost."""
+
+    index: int
+    title: str
+    rows: int
+    columns: int
+    #: ``exact``, ``unsolvable``, ``node_limit``, ``byte_limit`` or ``time_limit``.
+    status: str
+    #: Optimal number of actions; None unless the status is ``exact``.
+    length: int | None
+    #: A proven lower bound of the length; None for a level that cannot be solved.
+    bound: int | None
+    #: One letter per action, u d l r; upper case where the action pushes a box. None unless ``exact``.
+    plan: str | None
+    #: Search nodes; 0 where a table answered.
+    nodes: int
+    #: CPU time of the thread that solved it, tables of the level included.
+    seconds: float
+
+
+class _Stopped(Exception):
+    """Raised inside a worker's call once nobody waits for it."""
+
+
+def solve_all(
+    task_name: str,
+    states: Sequence[Grid],
+    titles: Sequence[str],
+    limit: Limits | None = None,
+    *,
+    ties: Literal["first", "random"] = "first",
+    seed: int = 0,
+    threads: int | None = None,
+    tell: Callable[[int, float], None] | None = None,
+) -> Iterator[Solved]:
+    """The answers in the order of the levels, each as soon as it and all before it are known.
+
+    ``threads`` levels are solved at a time (None: one per core), and ``limit`` is for each of them; a level's random
+    plan is its own, whatever is solved beside it. ``tell`` is called some ten times a second with (levels done, seconds
+    so far), on the calling thread. Ctrl-C, or leaving the loop, stops all workers within some hundredths of a second.
+    """
+    stop, began = threading.Event(), time.monotonic()
+
+    def check(_done: int) -> None:
+        if stop.is_set():
+            raise _Stopped
+
+    def work(index: int) -> Solved:
+        check(0)
+        own = int.from_bytes(sha256(f"{seed}/{index}".encode()).digest()[:7], "big")
+        return _solved(task_name, states[index], index, titles[index], limit, ties=ties, seed=own, progress=check)
+
+    pool = ThreadPoolExecutor(threads or os.cpu_count() or 1, "solve")
+    try:
+        futures = [pool.submit(work, index) for index in range(len(states))]
+        for future in futures:
+            while not future.done():
+                wait([future], 0.1, FIRST_COMPLETED)
+                if tell is not None:
+                    tell(sum(other.done() for other in futures), time.monotonic() - began)
+            yield future.result()
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _solved(task_name: str, state: Grid, index: int, title: str, limit: Limits | None, **how: Any) -> Solved:
+    task = puzzle_of(state, task_name)
+    began = time.thread_time()
+    solutions = task.solve(state[None], limit, threads=1, **how)
+    seconds = time.thread_time() - began
+    status = Status(int(solutions.status[0]))
+    exact = status is Status.EXACT
+    return Solved(
+        index=index,
+        title=title,
+        rows=state.shape[0],
+        columns=state.shape[1],
+        status=status.name.lower(),
+        length=int(solutions.length[0]) if exact else None,
+        bound=None if status is Status.UNSOLVABLE else int(solutions.bound[0]),
+        plan=letters(task, state, solutions[0]) if exact else None,
+        nodes=int(solutions.nodes[0]),
+        seconds=round(seconds, 6),
+    )
+
+
+def totals(solved: Sequence[Solved]) -> dict[str, Any]:
+    """How many ended how, and what all of them cost together."""
+    kinds = [level.status for level in solved]
+    return {
+        "levels": len(solved),
+        "exact": kinds.count("exact"),
+        "unsolvable": kinds.count("unsolvable"),
+        "unknown": sum(kind.endswith("_limit") for kind in kinds),
+        "actions": sum(level.length or 0 for level in solved),
+        "nodes": sum(level.nodes for level in solved),
+        "seconds": round(sum(level.seconds for level in solved), 6),
+    }

@@ -11,7 +11,7 @@ import numpy as np
 
 from recommit.puzzles import checks
 from recommit.puzzles.frames import THEMES
-from recommit.puzzles.instances import Instance
+from recommit.puzzles.puzzle import Instance
 from recommit.puzzles.solver import puzzle_of
 from recommit.storage import errors
 from recommit.storage.files import replacing

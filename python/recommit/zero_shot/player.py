@@ -16,7 +16,7 @@ from recommit.zero_shot.parser import Commitment
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recommit.puzzles.instances import Instances
+    from recommit.puzzles.puzzle import Instances
     from recommit.storage.jsonl import JsonLines
     from recommit.zero_shot.client import Answer
     from recommit.zero_shot.spec import ZeroShotSpec

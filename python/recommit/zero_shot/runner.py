@@ -34,7 +34,7 @@ from recommit.zero_shot.endpoints import SamplingParameters, sampling
 from recommit.zero_shot.ledger import GaveUp, Ledger, StopRequested, Unusable
 
 if TYPE_CHECKING:
-    from recommit.puzzles.instances import Instances
+    from recommit.puzzles.puzzle import Instances
     from recommit.zero_shot.options import ZeroShotOptions
     from recommit.zero_shot.player import Episode, ModelPlayer
 

@@ -13,7 +13,7 @@ from recommit import rng
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.puzzles import registry
-from recommit.puzzles.instances import Instances
+from recommit.puzzles.puzzle import Instances
 from recommit.storage import errors, files, ownership, verified
 from recommit.version import VERSION
 from recommit.zero_shot.game import prompts

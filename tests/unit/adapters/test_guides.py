@@ -3,16 +3,54 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.unit.adapters import foreign, guides, peers
+from tests.unit.adapters import foreign, peers
 from tests.waiting import until
 
 from recommit.runs.ports import free_port
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAM = re.compile(r"^```py\n((?:(?!^```).)*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: What another machine prints otherwise: times, and names with chance in them.
+CHANGES = re.compile(r"(\| +(?:fps|time_elapsed) +\| )\S+ *(?=\|)")
+
+
+@dataclass(frozen=True)
+class PageProgram:
+    """A block of a page, and the lines under it."""
+
+    code: str
+    shown: str
+
+    def agrees(self, printed: str) -> bool:
+        """Whether its first ten lines, or all, are what stands there."""
+        return first(printed) == first(self.shown)
+
+
+def first(text: str) -> list[str]:
+    """Ten lines without spaces at their ends and without what changes."""
+    return [CHANGES.sub(r"\1* ", line.rstrip()) for line in text.splitlines()[:10]]
+
+
+def program_of(page: str, heading: str) -> PageProgram:
+    """The first program with output below a heading of a guide."""
+    return of((ROOT / "docs" / "guides" / f"{page}.md").read_text(encoding="utf-8"), heading)
+
+
+def of(text: str, heading: str) -> PageProgram:
+    """The same of a page's text."""
+    section = re.split(r"^## ", text.split(f"\n## {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    found = PROGRAM.search(section)
+    assert found, f"{heading}: expected a py block and a text block under it"
+    return PageProgram(found[1], found[2])
+
 
 #: Page, heading, and whose environment.
 PROGRAMS = [
@@ -66,7 +104,7 @@ def listens(port: int) -> bool:
 @pytest.mark.nightly
 @pytest.mark.parametrize(("page", "heading", "name"), PROGRAMS)
 def test_it_prints_what_stands_there(page, heading, name, tmp_path):
-    program = guides.program(page, heading)
+    program = program_of(page, heading)
     if name != "openenv":
         out = printed(name, program.code, tmp_path)
     else:
@@ -78,22 +116,27 @@ def test_it_prints_what_stands_there(page, heading, name, tmp_path):
 
 @pytest.mark.parametrize(("page", "heading", "name"), PROGRAMS)
 def test_a_page_has_a_program_and_its_output(page, heading, name):
-    program = guides.program(page, heading)
+    program = program_of(page, heading)
     compile(program.code, page, "exec")
-    assert len(guides.first(program.shown)) == 10
+    assert len(first(program.shown)) == 10
     assert name in program.code.replace("stable_baselines3", "sb3")
 
 
+@pytest.mark.nightly
+def test_stable_baselines3_gets_what_the_vector_gives(tmp_path):
+    assert "stable-baselines3 2.9.2: equal" in foreign.run("sb3", "sb3_ppo.py", tmp_path)
+
+
 def test_the_program_with_output_below_its_heading():
-    program = guides.of(PAGE, "One")
+    program = of(PAGE, "One")
     assert (program.code, program.shown) == ("print(2)\n", "2\n")
     assert program.agrees("2\n")
     assert not program.agrees("3\n")
     with pytest.raises(AssertionError, match="Two: expected a py block"):
-        guides.of(PAGE, "Two")
+        of(PAGE, "Two")
 
 
 def test_times_may_differ_and_nothing_else():
-    shown = guides.PageProgram("", "| fps | 12492    |\n| iterations | 1 |\n")
+    shown = PageProgram("", "| fps | 12492    |\n| iterations | 1 |\n")
     assert shown.agrees("| fps | 7   |\n| iterations | 1 |\n")
     assert not shown.agrees("| fps | 7   |\n| iterations | 2 |\n")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
 
 import numpy as np
 import pytest
 from tests.unit.adapters import peers
 from tests.unit.zero_shot.servers import pixels
 
-from recommit.adapters import serving
 from recommit.puzzles import levels
 from recommit.puzzles.solutions import Limits
 from recommit.zero_shot.game_spec import GameSpec
@@ -64,7 +62,7 @@ def test_the_oracle_earns_one_and_the_picture_is_the_board(openenv):
     assert session.state.solved
 
 
-def test_nonsense_spends_a_look_and_text_is_read(openenv):
+def test_nonsense_spends_an_observation_and_text_is_read(openenv):
     session = openenv.CommitEnvironment(SPEC)
     remaining = session.reset(seed=9).decisions_left
     seen = session.step(openenv.CommitAction(text="I would go left."))
@@ -110,8 +108,6 @@ def test_injected_states_and_tasks(openenv):
     assert session.get_task_range("test", 6, None) == session.list_tasks("test")[6:]
     with pytest.raises(IndexError, match=r"index: expected 0\.\.7, got 8"):
         session.get_task("test", 8)
-    with pytest.raises(ValueError, match="split: expected one of"):
-        session.num_tasks("dev")
 
 
 def test_the_web_shows_what_it_is_sent_as_text(openenv):
@@ -120,20 +116,6 @@ def test_the_web_shows_what_it_is_sent_as_text(openenv):
     assert session.render_web({"image": "aGk="}).endswith('base64,aGk=">')
     assert next(action for _, action in session.web_actions({})) == {"actions": ["up"]}
     assert session.web_actions({"optimal": ["up", "up"]})[-1] == ("optimal", {"actions": ["up", "up"]})
-
-
-def test_a_package_has_a_manifest_and_a_board_that_earns_the_most(openenv, tmp_path):
-    """What ``openenv validate`` reads; the board is the end of an optimal plan, and resets to the greatest reward."""
-    place = serving.write_package(SPEC, str(tmp_path / "package"))
-    declared = json.loads((place / "openenv.yaml").read_text())["validation"]
-    assert declared["capabilities"]["declared_task_count"] == dict.fromkeys(("train", "validation", "test"), 8)
-    oracle = json.loads((place / declared["capabilities"]["oracle"]["location"]).read_text())
-    seen = openenv.CommitEnvironment(SPEC).reset(**oracle)
-    assert (seen.done, seen.reward) == (True, declared["reward"]["range"][1])
-    with pytest.raises(ValueError, match=r"package: expected a folder without oracle\.json, got"):
-        serving.write_package(SPEC, str(place))
-    with pytest.raises(ValueError, match="budget: expected decisions enough for an optimal plan, got 1"):
-        serving.oracle(GameSpec("sliding", (3,), length=(20, 20), budget=1, count=1))
 
 
 def test_the_server_is_made_of_these(openenv, monkeypatch):
@@ -153,5 +135,3 @@ def test_the_package_itself():
     assert shown["splits"] == ["train", "validation", "test"]
     assert shown["injected"] == 1.0
     assert shown["validate"], shown
-    assert "PASS  static.manifest" in shown["package"], shown
-    assert "Verdict: PASS" in shown["package"], shown

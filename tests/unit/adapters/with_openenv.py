@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from urllib.request import urlopen
@@ -14,7 +13,7 @@ import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 from tests.waiting import until
 
-from recommit.adapters import openenv, serving
+from recommit.adapters import openenv
 from recommit.runs.ports import free_port
 from recommit.zero_shot.game_spec import GameSpec
 
@@ -56,8 +55,6 @@ def main():
         shown = {"web": web.status, "splits": [split["name"] for split in json.load(splits)]}
     validated = validate("--url", base)
     shown |= {"validate": validated.returncode == 0, "said": validated.stdout[-1500:]}
-    with tempfile.TemporaryDirectory() as folder:
-        shown["package"] = validate(str(serving.write_package(spec, folder)), "--level", "static").stdout
     print(json.dumps({"sessions": len(rewards), "solved": int(sum(rewards)), "injected": injected, **shown}))
 
 

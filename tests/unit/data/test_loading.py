@@ -1,38 +1,41 @@
-"""The feed: every row once an epoch, the same order again, going on at the exact next row, sharded by rank."""
+"""Feeds and mixtures of them: every row once an epoch, the same order again, exact shares, going on at the exact next
+row, and one order whatever the ranks."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import recommit
 import recommit.data
-from recommit.data import labels, samples, table
-from recommit.data.loading import Feed
-from recommit.data.spec import DataSpec
+from recommit import rng
+from recommit.data import table
+from recommit.data.loading import Feed, Mixture, even_weights
+from recommit.data.spec import DataSpec, Difficulty, set_names
 
-SEEDS = {"seed": 5, "window": 400, "epochs": 1}
-
-
-def played() -> np.ndarray:
-    """States that random play leads to, some of them dead and none of them solved."""
-    task, generator = recommit.Sokoban(6, 1), np.random.default_rng(0)
-    states = task.generate(2000, seed=1, length=(2, 9)).states
-    for _ in range(6):
-        moved = task.step(states, generator.integers(0, 4, len(states)).astype(np.uint8))
-        states = np.where(task.is_solved(moved)[:, None, None], states, moved)
-    return states
+SETS = (
+    DataSpec("sliding", (2, 3), (Difficulty((3, 9)), Difficulty((10, 14))), 12),
+    DataSpec("sliding", (3, 2), (Difficulty((4, 12)),), 8),
+    DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 10),
+)
+#: Several shards of several row groups each, some of whose rows are dead.
+ALONE = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 200, perturbed=5, shard=30, ties="random")
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Seven shards of several row groups each."""
-    folder, states = tmp_path_factory.mktemp("set") / "set", played()
-    plan = DataSpec("sokoban", (6, 6), (), len(states), states=labels.states_sha256(states), shard=300, ties="random")
+    folder = tmp_path_factory.mktemp("set") / "set"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "GROUP", 100)
-        recommit.data.build(plan, folder, states=states)
+        recommit.data.build(ALONE, folder)
     return recommit.data.open(folder)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    for i, recipe in enumerate(SETS):
+        recommit.data.build(recipe, folder / str(i))
+    return [recommit.data.open(folder / str(i)) for i in range(len(SETS))]
 
 
 def names(content):
@@ -54,28 +57,27 @@ def test_every_row_that_is_not_dead_comes_once_per_epoch(data):
 
 def test_it_shuffles_well(data):
     """Rows that lie together in a file come far apart: at least as the window allows."""
-    feed = Feed(data, 1000, window=1000)
-    position = {name: i for i, name in enumerate(names(data.columns()))}
+    feed, position = Feed(data, 1000, window=1000), {}
+    for i, name in enumerate(names(data.columns())):
+        position.setdefault(name, i)
     order = np.array([position[name] for name in names(next(feed))])
     assert len(set((order // 100).tolist())) >= 10
     assert abs(np.corrcoef(order, np.arange(1000))[0, 1]) < 0.15
     assert (np.abs(np.diff(order)) == 1).mean() < 0.02
+    assert names(next(Feed(data, 64, seed=1))) != names(next(Feed(data, 64, seed=2)))
 
 
-@pytest.mark.parametrize("stop", [0, 1, 7, 30, 61])
+@pytest.mark.parametrize("stop", [0, 7, 61])
 def test_goes_on_at_the_exact_next_row(data, stop):
-    whole = Feed(data, 64, seed=3, window=400)
+    whole, first = (Feed(data, 64, seed=3, window=400) for _ in range(2))
     stream = [names(next(whole)) for _ in range(70)]
-    first = Feed(data, 64, seed=3, window=400)
     for _ in range(stop):
         next(first)
     second = Feed(data, 64, seed=3, window=400)
     second.load_state_dict(first.state_dict())
     assert [names(next(second)) for _ in range(70 - stop)] == stream[stop:]
-
-
-def test_another_seed_another_order(data):
-    assert names(next(Feed(data, 64, seed=1))) != names(next(Feed(data, 64, seed=2)))
+    with pytest.raises(ValueError, match="state: expected one of"):
+        Feed(data, 64, seed=2, window=400).load_state_dict(first.state_dict())
 
 
 @pytest.mark.parametrize("world", [2, 3])
@@ -90,19 +92,11 @@ def test_ranks_share_the_batches(data, world):
     assert names(next(feeds[0])) == names(next(alone))[: 60 // world]
 
 
-def test_states_of_other_feeds_are_refused(data):
-    state = Feed(data, 8, seed=1).state_dict()
-    with pytest.raises(ValueError, match="state: expected one of"):
-        Feed(data, 8, seed=2).load_state_dict(state)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"batch": 0}, "batch: expected at least 1, got 0"),
-        ({"batch": 1, "world": 0}, "world: expected at least 1, got 0"),
         ({"batch": 1, "rank": 1}, r"rank: expected 0\.\.0, got 1"),
-        ({"batch": 1, "window": 0}, "window: expected at least 1, got 0"),
     ],
 )
 def test_wrong_arguments(data, wrong, message):
@@ -115,54 +109,99 @@ def test_nothing_to_feed(data):
         Feed(recommit.data.open(data.folder, "test"), 1)
 
 
-def test_loader(data):
-    torch = pytest.importorskip("torch")
-    from recommit.data.torch_loader import Loader
-
-    for ahead in (1, 3):
-        loader = Loader(data, 64, **SEEDS, ahead=ahead)
-        feed = Feed(data, 64, **SEEDS)
-        for i, batch in enumerate(loader):
-            content = next(feed)
-            assert torch.equal(batch.states, torch.from_numpy(content.states))
-            weights = samples.position_weights(content.distance)
-            assert np.array_equal(batch.weights.numpy(), weights)
-            assert np.array_equal(batch.actions.numpy(), np.where(weights > 0, content.actions, 0))
-            if i == 3:
-                state = loader.state_dict()
-                after = names(next(feed_at(data, state)))
-        assert i == feed.total // 64 - 1
-        again = Loader(data, 64, **SEEDS, ahead=ahead)
-        again.load_state_dict(state)
-        assert names(next(iter(again)).rows) == after
+def rows(portions):
+    """Which rows a batch has: data set and number, and what they hold."""
+    every = []
+    for i, portion in enumerate(portions):
+        assert len(portion.rows) == max(portion.count, 1)
+        states = portion.rows.states[: portion.count]
+        every += [(i, portion.first + k, state.tobytes()) for k, state in enumerate(states)]
+    return every
 
 
-def feed_at(data, state):
-    feed = Feed(data, 64, **SEEDS)
-    feed.load_state_dict(state)
-    return feed
+def step(streams):
+    """The rows of one step of all ranks."""
+    return [row for stream in streams for row in rows(next(stream))]
 
 
-def test_loader_raises_what_its_thread_raised(data, monkeypatch):
-    pytest.importorskip("torch")
-    from recommit.data.torch_loader import Loader
+def slow(seed, weights, count):
+    """Data set and number of each row, row by row: the first rows of each block's sorted draws are the first set's."""
+    numbers, order = [0] * len(weights), []
+    for row in range(count):
+        block, place = divmod(row, sum(weights))
+        words = [int(rng.draw(rng.streams(seed, 19, block * sum(weights) + i), 0)[0]) for i in range(sum(weights))]
+        slot = sorted(range(len(words)), key=words.__getitem__)[place]
+        number = next(i for i in range(len(weights)) if slot < sum(weights[: i + 1]))
+        order.append((number, numbers[number]))
+        numbers[number] += 1
+    return order
 
-    loader = Loader(data, 64)
-    monkeypatch.setattr(loader, "make", lambda _content: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        next(iter(loader))
+
+@pytest.mark.parametrize("weights", [(1, 1, 2), (5, 1, 1)])
+def test_the_row_by_row_twin(several, weights):
+    stream = Mixture(several, 9, weights=weights, seed=3)
+    fast = [(i, number) for _ in range(6) for i, number, _ in rows(next(stream))]
+    order = slow(3, weights, 54)
+    for begin in range(0, 54, 9):
+        assert sorted(order[begin : begin + 9]) == fast[begin : begin + 9]
+    assert order != slow(4, weights, 54)
 
 
-def test_loader_with_pixels(data):
-    torch = pytest.importorskip("torch")
-    from recommit.data.torch_loader import Loader
+def test_each_data_set_keeps_its_own_order(several):
+    stream, feeds = Mixture(several, 10, seed=1), [Feed(each, 1, seed=1) for each in several]
+    for _ in range(25):
+        for portion, feed in zip(next(stream), feeds, strict=True):
+            expected = [next(feed).states[0] for _ in range(portion.count)]
+            assert np.array_equal(
+                portion.rows.states[: portion.count], np.array(expected).reshape(-1, *feed.dataset.spec.size)
+            )
+    alone, feed = Mixture(several[:1], 7, seed=5, rank=1, world=2), Feed(several[0], 7, seed=5, rank=1, world=2)
+    (portion,), content = next(alone), next(feed)
+    assert names(portion.rows) == names(content)
+    assert alone.state_dict() == feed.state_dict()
 
-    for dtype in ("float32", "bfloat16"):
-        for reuse in (False, True):
-            loader = Loader(data, 4, pixels=True, dtype=dtype, reuse=reuse)
-            for _, batch in zip(range(9), loader, strict=False):
-                assert batch.image_grid_thw.tolist() == [[1, 12, 12]] * 4
-                values, _grid = data.puzzle.patches(batch.rows.states, dtype=dtype)
-                expected = torch.from_numpy(values)
-                expected = expected.view(torch.bfloat16) if dtype == "bfloat16" else expected
-                assert torch.equal(batch.pixel_values, expected)
+
+def test_shares_are_exact(several):
+    stream = Mixture(several, 12)
+    assert stream.weights == (2, 1, 3), "every task alike, and every difficulty of a task"
+    assert [portion.count for portion in next(stream)] == stream.most == [4, 2, 6]
+    assert stream.total == sum(Feed(each, 1).total for each in several)
+    assert even_weights([SETS[0], SETS[0]]) == (1, 1)
+    blocks = stream.deal(np.arange(40))
+    assert (np.sort(blocks, axis=1) == [0, 0, 1, 2, 2, 2]).all()
+    assert len(set(map(tuple, blocks.tolist()))) > 20
+    assert not np.array_equal(blocks, Mixture(several, 12, seed=1).deal(np.arange(40)))
+
+
+@pytest.mark.parametrize("batch", [1, 6, 13])
+@pytest.mark.parametrize("weights", [(2, 1, 3), (7, 1, 1)])
+def test_no_batch_has_more_than_is_told(several, batch, weights):
+    ranks = [Mixture(several, batch, weights=weights, rank=rank, world=3) for rank in range(3)]
+    counts = np.array([[portion.count for portion in next(rank)] for _ in range(40) for rank in ranks])
+    assert (counts.sum(axis=1) == batch).all()
+    assert (counts <= ranks[0].most).all()
+
+
+@pytest.mark.parametrize("world", [2, 5])
+def test_any_number_of_ranks_goes_on_at_the_exact_next_row(several, world):
+    straight, begun = Mixture(several, 10, seed=4), Mixture(several, 10, seed=4)
+    for _ in range(7):
+        next(straight), next(begun)
+    ranks = [Mixture(several, 10 // world, seed=4, rank=rank, world=world) for rank in range(world)]
+    for rank in ranks:
+        rank.load_state_dict(begun.state_dict())
+    for _ in range(5):
+        assert sorted(step([straight])) == sorted(step(ranks))
+    for other in (Mixture(several, 10, seed=5), Mixture(several, 10, seed=4, weights=(1, 1, 1))):
+        with pytest.raises(ValueError, match="state: expected one of"):
+            other.load_state_dict(begun.state_dict())
+
+
+@pytest.mark.parametrize("weights", [(1, 1), (1, 0, 1)])
+def test_wrong_weights_are_refused(several, weights):
+    with pytest.raises(ValueError, match=r"mix: expected a number from 1 on for each of 3 data sets, got \["):
+        Mixture(several, 8, weights=weights)
+
+
+def test_names():
+    assert set_names([*SETS, SETS[0]]) == ["sliding-2x3-1", "sliding-3x2", "sokoban-6x6", "sliding-2x3-2"]

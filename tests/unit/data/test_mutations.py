@@ -7,19 +7,17 @@ crash is a finding too.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import random
 import resource
 import time
 
-import numpy as np
 import pytest
 from tests.effort import unit
 from tests.unit.storage.test_files import PLAN, reseal
 
-from recommit.data import labels, manifest, shards
+from recommit.data import manifest, shards
 from recommit.data.builder import build
 from recommit.data.dataset import open_folder
 from recommit.data.spec import DataSpec
@@ -83,8 +81,6 @@ def readers(good, scratch):
     """name -> (seed files, how one is read)."""
     plain, text = json.loads((good / manifest.NAME).read_text()), (good / manifest.NAME).read_bytes()
     record = shards.Record.from_dict(plain["shards"][0])
-    states = io.BytesIO()
-    np.save(states, np.zeros((5, 3, 3), np.uint8))
     (scratch / "data").mkdir(exist_ok=True)
 
     def write(name, data):
@@ -109,10 +105,6 @@ def readers(good, scratch):
         with lock.Lock(scratch, patience=0.01):
             pass
 
-    def read_states(data):
-        write("states.npy", data)
-        labels.states_sha256(labels.load_states(scratch / "states.npy"))
-
     def read_shard(data):
         write(record.name, data)
         shards.read(scratch, PLAN, record)
@@ -126,7 +118,6 @@ def readers(good, scratch):
         "resealed manifest": ([bytes(range(32))], read_resealed),
         "journal": ([lines, lines * 20], read_journal),
         "lock": ([b"123 boot host\n"], read_lock),
-        "states": ([states.getvalue()], read_states),
         "shard": ([(good / record.name).read_bytes()], read_shard),
     }
 
@@ -177,7 +168,7 @@ def good(tmp_path_factory):
     return folder
 
 
-NAMES = ("recipe", "manifest", "resealed manifest", "journal", "lock", "states", "shard")
+NAMES = ("recipe", "manifest", "resealed manifest", "journal", "lock", "shard")
 
 
 @pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.nightly)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -24,83 +23,49 @@ def test_round_trip():
     recipe = DataSpec.from_dict(GOOD)
     assert recipe.difficulties == (Difficulty((8, 32), 2),)
     assert DataSpec.from_text(recipe.to_json()) == recipe
-    assert DataSpec.from_text(recipe.to_json()).hash == recipe.hash
-    assert recipe.changed(seed=1).hash != recipe.hash
     yaml = "task: sokoban\nsize: 8\ndifficulties:\n- {length: [8, 32], boxes: 2}\ncount: 10\ntest: 3\n"
     assert DataSpec.from_text(yaml) == recipe
-
-
-def test_the_usual_generator_need_not_be_named():
-    recipe = DataSpec.from_dict(GOOD)
     assert recipe.generator == "rooms"
-    assert DataSpec.from_dict({**GOOD, "generator": "rooms"}) == DataSpec.from_dict({**GOOD, "generator": ""}) == recipe
+    reverse = DataSpec.from_dict({**GOOD, "generator": "reverse"})
+    assert reverse.hash != recipe.hash == DataSpec.from_dict({**GOOD, "generator": ""}).hash
+    assert reverse.ids([0], [7]) == ["sokoban/8x8-2-reverse:8..32/0/7"]
 
 
-def test_another_generator_is_in_the_text_and_in_the_ids():
-    recipe = DataSpec.from_dict({**GOOD, "generator": "reverse"})
-    assert recipe.hash != DataSpec.from_dict(GOOD).hash
-    assert DataSpec.from_text(recipe.to_json()) == recipe
-    assert recipe.ids([0], [7]) == ["sokoban/8x8-2-reverse:8..32/0/7"]
+SLIDING = {"task": "sliding", "size": 3, "difficulties": [{"length": [8, 9]}]}
+WRONG = [
+    ({"task": "chess"}, "task: expected one of sliding, sokoban, .*, got 'chess'"),
+    ({"colour": 1}, r"got \['colour'\] besides"),
+    ({"count": -1}, "count: expected 0..1099511627776, got -1"),
+    ({"count": 1.5}, "count: expected an integer, got float"),
+    ({"seed": True}, "seed: expected an integer, got bool"),
+    ({"seed": 2**63}, "seed: expected 0..9223372036854775807, got 9223372036854775808"),
+    ({"difficulties": []}, "difficulties: expected 1..64, got 0"),
+    ({"difficulties": "x"}, "difficulties: expected a list, got str"),
+    ({"difficulties": [3]}, "difficulties: expected items with length and boxes, got 3"),
+    ({"difficulties": [{"length": [9, 8], "boxes": 1}]}, r"expected low <= high, got \[9, 8\]"),
+    ({"difficulties": [{"length": [0, 8], "boxes": 1}]}, "difficulties.length: expected 1..30000, got 0"),
+    ({"difficulties": [{"length": [1, 2, 3], "boxes": 1}]}, "expected two numbers, got 3"),
+    ({"difficulties": [{"length": [8, 9]}]}, "difficulties.boxes: expected 1..1024, got 0"),
+    ({"task": "sliding", "size": 3}, "difficulties.boxes: expected 0..0, got 2"),
+    ({"size": [8, 65]}, "size: expected 4..64, got 65"),
+    ({"size": [8]}, "size: expected rows and columns, got 1 numbers"),
+    ({"ties": "both"}, "ties: expected one of first, random, got 'both'"),
+    ({"strict_states": 1}, "strict_states: expected one of True, False, got 1"),
+    ({**SLIDING, "disjoint": "layouts"}, "disjoint: expected one of starts, got 'layouts'"),
+    ({"generator": "walk"}, "generator: expected one of rooms, reverse, got 'walk'"),
+    ({"generator": 3}, "generator: expected one of rooms, reverse, got 3"),
+]
 
 
-WRONG = {
-    "task": ({"task": "chess"}, "task: expected one of sliding, sokoban, .*, got 'chess'"),
-    "no task": ({"task": None}, "task: expected one of"),
-    "unknown": ({"colour": 1}, r"got \['colour'\] besides"),
-    "negative": ({"count": -1}, "count: expected 0..1099511627776, got -1"),
-    "float": ({"count": 1.5}, "count: expected an integer, got float"),
-    "bool": ({"seed": True}, "seed: expected an integer, got bool"),
-    "huge seed": ({"seed": 2**63}, "seed: expected 0..9223372036854775807, got 9223372036854775808"),
-    "nan": ({"test": float("nan")}, "test: expected an integer, got float"),
-    "no difficulties": ({"difficulties": []}, "difficulties: expected 1..64, got 0"),
-    "difficulties": ({"difficulties": "x"}, "difficulties: expected a list, got str"),
-    "variant": ({"difficulties": [3]}, "difficulties: expected items with length and boxes, got 3"),
-    "length": ({"difficulties": [{"length": [9, 8], "boxes": 1}]}, r"expected low <= high, got \[9, 8\]"),
-    "zero length": (
-        {"difficulties": [{"length": [0, 8], "boxes": 1}]},
-        "difficulties.length: expected 1..30000, got 0",
-    ),
-    "three lengths": ({"difficulties": [{"length": [1, 2, 3], "boxes": 1}]}, "expected two numbers, got 3"),
-    "no boxes": ({"difficulties": [{"length": [8, 9]}]}, "difficulties.boxes: expected 1..1024, got 0"),
-    "boxes in sliding": ({"task": "sliding", "size": 3}, "difficulties.boxes: expected 0..0, got 2"),
-    "size": ({"size": [8, 65]}, "size: expected 4..64, got 65"),
-    "one size": ({"size": [8]}, "size: expected rows and columns, got 1 numbers"),
-    "ties": ({"ties": "both"}, "ties: expected one of first, random, got 'both'"),
-    "strict": ({"strict_states": 1}, "strict_states: expected one of True, False, got 1"),
-    "disjoint": ({"disjoint": "rooms"}, "disjoint: expected one of starts, layouts, got 'rooms'"),
-    "layouts in sliding": (
-        {"task": "sliding", "size": 3, "difficulties": [{"length": [8, 9]}], "disjoint": "layouts"},
-        "disjoint: expected one of starts, got 'layouts'",
-    ),
-    "generator": ({"generator": "walk"}, "generator: expected one of rooms, reverse, got 'walk'"),
-    "generator's type": ({"generator": 3}, "generator: expected one of rooms, reverse, got 3"),
-    "shard": ({"shard": 0}, "shard: expected 1..1048576, got 0"),
-    "states": ({"states": "../x", "difficulties": []}, "states: expected a sha256"),
-    "states and test": ({"states": "0" * 64, "difficulties": []}, "expected neither difficulties nor"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong(name):
-    change, message = WRONG[name]
+@pytest.mark.parametrize(("change", "message"), WRONG)
+def test_wrong(change, message):
     with pytest.raises(errors.WrongDataSpec, match=message):
         DataSpec.from_dict({**GOOD, **change})
 
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "3",
-        "[]",
-        "{",
-        "task: [",
-        "&a [*a]",
-        "!!python/object/apply:os.system [id]",
-        "a: &x [*x, *x]",
-        "\x00",
-        "[" * 5000,
-    ],
+    ["", "[]", "{", "task: [", "&a [*a]", "!!python/object/apply:os.system [id]", "a: &x [*x, *x]", "\x00", "[" * 5000],
 )
 def test_text_that_is_no_recipe(text):
     with pytest.raises(errors.WrongDataSpec):
@@ -108,7 +73,7 @@ def test_text_that_is_no_recipe(text):
 
 
 def test_files_that_are_no_recipes(tmp_path):
-    for name, data in (("big", b" " * (2 << 20)), ("latin", b"task: \xff"), ("nul", b"\x00")):
+    for name, data in (("big", b" " * (2 << 20)), ("latin", b"task: \xff")):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(errors.WrongDataSpec):
             DataSpec.read(tmp_path / name)
@@ -122,7 +87,6 @@ def test_shards_cover_the_instances():
     for split, files in (("train", 11), ("validation", 1), ("test", 1)):
         assert recipe.shards(split) == files
         assert sum(recipe.shard_instances(split, shard) for shard in range(files)) == recipe.counts[split]
-    assert json.loads(recipe.to_json())["difficulties"] == [{"boxes": 2, "length": [8, 32]}]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no pipes in folders there")

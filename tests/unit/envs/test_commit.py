@@ -1,4 +1,4 @@
-"""The two clocks, on both puzzles and on environments that are not ours."""
+"""The two clocks, on puzzles and on environments that are not ours, for one environment and for a vector."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import pytest
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
+from tests.unit.envs.battery import IDS, SMALL
 
 import recommit
-from recommit.envs import Commit
+from recommit.envs import Commit, VectorCommit
 
 OURS = ["recommit/Sliding-v0", "recommit/Sokoban-v0"]
-OTHERS = ["FrozenLake-v1", "Taxi-v4", "CliffWalking-v1"]
+LAKE = "FrozenLake-v1"
+OTHERS = [LAKE, "Taxi-v4"]
 
 
 def episode(env: Any, seed: int, depths: Any, rng: Any) -> list[Any]:
@@ -63,9 +65,9 @@ def episode(env: Any, seed: int, depths: Any, rng: Any) -> list[Any]:
 def test_a_decision_is_its_actions(name: str, depths: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     options = {"recommit/Sliding-v0": {"size": 2}, "recommit/Sokoban-v0": {"size": 5, "boxes": 1}}.get(name, {})
-    ends = [episode(gymnasium.make(name, **options), seed, depths, rng) for seed in range(30)]
+    ends = [episode(gymnasium.make(name, **options), seed, depths, rng) for seed in range(15)]
     assert all(t <= 15 * max(depths) for t, _, _ in ends)
-    if name in OURS or name == "FrozenLake-v1":
+    if name in OURS or name == LAKE:
         assert any(terminated for *_, terminated in ends)
     if depths == (1,):
         assert any(k == 15 for _, k, _ in ends)
@@ -78,7 +80,7 @@ def test_it_agrees_with_execute(name: str) -> None:
     options["max_steps"] = 1000  # only the budget ends an episode
     env = Commit(gymnasium.make(name, **options), budget=50)
     task, rng = env.unwrapped.task, np.random.default_rng(1)
-    for seed in range(100):
+    for seed in range(30):
         state, _ = env.reset(seed=seed)
         over = False
         while not over:
@@ -91,13 +93,14 @@ def test_it_agrees_with_execute(name: str) -> None:
             over = terminated or truncated
 
 
-@pytest.mark.parametrize("name", OURS + OTHERS)
-def test_gymnasium_has_no_complaints(name: str) -> None:
+@pytest.mark.parametrize("name", [*OURS, LAKE])
+@pytest.mark.parametrize("space", ["dict", "flat"])
+def test_gymnasium_has_no_complaints(name: str, space: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*different from the unwrapped version.*")
         warnings.filterwarnings("ignore", message=".*Not able to test alternative render modes.*")
-        check_env(Commit(gymnasium.make(name)), skip_render_check=True)
+        check_env(Commit(gymnasium.make(name), space=space), skip_render_check=True)
 
 
 def test_spaces_and_clones() -> None:
@@ -165,3 +168,74 @@ def test_wrong_calls_name_both_values() -> None:
         Commit(env)
     with pytest.raises(TypeError, match=r"env: expected a gymnasium\.Env .*, got Sliding"):
         Commit(recommit.Sliding(3))
+
+
+def test_flat_is_the_same_decision() -> None:
+    one, other = (Commit(gymnasium.make(LAKE), space=space) for space in ("dict", "flat"))
+    assert other.action_space == spaces.MultiDiscrete([4] * 9)
+    for seed in range(10):
+        one.reset(seed=seed), other.reset(seed=seed)
+        other.action_space.seed(seed)
+        over = False
+        while not over:
+            row = other.action_space.sample()
+            expected, result = one.step({"depth_index": int(row[0]), "actions": row[1:]}), other.step(row)
+            assert expected == result
+            over = result[2] or result[3]
+            assert result[4]["executed"] <= one.depths[row[0]]
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_vector_of_decisions_is_many_single_ones(name: str) -> None:
+    slots, budget = 7, 6
+    envs = gymnasium.make_vec(name, num_envs=slots, autoreset_mode="SAME_STEP", **SMALL[name])
+    vector = VectorCommit(envs, budget=budget)
+    singles = [Commit(gymnasium.make(name, **SMALL[name]), budget=budget, space="flat") for _ in range(slots)]
+    observations, _ = vector.reset(seed=11)
+    for i, single in enumerate(singles):
+        assert np.array_equal(single.reset(seed=11 + i)[0], observations[i])
+    vector.action_space.seed(0)
+    ends = 0
+    for _ in range(40):
+        rows = vector.action_space.sample()
+        observations, rewards, terminated, truncated, info = vector.step(rows)
+        for i, single in enumerate(singles):
+            seen, reward, solved, late, said = single.step(rows[i])
+            assert (reward, solved, late) == (rewards[i], terminated[i], truncated[i])
+            assert said["executed"] == info["executed"][i]
+            if solved or late:
+                ends += 1
+                assert np.array_equal(info["final_obs"][i], seen)
+                seen, _ = single.reset()
+            else:
+                assert (said["t"], said["k"]) == (info["t"][i], info["k"][i])
+            assert np.array_equal(seen, observations[i])
+    assert ends > slots
+
+
+def test_slots_that_are_over_must_be_reset() -> None:
+    vector = VectorCommit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2, autoreset_mode="DISABLED"), budget=1)
+    vector.reset(seed=0)
+    rows = np.zeros((2, 9), int)
+    assert vector.step(rows)[3].all()
+    with pytest.raises(ResetNeeded, match="slot 0"):
+        vector.step(rows)
+    vector.reset(options={"reset_mask": np.array([True, True])})
+    vector.step(rows)
+
+
+def test_wrong_calls_of_a_vector_change_nothing() -> None:
+    vector = VectorCommit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2, autoreset_mode="SAME_STEP"))
+    vector.reset(seed=0)
+    for rows, error, message in (
+        (np.zeros((2, 8), int), ValueError, r"actions: expected \(2, 8\) beside the depths, got \(2, 7\)"),
+        (np.full((2, 9), 4), ValueError, r"depth_index: expected 0..3, got 4..4"),
+        (np.zeros((2, 9)), TypeError, "depth_index: expected integers, got float64"),
+    ):
+        with pytest.raises(error, match=message):
+            vector.step(rows)
+    assert vector.step(np.zeros((2, 9), int))[4]["k"].tolist() == [1, 1]
+    with pytest.raises(TypeError, match="envs: expected a vector of our puzzles"):
+        VectorCommit(gymnasium.make_vec(LAKE, num_envs=2))
+    with pytest.raises(ValueError, match="got NEXT_STEP"):
+        VectorCommit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2))

@@ -53,8 +53,8 @@ def python(code: str, *options: str) -> str:
 
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this platform")
-def test_two_hundred_forks_with_a_live_pool() -> None:
-    assert python(FORKS.format(slots=SLOTS, forks=200, hang=HANG)) == "200\n"
+def test_fifty_forks_with_a_live_pool() -> None:
+    assert python(FORKS.format(slots=SLOTS, forks=50, hang=HANG)) == "50\n"
 
 
 def worker(seed: int) -> bytes:
@@ -67,13 +67,12 @@ def worker(seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
-@pytest.mark.parametrize("workers", [2, 4])
-def test_workers_of_every_kind(method: str, workers: int) -> None:
+def test_workers_of_every_kind(method: str) -> None:
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} on this platform")
     expected = [worker(seed) for seed in range(4)]  # workers=0, and a pool that lives when processes start
     context = multiprocessing.get_context(method)
-    with context.Pool(workers) as pool:
+    with context.Pool(3) as pool:
         assert pool.map_async(worker, range(4)).get(timeout=HANG) == expected
     assert [worker(seed) for seed in range(4)] == expected
 
@@ -99,7 +98,7 @@ def test_two_threads_on_one_environment() -> None:
     refused, failures = [0], []
 
     def use() -> None:
-        for _ in range(1200):
+        for _ in range(300):
             try:
                 env.step(actions)
             except RuntimeError as error:
@@ -114,25 +113,20 @@ def test_two_threads_on_one_environment() -> None:
     for thread in threads:
         thread.join()
     assert not failures
-    assert refused[0] < 4800
+    assert refused[0] < 1200
     env.step(actions)
 
 
+STEP = "env.step(np.zeros(6000, np.uint8), grids=True, masks=True)"
 EXITS = {
-    "pool alive": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
-    "threads=4)\n"
-    "env.reset([1] * 6000); env.step(np.zeros(6000, np.uint8), grids=True, masks=True)",
-    "view outlives": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
-    "threads=4)\n"
-    "view = env.live(); del env, bank; assert view.sum() >= 0",
-    "thread stepping": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
-    "threads=2)\n"
-    "import threading\n"
-    "def use():\n    while True: env.step(np.zeros(6000, np.uint8), grids=True, masks=True)\n"
-    "threading.Thread(target=use, daemon=True).start()",
-    "in an exit handler": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, "
-    "autoreset=mode, threads=2)\n"
-    "import atexit; atexit.register(lambda: env.step(np.zeros(6000, np.uint8), grids=True, masks=True))",
+    "pool alive": f"env.reset([1] * 6000); {STEP}",
+    "view outlives": "view = env.live(); del env, bank; assert view.sum() >= 0",
+    "thread stepping": f"""
+import threading
+def use():
+    while True: {STEP}
+threading.Thread(target=use, daemon=True).start()""",
+    "in an exit handler": f"import atexit; atexit.register(lambda: {STEP})",
 }
 
 
@@ -152,6 +146,7 @@ else:
     print(statuses == [0] * {exits}, flush=True)
     os._exit(0)
 signal.alarm({hang})  # a hang ends the child
+env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=3)
 """
 
 
@@ -161,16 +156,6 @@ def test_a_hundred_exits_with_a_live_pool(how: str) -> None:
     code = EXIT_OFTEN.format(exits=25, hang=HANG) + EXITS[how]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
-
-
-def test_exit_with_environments_open() -> None:
-    python(
-        "import recommit, gymnasium\nenv = gymnasium.make_vec('recommit/Sliding-v0', "
-        "num_envs=5000)\nenv.reset(seed=0)\n"
-        "one = gymnasium.make('recommit/Sokoban-v0', size=6, boxes=1)\none.reset(seed=0)",
-        "-W",
-        "error",
-    )
 
 
 def create_step_destroy() -> None:
@@ -191,19 +176,3 @@ def test_nothing_leaks(rounds: int) -> None:
 @needs_proc
 def test_a_leak_is_noticed() -> None:
     assert growth(40, leak(), warm=4) > 2**24
-
-
-@pytest.mark.nightly
-@needs_proc
-def test_a_million_pools_do_not_leak() -> None:
-    from recommit import Sliding, _core
-
-    bank = _core.sliding.make_bank(Sliding(3).generate(8, seed=0).states)
-    actions = np.zeros(3, np.uint8)
-
-    def use() -> None:
-        pool = _core.sliding.make_episodes(bank, slots=3, max_steps=9, autoreset=_core.Autoreset.SAME_STEP, threads=1)
-        pool.reset([1, 2, 3])
-        pool.step(actions, grids=True, masks=True)
-
-    assert growth(500_000, use, warm=500_000) < 2**20

@@ -12,11 +12,11 @@ from tests.unit.envs import battery
 
 import recommit
 
-LOOKS = [{"cell": 8}, {"cell": 28, "theme": "dark"}]
+LOOKS = [{"cell": 8, "theme": "dark"}, {"cell": 12, "crop": True}]
 
 
 @pytest.mark.parametrize("name", battery.IDS)
-@pytest.mark.parametrize("look", [*LOOKS, {"cell": 12, "crop": True}])
+@pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize("copy", [True, False], ids=["copy", "live"])
 def test_a_picture_shows_the_state(name: str, look: dict[str, Any], mode: AutoresetMode, copy: bool) -> None:
@@ -31,7 +31,7 @@ def test_a_picture_shows_the_state(name: str, look: dict[str, Any], mode: Autore
     states, _ = grids.reset(seed=3)
     images, _ = pictures.reset(seed=3)
     rng, kept, finals = np.random.default_rng(0), [], 0
-    for _ in range(60):
+    for _ in range(40):
         assert images.shape == pictures.observation_space.shape
         assert np.array_equal(task.decode(np.ascontiguousarray(images), **look), states)
         for env in (grids, pictures):
@@ -66,7 +66,7 @@ def test_open_levels_cannot_be_cropped() -> None:
     level = np.array([[[5, 0, 3, 2], [0, 0, 0, 0]]], np.uint8)
     with pytest.raises(ValueError, match="crop: expected levels with walls all around"):
         gymnasium.make("recommit/Sokoban-v0", levels=level, observation="rgb", crop=True)
-    with pytest.raises(ValueError, match="theme: expected one of light, dark, got pink"):
+    with pytest.raises(ValueError, match="theme: expected light or dark, got pink"):
         gymnasium.make("recommit/Sokoban-v0", levels=level, theme="pink")
-    with pytest.raises(ValueError, match="render_mode: expected None or one of human, rgb_array, ansi, got 'video'"):
+    with pytest.raises(ValueError, match="render_mode: expected rgb_array or ansi, got video"):
         recommit.envs.SokobanEnv(levels=level, render_mode="video")  # type: ignore[attr-defined]

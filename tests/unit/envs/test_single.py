@@ -27,12 +27,11 @@ def test_gymnasium_has_no_complaints(name: str, options: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("name", battery.IDS)
-@pytest.mark.parametrize("options", [{}, {"max_steps": 40}], ids=["default", "short"])
-def test_seeds(name: str, options: dict[str, Any]) -> None:
-    battery.check_seeding(lambda: gymnasium.make(name, **options))
+def test_seeds(name: str) -> None:
+    battery.check_seeding(lambda: gymnasium.make(name, max_steps=40))
 
 
-@pytest.mark.parametrize("name", battery.IDS)
+@pytest.mark.parametrize("name", battery.IDS[:1])
 @pytest.mark.parametrize("defect", [battery.IgnoresSeed, battery.ForgetsSeed])
 def test_an_ignored_seed_is_noticed(name: str, defect: Any) -> None:
     with pytest.raises(AssertionError, match="bytes"):
@@ -40,19 +39,11 @@ def test_an_ignored_seed_is_noticed(name: str, defect: Any) -> None:
 
 
 @pytest.mark.parametrize("name", battery.IDS)
-def test_ten_thousand_steps_twice(name: str) -> None:
-    def run() -> str:
-        return battery.fingerprint(gymnasium.make(name), 3, resets=10, episodes=10, steps=100)
-
-    assert run() == run()
-
-
-@pytest.mark.parametrize("name", battery.IDS)
 def test_the_states_are_those_of_the_task(name: str) -> None:
     env = gymnasium.make(name, **battery.SMALL[name])
     task = env.unwrapped.task
     rng = np.random.default_rng(0)
-    for seed in range(50):
+    for seed in range(30):
         state, info = env.reset(seed=seed)
         for number in range(1, 24):
             assert info["action_mask"].tolist() == task.action_masks(state[None])[0].tolist()
@@ -92,18 +83,19 @@ def test_use_after_close() -> None:
     ("options", "message"),
     [
         ({"size": 1}, r"rows: expected 2\.\.5, got 1"),
-        ({"size": 3, "rows": 4}, "size: expected either size or rows and cols, got size=3, rows=4"),
+        ({"size": (3, 3, 3)}, r"size: expected one number or two, got \(3, 3, 3\)"),
+        ({"boxes": 2}, "boxes: expected None for sliding, got 2"),
         ({"max_steps": 0}, r"max_steps: expected 1\.\.2147483647, got 0"),
         ({"bank_size": 0}, r"bank_size: expected 1\.\.16777216, got 0"),
         ({"bank_seed": -1}, r"bank_seed: expected 0\.\.\d+, got -1"),
-        ({"observation": "pixels"}, "observation: expected 'grid' or 'rgb', got 'pixels'"),
+        ({"observation": "pixels"}, "observation: expected grid or rgb, got pixels"),
         ({"cell": 3}, r"cell: expected 4\.\.112, got 3"),
         ({"levels": np.zeros((2, 3, 3), np.uint8)}, r"levels: expected every tile 0\.\.8 exactly once"),
         ({"levels": np.zeros((0, 3, 3), np.uint8)}, "levels: expected at least one level, got none"),
         ({"levels": np.zeros((3, 3), np.uint8)}, r"levels: expected states of shape \[N, rows, columns\], got shape"),
         ({"levels": np.array([[[1, 2], [3, 0]]], np.uint8)}, "levels: .* solved .* in level 0"),
         ({"levels": np.array([[[2, 1], [3, 0]]], np.uint8)}, "levels: expected solvable boards, .* in level 0"),
-        ({"levels": np.array([[[1, 2], [0, 3]]], np.uint8), "size": 3}, "levels: expected boards of 3x3, got 2x2"),
+        ({"levels": np.array([[[1, 2], [0, 3]]], np.uint8), "size": 3}, "levels: expected states of 3x3, got 2x2"),
     ],
 )
 def test_wrong_arguments(options: dict[str, Any], message: str) -> None:
@@ -122,10 +114,6 @@ def test_wrong_sokoban_levels() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             sokoban(levels=change.astype(np.uint8))
-    with pytest.raises(ValueError, match="levels: expected dtype uint8, got int64"):
-        sokoban(levels=level.astype(np.int64))
-    with pytest.raises(ValueError, match="levels: expected a path, Levels, Instances or a numpy array, got list"):
-        sokoban(levels=level.tolist())
     with pytest.raises(ValueError, match="boxes: expected None where levels are given, got 3"):
         sokoban(levels=level, boxes=3)
 
@@ -136,7 +124,7 @@ def test_a_bank_from_a_file_or_an_error_never_another_bank(tmp_path: Path) -> No
     recommit.write_levels(tmp_path / "levels.txt", states)
     env = sokoban(levels=tmp_path / "levels.txt")
     known = {state.tobytes() for state in states}
-    firsts = {env.reset(seed=seed)[0].tobytes() for seed in range(400)}
+    firsts = {env.reset(seed=seed)[0].tobytes() for seed in range(200)}
     assert firsts == known
     with pytest.raises(FileNotFoundError):
         sokoban(levels=tmp_path / "none.txt")
@@ -145,21 +133,20 @@ def test_a_bank_from_a_file_or_an_error_never_another_bank(tmp_path: Path) -> No
     for name in ("empty.txt", "broken.txt"):
         with pytest.raises(ValueError, match="expected"):
             sokoban(levels=tmp_path / name)
-    boards = recommit.Sliding(3).generate(2, seed=0).states
-    recommit.write_levels(tmp_path / "boards.txt", boards)
-    with pytest.raises(ValueError, match="levels: expected sokoban levels, got sliding levels"):
-        sokoban(levels=tmp_path / "boards.txt")
 
 
-def test_levels_without_outer_walls() -> None:
-    level = np.array([[[5, 0, 3, 2], [0, 0, 0, 0]]], np.uint8)
-    env = recommit_envs().SokobanEnv(levels=level)
+def test_text_is_that_of_a_level_file() -> None:
+    text = "#####\n#@$.#\n#####\n"
+    env = gymnasium.make("recommit/Sokoban-v0", levels=recommit.parse_levels(text), render_mode="ansi")
     env.reset(seed=0)
-    for blocked in (0, 2):
-        assert env.step(blocked)[0].tolist() == level[0].tolist()
-    state, *_ = env.step(3)
-    state, reward, terminated, *_ = env.step(3)
-    assert (state.tolist(), reward, terminated) == ([[0, 0, 5, 4], [0, 0, 0, 0]], 1.0, True)
+    assert env.render() == text
+    env.step(3)
+    assert env.render() == "#####\n# @*#\n#####\n"
+    assert env.get_wrapper_attr("action_names") == ("up", "down", "left", "right")
+    envs = gymnasium.make_vec("recommit/Sliding-v0", num_envs=2, size=(2, 3), render_mode="ansi")
+    states, _ = envs.reset(seed=0)
+    assert states.shape == (2, 2, 3)
+    assert np.array_equal(np.stack([recommit.parse_levels(text).states[0] for text in envs.render()]), states)
 
 
 def recommit_envs() -> Any:

@@ -28,14 +28,6 @@ def test_starts_have_the_exact_length(name: str, length: Any) -> None:
     assert len(set(distances.tolist())) == high - low + 1
 
 
-@pytest.mark.parametrize("name", battery.IDS)
-def test_levels_may_be_instances(name: str) -> None:
-    instances = puzzle(name).generate(12, seed=5)
-    env = gymnasium.make(name, levels=instances)
-    starts = {env.reset(seed=seed)[0].tobytes() for seed in range(200)}
-    assert starts == {state.tobytes() for state in instances.states}
-
-
 def test_wrong_levels_say_so_in_a_line() -> None:
     caves, boards = recommit.Ice(8).generate(200), recommit.Sliding(3).generate(200)
     for levels, message in (
@@ -124,9 +116,3 @@ def test_later_episodes_take_another_length(mode: str) -> None:
     if mode == "NEXT_STEP":
         states, *_ = envs.step(np.zeros(16, np.int64))
     assert set(envs.task.distance(states).tolist()) == {4, 5}  # type: ignore[attr-defined]
-
-
-def test_given_levels_have_no_other_length() -> None:
-    env = gymnasium.make("recommit/Sliding-v0", levels=recommit.Sliding(3).generate(2))
-    with pytest.raises(ValueError, match="length: expected None where levels are given"):
-        env.unwrapped.set_length(3)

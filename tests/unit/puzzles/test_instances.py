@@ -14,24 +14,20 @@ LEVELS = [recommit.Sokoban(6, 1), recommit.Sokoban(8, 2), recommit.Sokoban(10, 4
 @pytest.mark.parametrize("task", TASKS + LEVELS, ids=repr)
 def test_slices_and_threads_change_nothing(task):
     whole = task.generate(200, seed=7)
-    for threads in (1, 2, 3, 8, 32):
+    for threads in (1, 3, 32):
         assert np.array_equal(task.generate(200, seed=7, threads=threads).states, whole.states)
     part = task.generate(50, seed=7, start=100, threads=3)
     assert np.array_equal(part.states, whole.states[100:150])
     assert part.ids == whole[100:150].ids
     assert part.ids[0] == whole[100].id
-
-
-@pytest.mark.parametrize("task", TASKS[1:] + LEVELS, ids=repr)
-def test_other_seeds_give_other_instances(task):
-    one, two = task.generate(200, seed=1).states, task.generate(200, seed=2).states
-    assert (one != two).any(axis=(1, 2)).mean() > 0.99
-    assert len(np.unique(one.reshape(200, -1), axis=0)) > 195
+    if task.shape != (2, 2):
+        assert len(np.unique(whole.states, axis=0)) > 195
+        assert (task.generate(200, seed=2).states != whole.states).any(axis=(1, 2)).mean() > 0.99
 
 
 @pytest.mark.parametrize("task", TASKS, ids=repr)
 def test_boards_are_solvable_and_not_solved(task):
-    states = task.generate(2000, seed=3).states
+    states = task.generate(500, seed=3).states
     assert not task.is_solved(states).any()
     assert solvable(states).all()
 
@@ -55,7 +51,7 @@ def solvable(states):
 
 @pytest.mark.parametrize("task", LEVELS, ids=repr)
 def test_levels_hold_what_was_asked(task):
-    states = task.generate(600, seed=3).states
+    states = task.generate(200, seed=3).states
     assert states.shape[1:] == task.shape
     assert not task.is_solved(states).any()
     assert (np.isin(states, [3, 4]).sum(axis=(1, 2)) == task.boxes).all()

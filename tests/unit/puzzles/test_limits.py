@@ -29,9 +29,3 @@ def shifted(text: str) -> int:
 
 def test_python_and_cpp_agree() -> None:
     assert defaults(HEADER.read_text(encoding="utf-8")) == recommit.Limits().arguments()
-
-
-def test_another_default_is_noticed() -> None:
-    header = HEADER.read_text(encoding="utf-8")
-    assert "{2} << 30" in header
-    assert defaults(header.replace("{2} << 30", "{1} << 30")) != recommit.Limits().arguments()

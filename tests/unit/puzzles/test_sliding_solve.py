@@ -90,29 +90,9 @@ def test_random_ties_are_optimal_and_vary(size: int) -> None:
             assert outcome.moved[0] == len(plan) == each.length[i]
 
 
-@pytest.mark.parametrize(("shape", "length"), [((3, 3), (8, 24)), ((4, 4), (16, 26)), ((5, 5), (8, 14)), ((2, 2), 6)])
-def test_generated_lengths_are_exact_and_slices_agree(shape: tuple[int, int], length: int | tuple[int, int]) -> None:
-    task = recommit.Sliding(*shape)
-    whole = task.generate(100, seed=5, length=length)
-    assert np.array_equal(task.distance(whole.states), whole.length)
-    low, high = length if isinstance(length, tuple) else (length, length)
-    assert ((whole.length >= low) & (whole.length <= high)).all()
-    part = task.generate(30, seed=5, start=60, length=length, threads=1)
-    assert np.array_equal(part.states, whole.states[60:90])
-    assert np.array_equal(part.length, whole.length[60:90])
-    if shape != (2, 2):
-        assert not np.array_equal(task.generate(100, seed=6, length=length).states, whole.states)
-
-
-@pytest.mark.parametrize("length", [0, 32, (20, 10), (32, 40), 256])
-def test_impossible_lengths_are_refused(length: int | tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="length: expected"):
-        recommit.Sliding(3).generate(1, length=length)
-
-
 def test_threads_change_nothing() -> None:
     task = recommit.Sliding(4)
-    states = task.generate(300, seed=1, length=(20, 34)).states
+    states = task.generate(100, seed=1, length=(20, 34)).states
     one, two = (task.solve(states, ties="random", seed=4, threads=threads) for threads in (1, 2))
     for name in ("actions", "offsets", "length", "nodes", "status", "bound"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
@@ -159,10 +139,10 @@ def test_ctrl_c_ends_a_hopeless_search() -> None:
 def test_progress_is_told() -> None:
     task = recommit.Sliding(4)
     seen: list[int] = []
-    states = task.generate(4000, seed=8, length=34).states
+    states = task.generate(1500, seed=8, length=34).states
     task.distance(states, threads=1, progress=seen.append)
     assert seen == sorted(seen)
-    assert seen[-1] <= 4000
+    assert seen[-1] <= 1500
     assert len(seen) >= 1
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 import recommit
-from recommit.puzzles import solver
+from recommit.puzzles.solver import letters, solve_all, totals
 
 TEXT = "#####\n#@$.#\n#####\n\n######\n#@ $.#\n######\n\n#####\n#@$ #\n#####\n".replace("@$ ", "@$.")
 
@@ -51,8 +53,59 @@ def test_what_is_no_level_is_refused(wrong):
         recommit.solve(wrong)
 
 
-def test_a_plan_in_letters_is_replayed_first():
-    state = np.array([[1, 2, 3], [4, 5, 6], [7, 0, 8]], np.uint8)
-    assert solver.letters(recommit.Sliding(3), state, np.array([3], np.uint8)) == "r"
-    with pytest.raises(AssertionError, match="does not end at the goal"):
-        solver.letters(recommit.Sliding(3), state, np.array([2], np.uint8))
+def test_letters_are_upper_case_where_a_box_moves() -> None:
+    state = recommit.parse_levels("######\n#@ $.#\n######\n")[0]
+    assert letters(recommit.Sokoban(), state, np.array([3, 3], np.uint8)) == "rR"
+    done = recommit.parse_levels("#####\n#@* #\n#####\n")[0]
+    assert letters(recommit.Sokoban(), done, np.array([], np.uint8)) == ""
+    board = np.array([[1, 2], [0, 3]], np.uint8)
+    assert letters(recommit.Sliding(2), board, np.array([3], np.uint8)) == "r"
+
+
+@pytest.mark.parametrize("plan", [[3], [3, 3, 3], [0, 3], []], ids=str)
+def test_a_plan_that_does_not_end_at_the_goal_is_noticed(plan: list[int]) -> None:
+    state = recommit.parse_levels("######\n#@ $.#\n######\n")[0]
+    with pytest.raises(AssertionError, match="goal"):
+        letters(recommit.Sokoban(), state, np.array(plan, np.uint8))
+
+
+LEVELS = """\
+#####
+#@$.#
+#####
+
+#####
+#$  #
+# @ #
+#  .#
+#####
+
+######
+#    #
+# $$ #
+# .. #
+#  @ #
+######
+
+#####
+#@*.#
+#$  #
+#####
+"""
+
+
+def test_answers_come_in_order_while_others_work() -> None:
+    levels = recommit.parse_levels(LEVELS)
+    told: list[int] = []
+    solved = list(solve_all("sokoban", list(levels), levels.titles, threads=4, tell=lambda n, _: told.append(n)))
+    assert [level.index for level in solved] == [0, 1, 2, 3]
+    assert told == sorted(told)
+    assert totals(solved)["exact"] == 2
+
+
+def test_leaving_the_loop_stops_the_workers() -> None:
+    hard, before = recommit.Sliding(5).generate(1, seed=0).states[0], threading.active_count()
+    for level in solve_all("sliding", [np.array([[1, 2], [3, 0]], np.uint8), hard], ["", ""], threads=2):
+        assert level.index == 0
+        break
+    assert threading.active_count() <= before, "a search that nobody waits for would go on for hours"

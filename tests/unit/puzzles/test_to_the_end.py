@@ -52,13 +52,3 @@ def test_they_part_at_the_goal_alone(case):
     assert stopped[passed].all()
     assert np.array_equal(usual.states[~stopped], whole.states[~stopped])
     assert np.array_equal(usual.solved[~stopped], whole.solved[~stopped])
-
-
-def test_the_puzzle_itself_stays_as_it_is():
-    task = recommit.Sliding(3)
-    other = task.to_the_end()
-    assert (task.stops, other.stops) == (True, False)
-    assert other != task
-    assert other.shape == task.shape
-    nothing = np.zeros((0, 3, 3), np.uint8)
-    assert len(other.execute(nothing, np.zeros((0, 8), np.uint8), np.zeros(0, np.int32)).states) == 0

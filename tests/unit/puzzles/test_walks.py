@@ -52,13 +52,6 @@ def test_accepted_boards_have_the_distribution_of_rejection(rows, cols, length, 
         assert here / sum(drawn.values()) == pytest.approx(asked_for[board] / sum(asked_for.values()), rel=1e-12)
 
 
-def test_the_two_walks_prefer_other_boards():
-    plain, forward = (slow.walk_ends(3, 3, 12, turns_back=back) for back in (True, False))
-    share = [plain[board] / sum(plain.values()) - forward[board] / sum(forward.values()) for board in plain]
-    assert max(map(abs, share)) > 1e-4
-    assert max(plain.values()) > 2 * sum(plain.values()) / len(plain), "plain walks are not uniform"
-
-
 @BOTH
 @pytest.mark.parametrize(("shape", "length"), [((2, 3), (3, 9)), ((3, 2), 7), ((3, 3), 6)])
 def test_boards_are_those_of_the_slow_twin(shape, length, generator):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
-import pickle
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import recommit
-from recommit.data import labels, manifest, shards
+from recommit.data import manifest, shards
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
@@ -218,21 +216,6 @@ def test_no_unsafe_reading_in_the_package():
 )
 def test_the_scan_sees_planted_sites(planted):
     assert unsafe(planted)
-
-
-class Payload:
-    def __reduce__(self):
-        return (Path.touch, (Path("payload-ran"),))
-
-
-def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    np.save("objects.npy", np.array([Payload()], object), allow_pickle=True)
-    (tmp_path / "raw.npy").write_bytes(pickle.dumps(Payload()))
-    for name in ("objects.npy", "raw.npy"):
-        with pytest.raises(errors.WrongDataSpec, match="states"):
-            labels.load_states(tmp_path / name)
-    assert not (tmp_path / "payload-ran").exists()
 
 
 def test_only_what_an_interrupted_writer_left_is_swept_from_a_folder_of_anything(tmp_path):

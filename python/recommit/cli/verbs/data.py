@@ -10,7 +10,6 @@ from recommit.data.options import BuildOptions, ExportOptions, ShowOptions
 from recommit.storage.terminal_text import StatusLine, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from recommit.data.builder import BuildProgress
@@ -25,26 +24,18 @@ def build(options: BuildOptions, json: bool = False) -> None:
     """
     from recommit.data import builder
 
-    specs, many = options.specs()
-    progress, out = None if json else BuildLine(), options.out
-    how: dict[str, Any] = {
-        "workers": options.workers,
-        "threads": options.threads,
-        "engine": options.engine,
-        "progress": progress,
-    }
+    spec, progress = options.spec(), None if json else BuildLine()
+    workers, threads = options.workers, options.threads
     try:
-        if many:
-            manifests = {out / name: each for name, each in builder.build_all(specs, out, **how).items()}
-        else:
-            manifests = {out: builder.build(specs[0], out, states=options.states, **how)}
+        manifest = builder.build(
+            spec, options.out, workers=workers, threads=threads, engine=options.engine, progress=progress
+        )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on where it was") from None
     finally:
         if progress:
             progress.end()
-    text = summary if json else sentence
-    _answer([text(folder, manifest) for folder, manifest in manifests.items()])
+    _answer((summary if json else sentence)(options.out, manifest))
 
 
 def summary(folder: Path, manifest: Manifest) -> dict[str, Any]:
@@ -59,13 +50,10 @@ def summary(folder: Path, manifest: Manifest) -> dict[str, Any]:
 
 def sentence(folder: Path, manifest: Manifest) -> str:
     """What was built, in words."""
-    text, seen = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}", manifest.overlap
-    if not seen:
-        return text
-    return (
-        f"{text}\noverlap: {seen['test_starts_on_training_paths']} of {seen['test_starts']} test starts and "
-        f"{seen['test_states_on_training_paths']} of {seen['test_states']} test states lie on training paths"
-    )
+    from recommit.data.manifest import overlap_text
+
+    text = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}"
+    return f"{text}\noverlap: {overlap_text(manifest.overlap)}" if manifest.overlap else text
 
 
 class BuildLine(StatusLine):
@@ -84,29 +72,27 @@ def show(options: ShowOptions, json: bool = False) -> None:
         json: Print JSON.
     """
     from recommit.data import show as shown
-    from recommit.data.dataset import open_all
+    from recommit.data.dataset import open_folder
 
     folder, picture = options.folder, options.picture
     if picture:
         check_place(picture)
-    every = open_all(folder, None if options.split == "all" else options.split)
+    data = open_folder(folder, options.split)
     if options.verify:
         from recommit.data.verification import verify
 
-        checked = sum(verify(data, labels=options.labels) for data in every)
+        checked = verify(data, labels=options.labels)
         right = {"folder": str(folder), "rows": checked, "labels": options.labels, "right": True}
-        _answer([right if json else f"{folder}: {checked:,} rows, all as they should be"])
+        _answer(right if json else f"{folder}: {checked:,} rows, all as they should be")
         return
-    described = {data: shown.describe(data) for data in every}
-    _answer([statistics if json else shown.text(statistics) for statistics in described.values()])
+    statistics = shown.describe(data)
+    _answer(statistics if json else shown.text(statistics))
     if picture:
-        for data, statistics in described.items():
-            own = picture.with_stem(f"{picture.stem}-{data.folder.name}") if len(described) > 1 else picture
-            shown.picture(data, own, statistics)
+        shown.picture(data, picture, statistics)
 
 
 def export(options: ExportOptions, json: bool = False) -> None:
-    """Write a data set, with pictures, in a format that other trainers read; or put it on a hub.
+    """Write a data set, with pictures and messages, for other trainers; or put it on a hub.
 
     Args:
         json: Print JSON.
@@ -114,16 +100,14 @@ def export(options: ExportOptions, json: bool = False) -> None:
     if options.push is not None:
         _push(options, options.push)
         return
-    from recommit.data.dataset import open_all
+    from recommit.data.dataset import open_folder
     from recommit.data.exports import export as write
 
     assert options.out is not None
-    every, written = open_all(options.folder, None if options.split == "all" else options.split), []
-    for data in every:
-        place = options.out / data.folder.name if every[1:] else options.out
-        names = write(data, place, options.form, cell=options.cell, states_per_file=options.states_per_file)
-        written.append({"folder": str(place), "files": len(names)} if json else f"{place}: {len(names)} files")
-    _answer(written)
+    data = open_folder(options.folder, options.split)
+    names = write(data, options.out, cell=options.cell, states_per_file=options.states_per_file)
+    written = {"folder": str(options.out), "files": len(names)}
+    _answer(written if json else f"{options.out}: {len(names)} files")
 
 
 def _push(options: ExportOptions, repo: str) -> None:
@@ -133,12 +117,8 @@ def _push(options: ExportOptions, repo: str) -> None:
 
     folder = options.folder.absolute()
     upload = hub.Upload(repo, "dataset", folder, {"README.md": card(read(folder), repo)})
-    _answer([hub.push(upload, options.hub, options.send)])
+    _answer(hub.push(upload, options.hub, options.send))
 
 
-def _answer(parts: Sequence[Any]) -> None:
-    """Print what there is to say of every data set of a folder; JSON of several is one list."""
-    if all(isinstance(part, str) for part in parts):
-        tell("\n".join(parts))
-    else:
-        tell(jsons.dumps(parts[0] if len(parts) == 1 else list(parts), indent=2))
+def _answer(said: str | dict[str, Any]) -> None:
+    tell(said if isinstance(said, str) else jsons.dumps(said, indent=2))

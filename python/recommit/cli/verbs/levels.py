@@ -14,7 +14,6 @@ from recommit.storage.terminal_text import StatusLine, plain, tell
 
 if TYPE_CHECKING:
     from recommit.puzzles.levels import Levels
-    from recommit.puzzles.lurd import Replay, Written
 
 #: Levels that are generated at a time: level i is the same in whatever piece it comes.
 PIECE = 256
@@ -81,24 +80,19 @@ class CheckOptions:
 
     Args:
         file: A level file of any of the known formats.
-        index: Print this level, counted from 0, instead of the list; with --solution: the level that the file of one
-            solution is about.
-        solution: A file of solutions in letters (lurdLURD, 3l2R), blank lines between them, to check against the
-            levels: each letter must move, and be a capital where it pushes and only there; the last must solve the
-            level. Otherwise the command ends with status 1.
-        out: Write the levels again to this file; with --solution the solutions, each run of letters with its number.
+        index: Print this level, counted from 0, instead of the list.
+        out: Write the levels again to this file.
         format: Where --out puts the titles of levels: under a level, as a number above it, or nowhere.
     """
 
     file: Path
     index: int | None = None
-    solution: Path | None = None
     out: Path | None = None
     format: Literal["xsb", "boxoban", "plain"] = "xsb"
 
 
-def check(options: CheckOptions, json: bool = False) -> int:
-    """List the levels of a file, or print one; check solutions; write either again.
+def check(options: CheckOptions, json: bool = False) -> None:
+    """List the levels of a file, or print one; write them again.
 
     Args:
         json: Print JSON.
@@ -107,8 +101,6 @@ def check(options: CheckOptions, json: bool = False) -> int:
 
     levels, index = read(options.file), options.index
     chosen = levels if index is None else one(levels, index)
-    if options.solution is not None:
-        return _check_solutions(options, chosen, json)
     rows = _rows(chosen, index or 0)
     if index is None:
         tell(dumps({"task": levels.task, "levels": rows}, indent=2) if json else _list(levels, rows))
@@ -117,7 +109,6 @@ def check(options: CheckOptions, json: bool = False) -> int:
         tell(dumps(rows[0] | {"state": chosen[0].tolist()}, indent=2) if json else text)
     if options.out is not None:
         recommit.write_levels(options.out, chosen, format=options.format)
-    return 0
 
 
 def _rows(levels: Levels, first: int) -> list[dict[str, Any]]:
@@ -131,47 +122,3 @@ def _list(levels: Levels, rows: list[dict[str, Any]]) -> str:
     lines = [f"{levels!r}"[1:-1]]
     lines += [f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {plain(row['title'])}" for row in rows]
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _check_solutions(options: CheckOptions, levels: Levels, json: bool) -> int:
-    from recommit.puzzles import lurd
-
-    assert options.solution is not None
-    solutions = lurd.read_solutions(options.solution)
-    replays = lurd.check_solutions(list(levels), solutions, levels.task)
-    tell(_json(levels, replays) if json else _lines(levels, replays, options.index or 0))
-    if options.out is not None:
-        _write(options.out, solutions)
-    return 0 if all(replay.right for replay in replays) else 1
-
-
-def _write(out: Path, solutions: list[Written]) -> None:
-    from recommit.puzzles.lurd import format_solution
-    from recommit.storage.files import replacing
-
-    with replacing(out) as file:
-        file.write("\n".join(format_solution(each.letters, runs=True) + "\n" for each in solutions).encode())
-
-
-def _json(levels: Levels, replays: list[Replay]) -> str:
-    rows = [
-        {"title": title, "solves": each.solves, "actions": each.actions, "pushes": each.pushes, "fault": each.fault}
-        for title, each in zip(levels.titles, replays, strict=True)
-    ]
-    return dumps({"task": levels.task, "levels": rows}, indent=2)
-
-
-def _lines(levels: Levels, replays: list[Replay], first: int) -> str:
-    rows = [
-        f"{i:>6}  {_answer(each)}  {plain(title)}".rstrip()
-        for i, (title, each) in enumerate(zip(levels.titles, replays, strict=True), first)
-    ]
-    right = sum(each.right for each in replays)
-    return "\n".join([*rows, f"{right} of {len(replays)} solutions are right"])
-
-
-def _answer(replay: Replay) -> str:
-    if replay.fault:
-        return replay.fault
-    counts = f"{replay.actions} actions, {replay.pushes} pushes"
-    return f"solved: {counts}" if replay.solves else f"not solved after {counts}"

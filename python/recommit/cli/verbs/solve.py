@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ from recommit.storage.terminal_text import StatusLine, plain, tell
 
 if TYPE_CHECKING:
     from recommit.puzzles.levels import Grid
-    from recommit.puzzles.solving import Solved, SolveRequest
+    from recommit.puzzles.solver import Solved
 
 _REASONS = {"node_limit": "--nodes was hit", "byte_limit": "--bytes was hit", "time_limit": "--seconds were over"}
 
@@ -55,14 +55,6 @@ class SolveOptions(BoardOptions):
         if self.file is None and self.task is None:
             raise ValueError(f"file: expected a level file, or --task {'|'.join(TASKS)}, got neither")
 
-    def request(self) -> SolveRequest:
-        """How each level is solved."""
-        import recommit
-        from recommit.puzzles.solving import SolveRequest
-
-        limits = recommit.Limits(nodes=self.nodes, bytes=self.bytes, seconds=self.seconds)
-        return SolveRequest(limits, self.ties, self.seed, self.threads)
-
     def levels(self) -> tuple[str, list[Grid], list[str]]:
         """The puzzle, the states and their titles."""
         if self.file is not None:
@@ -81,16 +73,19 @@ def solve(options: SolveOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    from recommit.puzzles import solving
+    from recommit.puzzles import solver
+    from recommit.puzzles.solutions import Limits
 
-    request, line, stopped = options.request(), _SolveBar(), None
+    limits = Limits(nodes=options.nodes, bytes=options.bytes, seconds=options.seconds)
+    how: dict[str, Any] = {"ties": options.ties, "seed": options.seed, "threads": options.threads}
+    line, stopped = _SolveBar(), None
     task, states, titles = options.levels()
     set_up = _prepare(task, states, options.database, line)
     if not json:
         tell(f"{len(states)} {task} levels")
-    solved = list[solving.Solved]()
+    solved = list[solver.Solved]()
     try:
-        for level in solving.solve_all(task, states, titles, request, line.levels(len(states))):
+        for level in solver.solve_all(task, states, titles, limits, **how, tell=line.levels(len(states))):
             solved.append(level)
             if not json:
                 line.clear()
@@ -98,7 +93,7 @@ def solve(options: SolveOptions, json: bool = False) -> None:
     except KeyboardInterrupt:
         stopped = KeyboardInterrupt(f"interrupted; {len(solved)} of {len(states)} levels were solved and are printed")
     line.clear()
-    sums = solving.totals(solved)
+    sums = solver.totals(solved)
     tell(dumps(_document(task, options, set_up, solved, sums), indent=2) if json else _sum_text(sums))
     if stopped is not None:
         raise stopped
@@ -127,7 +122,7 @@ def _document(
         "ties": options.ties,
         "seed": options.seed,
         "set_up_seconds": set_up,
-        "levels": [level.to_json() for level in solved],
+        "levels": [asdict(level) for level in solved],
         "totals": sums,
     }
 

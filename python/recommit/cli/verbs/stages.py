@@ -9,7 +9,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.adapters.serving import OwnPages, ServeOptions, write_package
+from recommit.adapters.serving import OwnPages, ServeOptions
 from recommit.cli.boards import check_place
 from recommit.estimate.options import EstimateOptions
 from recommit.evaluate.options import EvaluateOptions
@@ -158,9 +158,6 @@ def serve(options: ServeOptions) -> None:
     """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted."""
     spec = options.spec()
     spec.game("test", 0)
-    if options.package:
-        say(f"{write_package(spec, options.package)}: openenv.yaml, oracle.json")
-        return
     try:
         import uvicorn
     except ImportError:

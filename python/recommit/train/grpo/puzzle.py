@@ -222,4 +222,4 @@ def _instances(spec: DataSpec, config: GrpoConfig) -> DataSpec:
     wanted = spec.of_length(config.rollout.length)
     if not wanted.difficulties:
         raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
-    return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
+    return replace(wanted, shard=config.rollout.instances, count=config.starts)

@@ -80,7 +80,7 @@ def train(
 def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
     """The data sets to train on, each of them once."""
     folders = [data] if isinstance(data, str | Path) else list(data)
-    datasets = [dataset for folder in folders for dataset in recommit.data.open_all(folder, "train")]
+    datasets = [recommit.data.open(folder, "train") for folder in folders]
     if not datasets:
         raise ValueError("data: expected at least one data set, got none")
     contents = [dataset.manifest.content for dataset in datasets]

@@ -168,16 +168,16 @@ def test_a_wrong_call_is_2(words: list[str] | str, said: str, capsys: pytest.Cap
 def test_an_interruption_keeps_what_was_solved(
     json_too: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recommit.puzzles import solving
+    from recommit.puzzles import solver
 
-    whole = solving.solve_all
+    whole = solver.solve_all
 
     def stopped(*arguments: Any, **options: Any) -> Any:
         answers = whole(*arguments, **options)
         yield next(answers)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solving, "solve_all", stopped)
+    monkeypatch.setattr(solver, "solve_all", stopped)
     assert run("solve", "--task", "sliding", "--count", 3, "--threads", 1, *json_too) == 130
     captured = capsys.readouterr()
     assert captured.err == "recommit: interrupted; 1 of 3 levels were solved and are printed\n"

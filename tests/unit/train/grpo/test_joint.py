@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, TINY, interrupt_and_go_on, lines, moved, plan_of, same
 
-from recommit.data.builder import build_all
-from recommit.data.spec import by_size
+from recommit.data.builder import build
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.options import EvaluateOptions
 from recommit.evaluate.store import EvaluationStore
@@ -146,11 +146,12 @@ def test_what_puzzles_cannot_share_is_refused(both, tmp_path):
 
 
 def test_sizes_of_one_puzzle_are_played_together(tmp_path):
-    """A folder of two sizes. Nobody need name the puzzle, since there is one; an evaluation needs the size."""
-    plain = {"task": "sliding", "count": 24, "difficulties": [{"size": [2, s], "length": [3, 12]} for s in (3, 4)]}
-    build_all(by_size(plain), tmp_path / "data")
+    """Nobody need name the puzzle, since there is one; an evaluation needs the size."""
+    folders = [tmp_path / "3", tmp_path / "4"]
+    for cols, folder in zip((3, 4), folders, strict=True):
+        build(DataSpec("sliding", (2, cols), (Difficulty((3, 12)),), 12), folder)
     warm = parse(SftConfig, {**TINY, "validation": {"instances": 0}})
-    assert sft.train(warm, tmp_path / "data", tmp_path / "start", quiet=True) == 0
+    assert sft.train(warm, folders, tmp_path / "start", quiet=True) == 0
     run = plan_of(optim={"steps": 1}, validation={"instances": 0})
     assert grpo.train(run, tmp_path / "start", tmp_path / "rl", quiet=True) == 0
     assert set(lines(tmp_path / "rl")[-1]["sets"]) == {"sliding-2x3", "sliding-2x4"}
