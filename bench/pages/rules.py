@@ -140,7 +140,7 @@ def rows(runs: dict[tuple[str, int], tuple[GraphScorer, dict[tuple[str, Setting]
     return result
 
 
-def _ends(column: NDArray[np.float64], groups: NDArray[np.int64]) -> tuple[float, float, float]:
+def _ends(column: NDArray[np.float64], groups: NDArray[np.integer]) -> tuple[float, float, float]:
     interval = bootstrap(column, groups)
     return interval.mean, interval.low, interval.high
 
