@@ -107,7 +107,7 @@ ROWS = (
         Harness("limits", ("oversize",))),
     Row("F4", "hard levels under limits of 64 and 16 MB", "nightly", "peak <= limit + 10%, UNKNOWN with a bound",
         Harness("limits", ("memory",))),
-    Row("F11", "zero-shot runs killed 200 times; a real model's run; transformers serve itself", "nightly",
+    Row("F11", "zero-shot runs killed 200 times; transformers serve itself", "nightly",
         "each decision answered once; played to the end, nothing refused", _tests("unit/zero_shot")),
     Row("F14", "loading, playing, evaluating and reporting where there is no network, every connection noted", "quick",
         "pass; no other address, no name server", Harness("network", ("parts",))),

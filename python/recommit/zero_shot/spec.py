@@ -169,7 +169,7 @@ def keep(manifest: dict[str, Any], folder: Path) -> None:
             raise errors.WrongFolder(
                 f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}"
             )
-        write(manifest, folder)
+        files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
         return
     try:
         stored = verified.values(folder, MANIFEST, {"format": int, "run": dict})
@@ -178,8 +178,3 @@ def keep(manifest: dict[str, Any], folder: Path) -> None:
     if stored["format"] != manifest["format"]:
         raise errors.WrongFolder(f"out: expected format {manifest['format']}, got {stored['format']} in {folder}")
     ownership.check(folder, stored["run"], manifest["run"])
-
-
-def write(manifest: dict[str, Any], folder: Path) -> None:
-    """Replace the manifest."""
-    files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())

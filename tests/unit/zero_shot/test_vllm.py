@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import GOOD, reply
@@ -13,7 +11,6 @@ from recommit.storage import jsonl
 NAME = "Qwen/Qwen2.5-VL-7B-Instruct"
 #: So many tokens has a picture and the rules; a server was started with --max-model-len.
 QUESTION, MODEL_LENGTH = 1300, 4096
-SCHEMA = {"type": "json_schema", "json_schema": {"name": "commitment", "schema": {"type": "object"}}}
 
 
 class Vllm:
@@ -39,8 +36,6 @@ class Vllm:
                 "Please reduce the length of the messages or completion. (parameter=max_tokens)"
             )
             wrong = "400 Bad Request", "BadRequestError", words
-        if body.get("response_format") not in (None, SCHEMA):
-            wrong = "400 Bad Request", "BadRequestError", "1 validation error:\n  {'loc': ('body', 'response_format')}"
         return self.error(*wrong) if wrong else reply(self.answer())
 
     def error(self, status, kind, message):
@@ -93,14 +88,6 @@ def test_it_is_played(serve, tmp_path):
     assert [one["outcome"] for one in decisions] == ["ok"] * 4
     assert {(one["tokens_in"], one["tokens_out"], one["model"]) for one in decisions} == {(QUESTION, 12, NAME)}
     assert said(tmp_path) == []
-
-
-def test_answers_may_be_held_to_a_schema(serve, tmp_path):
-    server = serve(script=Vllm())
-    assert play(server, tmp_path, extra=json.dumps({"response_format": SCHEMA})) == 0
-    assert all(request.body["response_format"] == SCHEMA for request in server.seen)
-    assert play(server, tmp_path / "other", extra='{"response_format": "json"}') == 1
-    assert said(tmp_path / "other")[0].startswith("1 validation error")
 
 
 @pytest.mark.parametrize("old", [False, True])
