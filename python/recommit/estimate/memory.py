@@ -126,7 +126,6 @@ class Split:
             "checkpoints": (run.keep + 1) * (policy + size(self.trained) + moments),
             "start": policy if not isinstance(stage, SftConfig) else 0,
             "backbone": self._backbone() if model.backbone.startswith(RANDOM) else 0,
-            "features on disk": int(run.vision_cache_size * 2**30) if run.vision_cache else 0,
         }
         return {name: count for name, count in sizes.items() if count}
 

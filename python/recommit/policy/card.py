@@ -36,12 +36,10 @@ depths, actions = policy.act(task, task.generate(4, seed=0).states)
 
 Files are JSON and safetensors only. `config.json` names the backbone with a fingerprint of its weights; loading on any
 other is an error.
-{hashes}{figures}"""
+{hashes}"""
 
 
-def card(
-    about: dict[str, Any], name: str, figures: dict[str, Any] | None = None, hashes: dict[str, str] | None = None
-) -> str:
+def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
     """Markdown with the metadata that hubs read; ``about`` is the policy's config.json, ``hashes`` are of its files."""
     config, source = about["policy"], about["backbone"]["source"]
     adapted = config["lora"] is not None
@@ -58,33 +56,22 @@ def card(
         tasks=", ".join(config["tasks"]),
         parts=parts,
         name=name,
-        hashes="".join(["\n", *(f"- `{file}`: sha256 `{digest}`\n" for file, digest in (hashes or {}).items())]),
-        figures=_table(figures) if figures else "",
+        hashes="".join(["\n", *(f"- `{file}`: sha256 `{digest}`\n" for file, digest in hashes.items())]),
     )
 
 
-def _table(figures: dict[str, Any]) -> str:
-    """Validation of the warm start, by fixed depth."""
-    lines = ["", "| fixed depth | solved on validation instances | actions per episode |", "|---|---|---|"]
-    for depth, rate in figures["solved"].items():
-        lines.append(f"| {depth} | {100 * rate:.1f} % | {figures['actions'][depth]:.1f} |")
-    return "\n".join(lines) + "\n"
-
-
-def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> None:
+def write(folder: Path, name: str) -> None:
     """Put README.md beside a saved policy."""
     about = verified.values(folder, "config.json")
     weights = sorted(folder.glob("*.safetensors"))
     hashes = {path.name: file_sha256(path) for path in weights}
-    replace(Files(), folder / "README.md", card(about, name, figures, hashes).encode())
+    replace(Files(), folder / "README.md", card(about, name, hashes).encode())
 
 
-def upload(
-    save: Callable[[Path], Path], repo: str, figures: dict[str, Any] | None, *, private: bool, hub: Path | None = None
-) -> str:
+def upload(save: Callable[[Path], Path], repo: str, *, private: bool, hub: Path | None = None) -> str:
     """Put what ``save`` writes into a folder on the hub, or a local ``hub``, with its page; returns the address."""
     with tempfile.TemporaryDirectory() as folder:
-        write(save(Path(folder)), repo, figures)
+        write(save(Path(folder)), repo)
         if hub is not None:
             return str(Upload(repo, "model", Path(folder), {}).copy(hub))
         from huggingface_hub import HfApi

@@ -36,7 +36,6 @@ class TrainOptions:
             DeepSpeed).
         deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
             DeepSpeed.
-        vision_cache: A folder that keeps the features of a frozen vision encoder for other runs.
         anyway: Train on data of puzzles that the recipe was not made for.
     """
 
@@ -49,7 +48,6 @@ class TrainOptions:
     device: str | None = None
     zero: int | None = None
     deepspeed: str | None = None
-    vision_cache: Path | None = None
     anyway: bool = False
 
     def __post_init__(self) -> None:
@@ -75,7 +73,6 @@ class TrainOptions:
             "run.seed": self.seed,
             "run.threads": self.threads,
             "run.device": self.device,
-            "run.vision_cache": None if self.vision_cache is None else str(self.vision_cache.absolute()),
         }
         values = {name: value for name, value in {**common, **own}.items() if value is not None}
         return changed(self.recipe, {**values, **self._engine()}, self.set, cls, stage)

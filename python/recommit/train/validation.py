@@ -227,7 +227,7 @@ def decisions(
     depth head's likeliest one is committed. ``budget``: remaining decisions, for a policy that is told."""
     depths = policy.config.depths if depth is None else (depth,)
     remaining = {"remaining": np.full(len(states), budget)} if policy.config.budget_conditioned else {}
-    _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **remaining))
+    _, logits, plans, _ = run_pass(partial(policy.plan, task, states, depths, **remaining))
     probs = softmax(logits)
     column = probs.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)
     actions = plans[np.arange(len(states)), column]

@@ -89,7 +89,7 @@ def test_a_turned_picture_is_the_picture_of_a_turned_state(tmp_path, kind, task)
 def test_the_mean_is_that_of_the_slow_twin(folder):
     policy = new(folder)
     for task, states, views in ((TASK, STATES, 8), (LONG, LONG_STATES, 4)):
-        _, _, plans, probabilities = policy.plan_with_probabilities(task, states, (8,))
+        _, _, plans, probabilities = policy.plan(task, states, (8,))
         same = clear(probabilities[:, 0])
         assert same.mean() > 0.9
         for i, state in enumerate(states[:2]):
@@ -101,11 +101,11 @@ def test_the_mean_is_that_of_the_slow_twin(folder):
 
 def test_a_turned_state_has_the_turned_plan(folder):
     policy = new(folder, replace(CONFIG, head=HeadConfig("z+agreement")))
-    inputs, logits, plans, probabilities = policy.plan_with_probabilities(TASK, STATES, (8,))
+    inputs, logits, plans, probabilities = policy.plan(TASK, STATES, (8,))
     same, differ = clear(probabilities[:, 0]), 0
     for view, image in enumerate(TASK.images(STATES)):
         image = np.ascontiguousarray(image)
-        turned = policy.plan_with_probabilities(TASK, image, (8,))
+        turned = policy.plan(TASK, image, (8,))
         expected = augmentations.action_table(8)[view].numpy()[plans[:, 0]]
         assert np.array_equal(turned[2][:, 0][same], expected[same])
         whole = same.all(axis=1)
@@ -121,7 +121,7 @@ def test_a_turned_state_has_the_turned_plan(folder):
 
 def test_teacher_forcing_says_what_planning_said_and_learns(folder):
     policy = new(folder, replace(CONFIG, head=HeadConfig("z+agreement", 8)))
-    inputs, logits, plans, probabilities = policy.plan_with_probabilities(TASK, STATES, (8,))
+    inputs, logits, plans, probabilities = policy.plan(TASK, STATES, (8,))
     depths, actions = policy(TASK, STATES, torch.from_numpy(plans[:, 0].astype(np.int64)))
     assert actions.softmax(-1).detach().numpy() == pytest.approx(probabilities[:, 0], abs=1e-5)
     assert depths.detach().numpy() == pytest.approx(logits, abs=1e-5)
@@ -192,7 +192,7 @@ def test_in_a_symmetric_picture_the_first_of_equal_actions_is_taken(small):
     for seed in range(20):
         with torch.no_grad():
             policy.decoder.outputs[1].weight.normal_(generator=torch.Generator().manual_seed(seed))
-        _, _, plans, probabilities = policy.plan_with_probabilities(recommit.Sokoban(7, 2), state, (8,))
+        _, _, plans, probabilities = policy.plan(recommit.Sokoban(7, 2), state, (8,))
         up, down, remaining, right = probabilities[0, 0, 0]
         assert remaining == pytest.approx(right, abs=1e-6)
         assert up == pytest.approx(down, abs=1e-6)
@@ -214,7 +214,7 @@ def test_views_are_saved_and_may_change(tmp_path, tiny):
     assert again.config.augmentations == 8
     assert np.array_equal(again.act(TASK, STATES)[1], policy.act(TASK, STATES)[1])
     again.replace_augmentations(1)
-    assert again.look(TASK, STATES).shape == (5, policy.backbone.width)
+    assert again.encode(TASK, STATES).shape == (5, policy.backbone.width)
 
 
 def test_what_cannot_be_is_refused(tiny):

@@ -16,9 +16,8 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file
 
 import recommit
-from recommit.policy.backbones import shards
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import Shape, make_backbone
+from recommit.policy.backbones.make import INDEX, Shape, make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.reference import Reference
 
@@ -40,7 +39,7 @@ def everything(folder):
 
 
 def test_shards_are_what_their_index_says(sharded):
-    index = json.loads((sharded / shards.INDEX).read_text())
+    index = json.loads((sharded / INDEX).read_text())
     files = sorted(set(index["weight_map"].values()))
     assert len(files) > 2
     for file in files:
@@ -72,7 +71,7 @@ def test_a_checkpoint_without_a_tensor_is_refused(sharded, tmp_path):
     """The stock loader would draw it at random and warn."""
     for path in sharded.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    index = json.loads((tmp_path / shards.INDEX).read_text())
+    index = json.loads((tmp_path / INDEX).read_text())
     file = tmp_path / max(index["weight_map"].values())
     tensors = load_file(file)
     del tensors[max(name for name in tensors if "lm_head" not in name)]

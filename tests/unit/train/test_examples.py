@@ -49,7 +49,7 @@ class Fixed:
         plans = paths()[: len(states)]
         plans[len(states) // 2 :, 2] ^= 1
         logits = np.log(np.tile(np.float32([0.1, 0.2, 0.6, 0.1]), (len(states), 1)))
-        return None, logits, np.repeat(plans[:, None], len(depths), axis=1)
+        return None, logits, np.repeat(plans[:, None], len(depths), axis=1), np.zeros((len(states), 1, 8, 4))
 
 
 @pytest.mark.parametrize(("depth", "committed"), [(None, 4), (2, 2), (8, 8)])

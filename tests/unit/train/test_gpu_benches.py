@@ -179,7 +179,7 @@ def test_a_loop_that_sees_something_else_is_refused(monkeypatch):
     torch.nn.init.normal_(policy.depth_head.weight, std=0.5)
     states = task.generate(2, seed=1, length=(4, 20)).states
     grpo_7b.check(policy, task, states, "cpu")
-    look = policy.look
-    monkeypatch.setattr(policy, "look", lambda task, states: look(task, states[::-1].copy()))
+    look = policy.encode
+    monkeypatch.setattr(policy, "encode", lambda task, states: look(task, states[::-1].copy()))
     with pytest.raises(AssertionError, match="not the same depth logits"):
         grpo_7b.check(policy, task, states, "cpu")

@@ -39,11 +39,10 @@ def test_deepspeed_is_told_by_name_or_file(verb, capsys, tmp_path):
     assert (engine["kind"], engine["stage"], engine["bf16"], engine["offload"]) == ("deepspeed", 3, True, True)
     assert engine["settings"]["zero_optimization"]["offload_param"] == {"pin_memory": True}
     (tmp_path / "own.json").write_text('{"zero_optimization": {"stage": 1}, "train_batch_size": "auto"}')
-    assert main([*call, "--deepspeed", str(tmp_path / "own.json"), "--vision-cache", "kept"]) == 0
+    assert main([*call, "--deepspeed", str(tmp_path / "own.json")]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["engine"]["stage"] == 1
     assert shown["engine"]["settings"] == {}
-    assert shown["run"]["vision_cache"].endswith("/kept")
     assert main([*call, "--deepspeed", "zero9"]) == 2
     assert "deepspeed: expected a file or one of zero1, zero1-offload, zero2" in capsys.readouterr().err
     assert main([*call, "--deepspeed", "zero2", "--zero", "2"]) == 2

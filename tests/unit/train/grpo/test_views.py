@@ -24,8 +24,8 @@ def test_views_are_played_learned_and_saved(init, tmp_path, monkeypatch, group):
     more = {"phases": phases} if group == "exact" else {}
     plan = plan_of(views=4, advantage={"estimator": group}, head={"features": "z+agreement", "hidden": 6}, **more)
     shapes = []
-    look = CommitPolicy.look
-    monkeypatch.setattr(CommitPolicy, "look", lambda *a, **k: (shapes.append(look(*a, **k)), shapes[-1])[1])
+    look = CommitPolicy.encode
+    monkeypatch.setattr(CommitPolicy, "encode", lambda *a, **k: (shapes.append(look(*a, **k)), shapes[-1])[1])
     assert run.train(plan, init, tmp_path / "run", quiet=True) == 0
     assert {z.shape[1] for z in shapes} == {4}
     assert any(z.requires_grad for z in shapes)
