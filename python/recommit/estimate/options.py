@@ -30,13 +30,8 @@ class EstimateOptions:
         stage: The warm start, GRPO, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
         size: Rows, or rows and columns (default: those of the preset, or the usual ones).
-        variant: adaptive, fixed-1 to fixed-8, random or depth-only (default: adaptive).
-        set: Any value of the stage, for example --set engine.checkpointing=true
-        backbone: Another backbone: a local folder, a published name, or random: and a name such as 7b (default:
-            that of the recipe).
-        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3 (default: no DeepSpeed).
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
-            DeepSpeed.
+        set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b; a backbone is a local
+            folder, a published name, or random: and the name of a shape.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
         memory: GiB of one rank; 0 for the card's.
@@ -48,11 +43,7 @@ class EstimateOptions:
     stage: Literal["sft", "grpo", "evaluate", "both"] = "both"
     task: Task | None = None
     size: tuple[int, ...] = ()
-    variant: str | None = None
     set: tuple[str, ...] = ()
-    backbone: str | None = None
-    zero: int | None = None
-    deepspeed: str | None = None
     card: str = "a100"
     gpus: int = 1
     memory: float = 0.0
@@ -60,11 +51,6 @@ class EstimateOptions:
     share: float = SHARE
 
     def __post_init__(self) -> None:
-        if self.zero is not None and self.deepspeed is not None:
-            raise ValueError(
-                f"deepspeed: expected one of --zero and --deepspeed, got --zero {self.zero} --deepspeed "
-                f"{self.deepspeed}"
-            )
         machine(self.card, self.gpus, memory=self.memory, peak=self.peak, share=self.share)
 
     def estimates(self) -> list[Estimate]:
@@ -86,9 +72,8 @@ class EstimateOptions:
         """Model of the warm start, which GRPO goes on with."""
         from recommit.train.config import SftConfig, changed
 
-        own = {} if self.backbone is None else {"model.backbone": self.backbone}
         of_model = [change for change in self.set if change.strip().startswith("model.")]
-        result: ModelConfig = changed(self.recipe, own, of_model, SftConfig, "sft").model
+        result: ModelConfig = changed(self.recipe, {}, of_model, SftConfig, "sft").model
         return result
 
     @property
@@ -115,19 +100,10 @@ class EstimateOptions:
             return self._evaluation()
         rest = [change for change in self.set if not change.strip().startswith("model.")]
         if name == "grpo":
-            own = {} if self.variant is None else {"variant": self.variant}
-            grpo: GrpoConfig = changed(self.recipe, {**self._engine(), **own}, rest, GrpoConfig, name)
+            grpo: GrpoConfig = changed(self.recipe, {}, rest, GrpoConfig, name)
             return replace(grpo, validation=grpo.validation.of(self.puzzle))
-        sft: SftConfig = changed(self.recipe, self._engine(), rest, SftConfig, name)
+        sft: SftConfig = changed(self.recipe, {}, rest, SftConfig, name)
         return replace(sft, model=self.model, validation=sft.validation.of(self.puzzle))
-
-    def _engine(self) -> dict[str, Any]:
-        """What the flags about DeepSpeed change."""
-        from recommit.train.engine.deepspeed_config import changes
-
-        if self.deepspeed is not None:
-            return changes(self.deepspeed)
-        return {} if self.zero is None else {"engine.kind": "deepspeed", "engine.stage": self.zero}
 
     def _evaluation(self) -> EvaluationStage:
         """What the first preset that trains by this recipe asks of an evaluation, for one of its seeds."""

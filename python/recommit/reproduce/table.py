@@ -56,7 +56,7 @@ class Planner:
 
         data_specs = entry.imitation.data_specs if run.verb == "sft" else (entry.data,)
         model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
-        each = [count(run.config, model, data_spec.puzzle(), machine, fit=False) for data_spec in data_specs]
+        each = [count(run.config, model, data_spec.puzzle(), machine) for data_spec in data_specs]
         hours = [one.seconds / 3600 for one in each if one.seconds is not None]
         # Puzzles share the batches of a joint warm start evenly.
         return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)
