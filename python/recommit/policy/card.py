@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recommit.storage import verified
-from recommit.storage.files import Files, file_sha256, replace
+from recommit.storage.files import file_sha256
 from recommit.storage.hub import Upload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _TEXT = """---
 library_name: recommit
@@ -60,23 +56,8 @@ def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
     )
 
 
-def write(folder: Path, name: str) -> None:
-    """Put README.md beside a saved policy."""
-    about = verified.values(folder, "config.json")
+def upload(folder: Path, repo: str) -> Upload:
+    """What goes to a hub of a saved policy: its files, and its page."""
     weights = sorted(folder.glob("*.safetensors"))
     hashes = {path.name: file_sha256(path) for path in weights}
-    replace(Files(), folder / "README.md", card(about, name, hashes).encode())
-
-
-def upload(save: Callable[[Path], Path], repo: str, *, private: bool, hub: Path | None = None) -> str:
-    """Put what ``save`` writes into a folder on the hub, or a local ``hub``, with its page; returns the address."""
-    with tempfile.TemporaryDirectory() as folder:
-        write(save(Path(folder)), repo)
-        if hub is not None:
-            return str(Upload(repo, "model", Path(folder), {}).copy(hub))
-        from huggingface_hub import HfApi
-
-        api = HfApi()
-        api.create_repo(repo, private=private, exist_ok=True)
-        address = api.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
-    return str(address)
+    return Upload(repo, "model", folder, {"README.md": card(verified.values(folder, "config.json"), repo, hashes)})

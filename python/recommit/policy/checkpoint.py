@@ -254,15 +254,9 @@ def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Ten
 
 def read_config(path: Path) -> dict[str, Any]:
     """The JSON beside the weights, if it is one of ours."""
-    if not path.is_file():
-        raise ValueError(f"{path}: expected the configuration of a policy, got no file")
-    try:
-        about = json.loads(content(path))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: expected JSON, got a file that is damaged ({error})") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        version = about.get("format") if isinstance(about, dict) else type(about).__name__
-        raise ValueError(f"{path}: expected policy format {FORMAT}, got {version}")
+    about = verified.values(path.parent, path.name)
+    if about.get("format") != FORMAT:
+        raise ValueError(f"{path}: expected policy format {FORMAT}, got {about.get('format')}")
     return about
 
 

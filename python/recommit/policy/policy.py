@@ -8,6 +8,7 @@ calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` s
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -134,7 +135,9 @@ class CommitPolicy(nn.Module):
 
         With ``hub``, a local folder that stands in for the hub, nothing is sent.
         """
-        return upload(self.save_pretrained, repo, private=private, hub=hub)
+        with tempfile.TemporaryDirectory() as folder:
+            made = upload(self.save_pretrained(folder), repo)
+            return made.send(private=private) if hub is None else str(made.copy(hub))
 
     @property
     def vision_frozen(self) -> bool:
