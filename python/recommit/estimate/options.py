@@ -7,7 +7,7 @@ from importlib.resources import files
 from math import factorial
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.estimate.machine import SHARE, machine
+from recommit.estimate.machine import SHARE, Machine
 from recommit.puzzles import registry
 from recommit.puzzles.registry import Task
 
@@ -51,14 +51,18 @@ class EstimateOptions:
     share: float = SHARE
 
     def __post_init__(self) -> None:
-        machine(self.card, self.gpus, memory=self.memory, peak=self.peak, share=self.share)
+        _ = self.machine
+
+    @property
+    def machine(self) -> Machine:
+        """Where it is to run."""
+        return Machine(self.card, self.gpus, self.memory, self.peak, self.share)
 
     def estimates(self) -> list[Estimate]:
         """One of each stage."""
         from recommit.estimate.costs import estimate
 
-        on = machine(self.card, self.gpus, memory=self.memory, peak=self.peak, share=self.share)
-        return [estimate(stage, self.model, self.puzzle, on) for stage in self.stages()]
+        return [estimate(stage, self.model, self.puzzle, self.machine) for stage in self.stages()]
 
     def stages(self) -> list[Stage]:
         """The configurations of the stages that are asked for."""

@@ -48,7 +48,7 @@ class ZeroShotRun:
     def __init__(self, options: ZeroShotOptions) -> None:
         self.options, self.server = options, Server.of(options)
         self.spec, key = spec.ZeroShotSpec.of(options, self.server.endpoint), self.server.key
-        if any(key.stands_in(str(each)) for each in (self.spec.options, self.server.address)):
+        if any(key.stands_in(str(each)) for each in (options, self.server.address)):
             raise ValueError(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
         self.starts = self.spec.starts()
 
