@@ -85,7 +85,7 @@ def test_a_turned_picture_is_the_picture_of_a_turned_state(tmp_path, kind, task)
             assert torch.equal(vision._turned(drawn(states), task, states, view), drawn(image))
 
 
-def test_the_mean_is_that_of_the_slow_twin(folder):
+def test_the_mean_is_that_of_the_slow_twin(folder, monkeypatch):
     policy = new(folder)
     for task, states, views in ((TASK, STATES, 8), (LONG, LONG_STATES, 4)):
         _, _, plans, probabilities = policy.plan(task, states, (8,))
@@ -96,6 +96,9 @@ def test_the_mean_is_that_of_the_slow_twin(folder):
             until = int(same[i].sum())
             assert plans[i, 0].tolist()[:until] == actions[:until]
             assert probabilities[i, 0][:until] == pytest.approx(np.array(means)[:until], abs=2e-5)
+    right, plans = augmentations.action_table(8), policy.plan(TASK, STATES, (8,)).plans
+    monkeypatch.setattr(augmentations, "action_table", lambda views: right[:views].flip(1))  # a planted defect
+    assert not np.array_equal(policy.plan(TASK, STATES, (8,)).plans, plans)
 
 
 def test_a_turned_state_has_the_turned_plan(folder):
@@ -130,46 +133,6 @@ def test_teacher_forcing_says_what_planning_said_and_learns(tiny):
     assert torch.allclose(policy(TASK, STATES, several)[1][:, 1], actions, atol=1e-5)
     assert np.array_equal(policy.act(TASK, STATES, depth=8)[1], plans[:, 0])
     assert inputs.shape == (5, policy.backbone.width + 40)
-
-
-class Equivariant:
-    """A policy that needs no views: where the light of the picture lies says where to go, and no action comes twice in
-    a row."""
-
-    def __init__(self, folder):
-        policy = recommit.CommitPolicy.from_backbone(folder, replace(CONFIG, decoder=replace(DECODER, z="cross")))
-        for parameter in policy.decoder.parameters():
-            parameter.requires_grad_(False).zero_()
-        policy.decoder.norm = torch.nn.Identity()
-        corner = torch.eye(32)[:4]
-        policy.decoder.prefix.weight[:4, :4] = torch.eye(4)
-        policy.decoder.blocks[0].cross.weight.copy_(torch.eye(32))
-        policy.decoder.outputs[policy.task_index(TASK)].weight.copy_(corner)
-        policy.decoder.tokens.weight[:4, :4] = -50.0 * torch.eye(4)
-        policy.backbone.z = self.z
-        self.policy = policy.eval()
-
-    def z(self, features, geometry):
-        light = features.detach().sum(-1).unflatten(1, (geometry.rows, geometry.cols)).double()
-        along = torch.arange(geometry.rows, dtype=torch.double) - (geometry.rows - 1) / 2
-        down, right = (light.sum(2) * along).sum(1), (light.sum(1) * along).sum(1)
-        padding = torch.zeros(len(light), features.shape[-1] - 4)
-        return torch.cat([torch.stack([-down, down, -right, right], 1).float(), padding], 1)
-
-    def plans(self, views):
-        self.policy.replace_augmentations(views)
-        return self.policy.plan(TASK, STATES, (8,))[2]
-
-
-def test_views_change_nothing_for_who_is_equivariant(small, monkeypatch):
-    toy = Equivariant(small)
-    alone = toy.plans(1)
-    assert len(np.unique(alone)) > 2
-    for views in (2, 4, 8):
-        assert np.array_equal(toy.plans(views), alone)
-    right = augmentations.action_table(8)
-    monkeypatch.setattr(augmentations, "action_table", lambda views: right[:views].flip(1))  # a planted defect
-    assert not np.array_equal(toy.plans(8), alone)
 
 
 def test_disagreement_counts_and_weighs():

@@ -99,8 +99,8 @@ def storages():
     return {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in alive}
 
 
-def test_a_frozen_reference_shares_the_backbone(sharded):
-    policy = recommit.CommitPolicy.from_backbone(sharded, CONFIG, dtype=torch.bfloat16)
+def test_a_frozen_reference_shares_the_backbone(tiny):
+    policy = recommit.CommitPolicy.from_backbone(tiny, CONFIG, dtype=torch.bfloat16)
     beside = [*policy.depth_head.parameters(), *policy.decoder.parameters()]
     adapter = [p for name, p in policy.backbone.model.named_parameters() if "lora_" in name]
     before = storages()

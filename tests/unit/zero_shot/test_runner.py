@@ -96,16 +96,6 @@ def test_malformed_answers_spend_decisions_and_run_nothing(serve, tmp_path, caps
     assert [r["text"] for r in decisions[:7]] == BAD
 
 
-def test_lenient_takes_what_is_there(serve, tmp_path):
-    text = '{"h": 1, "actions": ["up","up","up"]}'
-    server = serve(answer(text))
-    play(server.url, tmp_path / "lenient", lenient=True, instances=2, budget=1)
-    play(server.url, tmp_path / "strict", instances=2, budget=1)
-    assert [r["h"] for r in read(tmp_path / "lenient")[0]] == [3, 3]
-    assert read(tmp_path / "lenient")[2][0]["actions_per_episode"] == 3
-    assert {r["outcome"] for r in read(tmp_path / "strict")[0]} == {"count_mismatch"}
-
-
 def test_failures_of_the_server_are_no_decisions(serve, tmp_path, capsys):
     server = serve(reply({"error": "no"}, "500 Oops"), answer())
     assert play(server.url, tmp_path, instances=4, retries=0) == 0
@@ -171,14 +161,6 @@ def test_another_plan_in_the_same_folder_is_refused(changed, named, serve, tmp_p
     play(server.url, tmp_path)
     with pytest.raises(ValueError, match=f"{tmp_path}: the folder belongs to another run: .*{named}"):
         play(server.url, tmp_path, **changed)
-
-
-def test_another_server_may_go_on(serve, tmp_path):
-    first, second = serve(), serve()
-    assert play(first.url, tmp_path, max_requests=5) == 1
-    assert play(second.url, tmp_path) == 0
-    assert (len(first.seen), len(second.seen)) == (5, 19)
-    assert {r["address"] for r in read(tmp_path)[0]} == {first.url, second.url}
 
 
 def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys):
