@@ -23,7 +23,6 @@ FIGURES = {
     "sft": "naive_states_per_s",
     "grpo": "exact",
     "play": "decisions_per_s",
-    "features": "read_per_s",
     "plan": "rows",
     "reproduce": "solve_rates",
 }
