@@ -24,7 +24,6 @@ PARTS = (
     "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
     "tests/unit/report/test_page.py",
     "tests/unit/zero_shot/test_client.py",
-    "tests/unit/zero_shot/test_sampling.py",
     "tests/unit/evaluate/test_one_policy.py",
     "tests/unit/storage/test_files.py",
     "tests/unit/runs/test_ranks.py",

@@ -9,7 +9,7 @@ from recommit.storage.terminal_text import tell
 
 
 def estimate(options: EstimateOptions, json: bool = False) -> int:
-    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, disk, time.
+    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, time.
 
     Args:
         json: Print JSON.
