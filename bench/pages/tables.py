@@ -67,7 +67,6 @@ WORDS = {
     "paper-z": "one-step (paper), z only",
     "exact-z": "exact, z only",
     "state": "one-step (paper)",
-    "round": "loop",
 }
 
 
@@ -161,7 +160,7 @@ def _points_of(difference: dict[str, float], scale: float, seed: int) -> str:
 
 def causes(figures: dict[str, Any]) -> str:
     """Where the remaining regret falls, by cause."""
-    names = ("round", "too deep", "too shallow", "lost level")
+    names = ("loop", "too deep", "too shallow", "lost level")
     lines = [
         [
             words(row["rule"]),

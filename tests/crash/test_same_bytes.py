@@ -56,18 +56,11 @@ def test_clock_jumps(tmp_path, undisturbed, monkeypatch):
     assert [now.shards for now in told] == list(range(1, len(told) + 1))
 
 
-@pytest.mark.parametrize(
-    "world",
-    [
-        {"TZ": "Pacific/Kiritimati", "LANG": "C", "PYTHONHASHSEED": "1"},
-        {"TZ": "America/St_Johns", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "77"},
-    ],
-    ids=["east", "west"],
-)
-def test_other_worlds(tmp_path, undisturbed, world):
+def test_another_world(tmp_path, undisturbed):
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(SMALL.to_json(), "utf-8")
-    old = os.umask(0o077 if world["PYTHONHASHSEED"] == "1" else 0o002)
+    world = {"TZ": "America/St_Johns", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "77"}
+    old = os.umask(0o077)
     try:
         call = [sys.executable, "-m", "recommit.cli", "data", "build", "--recipe", str(recipe), "--out", "set"]
         subprocess.run(call, cwd=tmp_path, env={**os.environ, **world}, check=True, capture_output=True)

@@ -82,7 +82,7 @@ def cause(graph, node, remaining, column, been, action, look):
     if graph.distance[node] >= 0 > graph.distance[landing]:
         return "lost level"
     if landing in been:
-        return "round"
+        return "loop"
     nearest = min(maximisers, key=lambda h: (abs(h - depth), h))
     return "too deep" if depth > nearest else "too shallow"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib.metadata
 import io
 import re
@@ -28,14 +29,17 @@ if TYPE_CHECKING:
 
 def check(command: Command) -> None:
     """Refuse what its own parser would refuse."""
-    words = command.words
-    checker = CHECKERS.get(words[0])
-    if checker is None:
-        raise Wrong(f"{command}: nobody knows how to check {words[0]}")
     try:
-        checker(words[1:])
+        _check(tuple(command.words))
     except Wrong as wrong:
         raise Wrong(f"{command}: {wrong}") from None
+
+
+@functools.cache  # pages show the same commands
+def _check(words: tuple[str, ...]) -> None:
+    if words[0] not in CHECKERS:
+        raise Wrong(f"nobody knows how to check {words[0]}")
+    CHECKERS[words[0]](list(words[1:]))
 
 
 def check_recommit(words: list[str]) -> None:

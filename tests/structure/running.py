@@ -1,6 +1,7 @@
 """The commands of a page, run from top to bottom in one folder.
 
-What is not run stands in ``NOT_RUN`` with the reason; what is run smaller than shown, in ``MOST`` and ``SMALLER``.
+What is not run stands in ``NOT_RUN`` with the reason; what is run smaller than shown, in ``MOST`` and ``SMALLER``. No
+command may change what belongs to the whole process.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.invariant.global_state import libraries, watched
 from tests.structure.commands import PAGES, ROOT, Command, Wrong, call, commands
 
 from recommit.cli import command_line
@@ -189,42 +191,42 @@ def _without(words: list[str], flag: str) -> list[str]:
     return words[:first] + words[last:]
 
 
-#: Where an earlier command has made what these words make: a copy takes a moment.
-_MADE: dict[tuple[str, ...], Path] = {}
+#: What a command has made, by its words, where what an earlier one has made counts as the words of that. A page whose
+#: commands differ in what ``scaled`` takes away, or that begins like another one, goes on from a copy.
+_MADE: dict[tuple[Any, ...], Path] = {}
+_WORDS: dict[Path, tuple[Any, ...]] = {}
 
 
 def _make(words: list[str]) -> tuple[int, str]:
-    """All presets become the small one, and warm starts of a page that differ in their steps become one: each is made
-    once, and what follows on a page goes on from a copy.
-    """
-    out, place = Path(words[words.index("--out") + 1]), "" if words[0] == "reproduce" else str(Path.cwd())
-    same = (place, *_without(words, "--out"))
-    if out.exists():
-        return call(words)
-    if same in _MADE:
-        shutil.copytree(_MADE[same], out)
-        return 0, ""
-    status, said = call(words)
-    if not status:
-        _MADE[same] = shutil.copytree(out, out.with_name(f"{out.name}-as-made")).absolute()
-    return status, said
+    out = Path(words[words.index("--out") + 1]).absolute()
+    key = tuple(_WORDS.get(Path(word).absolute(), word) for word in _without(words, "--out"))
+    if out.exists() or key not in _MADE:
+        fresh = not out.exists()
+        status, said = call(words)
+        if fresh and not status and out.is_dir():
+            _MADE[key], _WORDS[out] = shutil.copytree(out, out.with_name(f"{out.name}-as-made")), key
+        return status, said
+    shutil.copytree(_MADE[key], out)
+    _WORDS[out] = key
+    return 0, ""
 
 
 def run(command: Command, server: str) -> None:
     """Run it here and now."""
-    words = command.words
+    words, changed = command.words, dict[str, list[str]]()
     if words[0] == "recommit":
+        libraries()
         small = words[1:] if words[1].startswith("--") else scaled(words[1:], server)
-        made = small[0] == "reproduce" or small[:2] == ["train", "sft"]
-        made &= "--out" in small and "--show" not in small
-        status, said = _make(small) if made else call(small)
-        if status:
-            raise Wrong(f"{command}: exit status {status}: {said}")
+        with watched(str(command), changed):
+            status, said = _make(small) if "--out" in small and "--show" not in small else call(small)
+        if status or changed:
+            raise Wrong(f"{command}: exit status {status}: {said} {changed or ''}")
     elif words[:2] == ["python", "-c"]:
         exec(words[2], {})  # noqa: S102  (our own documents)
     else:
+        more = ["--quick"] if words[1] == "docs/figures/chunks.py" else []
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
-            patch.setattr(sys, "argv", words[1:])
+            patch.setattr(sys, "argv", [*words[1:], *more])
             patch.setattr(sys, "path", [str((ROOT / words[1]).parent), *sys.path])
             runpy.run_path(str(ROOT / words[1]), run_name="__main__")
 
@@ -240,13 +242,41 @@ def small_preset() -> str:
     return SMALL_PRESET % tuple(changes * 2)
 
 
+#: What the examples of the help go on from, and in which order.
+FIRST = (
+    *("levels generate", "solve", "data build", "train sft", "train grpo", "train world-model", "graph build"),
+    *("train head", "evaluate"),
+)
+INSTEAD = {
+    "levels check": "levels check one.txt --solution solutions.txt",
+    "graph build": "graph build run --out graph --features --starts 16 --length 4 14",
+    "train head": "train head graph --policy world-model --updates 2 --out head",
+}
+
+
+def examples() -> list[Command]:
+    """The calls that the help of each verb shows."""
+    shown = {name: f"{name} {verb.example}" for name, verb in command_line.VERBS.items()} | INSTEAD
+    order = [*FIRST, *(verb for verb in shown if verb not in FIRST)]
+    found = [Command(f"the help of {verb}", 0, 0, f"recommit {shown[verb]}") for verb in order]
+    level = "'######\\n#@ $.#\\n#    #\\n######\\n'"
+    write = f"from pathlib import Path; Path('one.txt').write_text({level}); Path('solutions.txt').write_text('rR\\n')"
+    return [Command("", 0, 0, f'python -c "{write}"'), *found]
+
+
 def run_page(page: Path, folder: Path, server: str) -> int:
     """Run every command of a page, in order; how many."""
-    name, count = page.relative_to(ROOT).as_posix() if ROOT in page.parents else page.name, 0
+    name = page.relative_to(ROOT).as_posix() if ROOT in page.parents else page.name
     before = [Command(f"before {name}", 0, -1, text) for text in BEFORE.get(name, ())]
-    for command in [*before, *commands(page)]:
+    return run_all([*before, *commands(page)], folder, server, SEPARATE.get(name))
+
+
+def run_all(every: list[Command], folder: Path, server: str, separate: dict[int, int] | None = None) -> int:
+    """Run commands in order, in one folder or in one for each block; how many."""
+    count = 0
+    for command in every:
         if reason(command) is None:
-            place = folder / str(SEPARATE[name].get(command.block, command.block)) if name in SEPARATE else folder
+            place = folder if separate is None else folder / str(separate.get(command.block, command.block))
             place.mkdir(exist_ok=True)
             (place / "small.yaml").write_text(small_preset(), encoding="utf-8")
             with pytest.MonkeyPatch.context() as patch:

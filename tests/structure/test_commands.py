@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import shlex
 
 import pytest
 from tests.structure import checking, commands, running
@@ -68,7 +67,7 @@ def test_every_reason_is_needed():
         "bash scripts/test --onyl cpp",
         "bash scripts/verify quik",
         "bash scripts/demo out lapotp",
-        "pip install 'recommit[evns]'",
+        "pip install '.[evns]'",
         "cmake --preset relese",
         "curl https://example.org",
     ],
@@ -100,17 +99,3 @@ def test_long_lines_and_variables(tmp_path):
     page.write_text("```console\nA=1 recommit solve \\\n    x.txt  # why\nrecommit doctor\n```\n")
     first, second = commands.commands(page)
     assert (first.words, first.line, second.line) == (["recommit", "solve", "x.txt"], 2, 4)
-
-
-def test_less_work_is_the_same_command():
-    words = shlex.split("train sft --recipe r --data d --out o --steps 1800 --set a=1")
-    small = running.scaled(words, "")
-    assert small[:9] == ["train", "sft", "--recipe", "r", "--data", "d", "--out", "o", "--steps"]
-    assert small[9] == "1"
-    assert small[-1] == "a=1"  # what the page sets comes last, and counts
-    assert running.scaled(["data", "build", "--count", "40000", "--boxes", "1"], "")[2:] == [
-        "--count",
-        "64",
-        "--boxes",
-        "1",
-    ]

@@ -147,7 +147,6 @@ ALLOWED = {
     "baseline/record.py": "reads a clock",  # for its own lines
     "verify/__main__.py": "reads a clock",  # for the table
     "verify/true_shapes.py": "reads a clock",  # for the table
-    "verify/limits.py": "reads a clock",  # for the table
     "invariant/rank_jobs.py": "draws without a seed",  # planted: an order that nobody decided
 }
 

@@ -74,6 +74,7 @@ def test_nightly_tests_are_counted_and_a_failure_is_a_finding(tmp_path: Path, mo
     text = "import pytest\npytestmark = pytest.mark.nightly\ndef test_one(record_property):\n    {}\n"
     path.write_text(text.format("record_property('executed', 1000)"))
     monkeypatch.setattr(verify, "ROOT", tmp_path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # which take seconds to import
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = nightly: slow\n")
     assert verify.run_tests(Pytest((str(path),))) == (1000, "in 1 tests")
     path.write_text(text.format("assert 2 == 3"))

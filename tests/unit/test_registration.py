@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 
 import pytest
-from tests.effort import unit
 
 MAKE = "gymnasium.make('recommit/Sliding-v0'); gymnasium.make_vec('recommit/Sokoban-v0', num_envs=2, size=6, boxes=1)"
 
@@ -50,16 +48,11 @@ def test_importing_recommit_imports_numpy_only() -> None:
     assert foreign == {"recommit"}
 
 
-def test_importing_recommit_is_quick() -> None:
-    code = "import time; t = time.process_time(); import recommit; print(time.process_time() - t)"
-    assert statistics.median(float(python(code)) for _ in range(5)) / unit() < 1000, "units of half a millisecond or so"
-
-
 def test_without_gymnasium_the_rest_works() -> None:
     hide = "import sys; sys.modules['gymnasium'] = None; import recommit; recommit.Sliding(3).generate(1)\n"
     python(hide)
     said = python(hide + "try:\n    import recommit.envs\nexcept ImportError as error:\n    print(error)")
-    assert "pip install 'recommit[envs]'" in said
+    assert "pip install -e '.[envs]'" in said
     absent = (
         "import sys, recommit; sys.path[:] = []\ntry:\n    import gymnasium\nexcept ImportError as error:\n   "
         " print(error)"

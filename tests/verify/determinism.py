@@ -23,7 +23,7 @@ THREADS = (1, 2, 3, 8)
 PROCESSES = (1, 2, 4)
 PIECES, PIECE = 8, 50
 #: Of builders that begin at the same time.
-PAIRS = int(os.environ.get("RECOMMIT_PAIRS", "3"))
+PAIRS = int(os.environ.get("RECOMMIT_PAIRS", "2"))
 
 #: Each differs from the others in everything that a careless program might look at.
 SURROUNDINGS = (

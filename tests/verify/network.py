@@ -17,18 +17,15 @@ from pathlib import Path
 
 from tests.verify.harness import ROOT, Finding, Impossible, expect, main
 
-#: Whatever reads models, data, pages and addresses; ranks that meet.
+#: Of whatever reads models, data, pages and addresses, and of ranks that meet.
 PARTS = (
-    "tests/unit/policy/test_loading.py",
     "tests/unit/policy/test_card.py",
     "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
-    "tests/unit/report/test_page.py",
+    "tests/unit/cli/verbs/test_report.py",
     "tests/unit/zero_shot/test_client.py",
-    "tests/unit/evaluate/test_one_policy.py",
-    "tests/unit/storage/test_files.py",
-    "tests/unit/runs/test_ranks.py",
+    "tests/unit/storage/test_hub.py",
+    "tests/unit/runs/test_peers.py",
     "tests/unit/cli/verbs/test_doctor.py",
-    "tests/unit/cli/test_command_line.py",
 )
 #: What tests say that drive a browser, which looks for its maker's servers whatever it shows.
 DRIVES_A_BROWSER = "pytestmark = browser.NEEDED"

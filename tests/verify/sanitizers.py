@@ -33,7 +33,7 @@ ENVIRONMENT = {
 OF_MEMORY = (
     "tests/unit/envs/test_lifetime.py::test_nothing_leaks",
     "tests/unit/envs/test_lifetime.py::test_a_leak_is_noticed",
-    "tests/unit/runs/test_process.py::test_what_lies_between_blocks_goes_back",
+    "tests/unit/runs/test_process.py::test_what_goes_back_to_the_system",
     "tests/unit/puzzles/test_levels.py::test_a_giant_file_is_refused_unread",
 )
 SECONDS = int(os.environ.get("RECOMMIT_MEMCHECK_SECONDS", "10"))

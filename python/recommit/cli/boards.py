@@ -109,12 +109,6 @@ def one(levels: Levels, index: int) -> Levels:
     return levels[index : index + 1]
 
 
-def check_port(port: int) -> None:
-    """Refuse a number that no port has; 0 is any free one."""
-    if not 0 <= port < 1 << 16:
-        raise WrongCall(f"port: expected 0..{(1 << 16) - 1}, got {port}")
-
-
 def check_place(out: Path, makes_folders: bool = False) -> None:
     """Refuse an output file that could not be written, before the work is done."""
     if not out.name or out.is_dir():

@@ -6,26 +6,25 @@ more.
 
 from __future__ import annotations
 
+import errno
+import os
 import random
+import re
 import sys
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.cli import failures, usage
+from recommit.cli import usage
 from recommit.cli.flags import Verb, WrongCall
-from recommit.cli.verbs import data, graph, levels, train
+from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.bench import bench
-from recommit.cli.verbs.doctor import doctor
-from recommit.cli.verbs.estimate import estimate
-from recommit.cli.verbs.evaluate import evaluate
+from recommit.cli.verbs.doctor import EXTRAS, doctor
 from recommit.cli.verbs.play import play
 from recommit.cli.verbs.render import render
-from recommit.cli.verbs.report import report
-from recommit.cli.verbs.reproduce import reproduce
-from recommit.cli.verbs.serve import serve
 from recommit.cli.verbs.solve import solve
-from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.runs import peers
+from recommit.storage import errors
 from recommit.storage.terminal_text import say, tell, unread
 
 if TYPE_CHECKING:
@@ -38,25 +37,25 @@ VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt --solution solutions.txt", ("file",)),
     "solve": Verb(solve, "levels.txt", ("file",)),
-    "play": Verb(play, "--task sokoban --browser", ("file",)),
+    "play": Verb(play, "levels.txt", ("file",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
     "data show": Verb(data.show, "data --picture data.png", ("folder",)),
     "data export": Verb(data.export, "data --out parquet", ("folder",)),
-    "train sft": Verb(train.sft, "--recipe laptop-sliding --data data --out run"),
-    "train grpo": Verb(train.grpo, "--recipe laptop-sliding --init run --out rl"),
-    "train family": Verb(train.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
-    "train world-model": Verb(train.world_model, "run --out world-model", ("run",)),
-    "train head": Verb(train.head, "graph --policy world-model --out head", ("graph",)),
+    "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run"),
+    "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl"),
+    "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
+    "train world-model": Verb(stages.world_model, "run --out world-model", ("run",)),
+    "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",)),
     "graph build": Verb(graph.build, "run --out graph", ("run",)),
     "graph score": Verb(graph.score, "graph --budget 4", ("graph",)),
     "graph show": Verb(graph.show, "graph", ("graph",)),
-    "estimate": Verb(estimate, "paper-sliding --gpus 8", ("recipe",)),
-    "evaluate": Verb(evaluate, "rl --out eval", ("run",)),
-    "zero-shot": Verb(zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs"),
-    "serve": Verb(serve, "--task sliding --port 8000"),
-    "report": Verb(report, "eval --out report.html", ("eval",)),
-    "reproduce": Verb(reproduce, "--preset demo --out demo"),
+    "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",)),
+    "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",)),
+    "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs"),
+    "serve": Verb(stages.serve, "--task sliding --port 8000"),
+    "report": Verb(stages.report, "eval --out report.html", ("eval",)),
+    "reproduce": Verb(stages.reproduce, "--preset demo --out demo"),
     "bench": Verb(bench, "--signature"),
     "doctor": Verb(doctor, ""),
 }
@@ -76,9 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WrongCall as error:
         return _fail(str(error), WRONG_CALL)
     except BrokenPipeError as error:
-        return UNREAD if unread() else _fail(*failures.explained(error))
+        return UNREAD if unread() else _fail(*explained(error))
     except Exception as error:  # noqa: BLE001  (the last resort of a command line)
-        return _fail(*failures.explained(error))
+        return _fail(*explained(error))
 
 
 @contextmanager
@@ -128,3 +127,47 @@ def _usage(words: list[str]) -> int:
 def _fail(message: str, status: int) -> int:
     say(f"recommit: {message}")
     return status
+
+
+#: A message of ours about an argument: "cell: expected 4..112, got 3". Others have the name of their class before them.
+_OURS = re.compile(r"[^:\n]+: expected .|[a-z_]+: .")
+#: The call was right, and the machine could not go on.
+_OF_MACHINES = {
+    errno.ENOSPC: "no room is left; make room and run the same command again",
+    errno.EFBIG: "the file would be larger than this system allows",
+    errno.EIO: "the disk cannot be read or written",
+}
+
+
+def explained(error: Exception) -> tuple[str, int]:
+    """A sentence about what went wrong, and the exit status."""
+    if isinstance(error, errors.DataError):
+        return str(error), error.exit_status
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}", FAILED
+    if isinstance(error, OSError) and error.filename is not None:
+        return _of_path(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"the system says: {error.strerror}", FAILED
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        for extra, modules in EXTRAS.items():
+            if error.name.split(".")[0] in modules:
+                return f"this command needs {error.name}; in a clone of recommit: {errors.install(extra)}", FAILED
+    if isinstance(error, ValueError) and type(error).__module__.startswith("recommit"):
+        return str(error), FAILED  # of a malformed level: the call was right
+    if isinstance(error, ValueError) and _OURS.match(str(error)):
+        return str(error), WRONG_CALL
+    return f"{type(error).__name__}: {error}", FAILED
+
+
+def _of_path(error: OSError) -> tuple[str, int]:
+    """What the system said about a path: the call was wrong, unless the disk is full or broken."""
+    path = Path(os.fsdecode(error.filename))
+    if error.errno == errno.ENOENT or (error.errno == errno.ENOTDIR and not path.parent.is_dir()):
+        folder = path.parent
+        missing = "there is no such file or folder" if folder.is_dir() else f"there is no folder {folder}"
+        return f"{path}: {missing}", WRONG_CALL
+    if error.errno in _OF_MACHINES:
+        return f"{path}: {_OF_MACHINES[error.errno]}", FAILED
+    reason = errors.OF_PATHS.get(error.errno or 0) or error.strerror or str(error)
+    return f"{path}: {reason}", WRONG_CALL

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from recommit.storage.errors import need
+
 try:
     import gymnasium
-except ImportError as error:
-    raise ImportError("recommit.envs needs Gymnasium: pip install 'recommit[envs]'") from error
+except ImportError:
+    raise need("Gymnasium", "envs") from None
 
 from recommit import registration
 from recommit.envs.commit import Commit, Repeat, VectorCommit

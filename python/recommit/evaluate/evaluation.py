@@ -37,7 +37,7 @@ from recommit.puzzles import registry
 from recommit.runs import ranks
 from recommit.runs.directory import recipe_of
 from recommit.runs.peers import watched
-from recommit.runs.process import settle_to_look, unsettled
+from recommit.runs.process import configure_inference, unsettled
 from recommit.runs.ranks import Team
 from recommit.storage.terminal_text import StatusLine, say
 
@@ -69,7 +69,7 @@ def evaluate(options: EvaluateOptions, *, quiet: bool = True) -> list[dict[str, 
 
 def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | None:
     """Play, and write rows, figures and tables into the folder; None on all ranks but the main one."""
-    settle_to_look(options.threads)
+    configure_inference(options.threads)
     members = None
     if options.paper:
         members = Members(options.run, options.seed)

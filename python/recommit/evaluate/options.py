@@ -42,7 +42,7 @@ class EvaluateOptions:
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
         validation: Instances that choices are made on.
-        length: Shortest and longest length of the instances, or one number for both; as in the data if not said.
+        length: Shortest and longest length of the instances, or one number for both (default: as in the data).
         population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
             intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
         edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the

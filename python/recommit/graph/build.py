@@ -22,7 +22,7 @@ from recommit import rng
 from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph
 from recommit.policy.augmentations import plan_agreement
 from recommit.policy.tensors import to_device, to_host
-from recommit.runs.ranks import Team, divided, turns
+from recommit.runs.ranks import Team, rank_batches, split_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,9 +171,9 @@ class PolicyGraph(CommitmentGraph):
         missing = np.unique(nodes[~self.planned[nodes] & ~self.goal[nodes]])
         if not len(missing):
             return
-        pieces = divided(missing, self.team.world, self.piece)
+        pieces = split_batches(missing, self.team.world, self.piece)
         empty = {name: getattr(self, name)[:0] for name in self._said}
-        mine = [self._plan(piece, missing) for piece in turns(pieces, self.team, self.together)]
+        mine = [self._plan(piece, missing) for piece in rank_batches(pieces, self.team, self.together)]
         gathered = self.team.exchange(
             {name: np.concatenate([none, *(each[name] for each in mine)]) for name, none in empty.items()}
         )

@@ -13,7 +13,7 @@ from recommit.graph.optimal_plans import ways
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import recipe_of
-from recommit.runs.process import settle_to_look
+from recommit.runs.process import configure_inference
 from recommit.runs.ranks import find_device
 from recommit.storage.ownership import refuse_foreign
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
     """Build a graph and write it; its manifest. ``progress``: see ``build.build``."""
-    settle_to_look(options.threads)
+    configure_inference(options.threads)
     refuse_foreign(options.out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
     spec = recipe_of(str(options.run), options.task)
     if options.size:

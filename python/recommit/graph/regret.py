@@ -8,7 +8,7 @@ for any rule r and any start: the whole gap is made of single commitments. ``att
 ``expected_regret`` goes over every depth that a rule may sample. Each commitment that was not the best has a cause:
 
 ``last observation``: with the observations left nothing could be solved any more, so that only prices were lost. ``lost
-level``: the commitment made it unsolvable. ``round``: it led to a state where the episode had been (of depths that are
+level``: the commitment made it unsolvable. ``loop``: it led to a state where the episode had been (of depths that are
 sampled: where it began, since a state does not say where an episode has been). Otherwise the depth was ``too deep`` or
 ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
 
 #: Why a commitment was not the best: the first of these that applies.
-CAUSES = ("last observation", "lost level", "round", "too deep", "too shallow")
+CAUSES = ("last observation", "lost level", "loop", "too deep", "too shallow")
 #: Probabilities of a state may miss 1 by this.
 SLACK = 1e-6
 

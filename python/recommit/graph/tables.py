@@ -144,7 +144,7 @@ def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
 
 def without_budget(rows: Sequence[RuleCosts]) -> str:
     """A table per price of an observation, in Markdown: from where rules reach the goal, and what their ways cost."""
-    head = ("rule", "threshold", "reached", "goes round", "loses the level", "cost", "cheapest", "more", "95 %")
+    head = ("rule", "threshold", "reached", "loops", "loses the level", "cost", "cheapest", "more", "95 %")
     parts = []
     for action, observation in dict.fromkeys((row.price_action, row.price_observation) for row in rows):
         own = [row for row in rows if (row.price_action, row.price_observation) == (action, observation)]

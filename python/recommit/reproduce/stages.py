@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import evaluations, heads
 from recommit.reproduce import preset as presets
-from recommit.runs import side_by_side
-from recommit.runs.side_by_side import Piece
+from recommit.runs import parallel
+from recommit.runs.parallel import Job
 from recommit.storage import files, ownership
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from recommit.reproduce.options import ReproduceOptions
     from recommit.reproduce.preset import PresetEntry
-    from recommit.runs.side_by_side import Ended
+    from recommit.runs.parallel import Finished
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
 
@@ -79,13 +79,13 @@ class Task:
 
     def run(self, what: str, place: str) -> None:
         """Do a stage, and say how long it took."""
-        began, cpu = time.monotonic(), side_by_side.processor_seconds()
+        began, cpu = time.monotonic(), parallel.processor_seconds()
         words = f"== {self.entry.name}: {what.replace('_', ' ')}"
         if not self.quiet:
             say(f"{words} ({place})")
         getattr(self, what)()
         if not self.quiet:
-            took, spent = time.monotonic() - began, side_by_side.processor_seconds() - cpu
+            took, spent = time.monotonic() - began, parallel.processor_seconds() - cpu
             say(f"{words} took {took:.0f} s ({spent:.0f} s of processor time)")
 
     def prepare(self) -> None:
@@ -114,12 +114,12 @@ class Task:
         work += evaluation_pieces(self.entry, self.quiet) if self.jobs > 1 else ()
         count = itertools.count(1)
 
-        def say_how(ended: Ended) -> None:
-            what = ended.piece.name.removeprefix(f"{self.entry.folder}/")
+        def say_how(ended: Finished) -> None:
+            what = ended.job.name.removeprefix(f"{self.entry.folder}/")
             spent = f"{ended.seconds:.0f} s ({ended.processor_seconds:.0f} s of processor time)"
             say(f"== {self.entry.name}: {what} took {spent}, {next(count)} of {len(work)}")
 
-        _fine(side_by_side.in_order(work, self.jobs, (lambda _: None) if self.quiet else say_how))
+        _fine(parallel.run_jobs(work, self.jobs, (lambda _: None) if self.quiet else say_how))
 
     def warm_start(self) -> None:
         """Imitate, on the fleet."""
@@ -149,7 +149,7 @@ class Task:
             for each in work:
                 _fine(heads.train(*each))
         else:
-            _fine(side_by_side.run(heads.train, work, self.jobs))
+            _fine(parallel.run_parallel(heads.train, work, self.jobs))
 
     def zero_shot(self) -> None:
         """Play models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
@@ -200,7 +200,7 @@ class Task:
                 evaluations.play(self.entry, seed, names, self.quiet)
         else:
             calls = [(self.entry, seed, names, self.quiet, 1) for seed, names in tables.items()]
-            _fine(side_by_side.run(evaluations.play, calls, self.jobs))
+            _fine(parallel.run_parallel(evaluations.play, calls, self.jobs))
 
 
 def _fine(status: int) -> None:
@@ -218,21 +218,21 @@ def _finished(entry: PresetEntry) -> set[str]:
     return there
 
 
-def pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
+def pieces(entry: PresetEntry, quiet: bool) -> list[Job]:
     """Warm starts, heads and reinforcement, each after what it begins with."""
-    imitation, reinforcement = list[Piece](), list[Piece]()
+    imitation, reinforcement = list[Job](), list[Job]()
     for run in entry.runs:
-        piece = Piece(_apart, (_train, run, quiet), str(run.folder), frozenset(map(str, run.sources)))
+        piece = Job(_apart, (_train, run, quiet), str(run.folder), frozenset(map(str, run.sources)))
         (imitation if run.verb == "sft" else reinforcement).append(piece)
-    heads_of_seeds = list[Piece]()
+    heads_of_seeds = list[Job]()
     for seed in entry.seeds if entry.head_steps() else ():
         steps = entry.head_steps(seed)
         name, needs = str(entry.folder / f"heads-s{seed}"), frozenset(map(str, steps[0].sources))
-        heads_of_seeds.append(Piece(_apart, (heads.train, steps, quiet), name, needs))
+        heads_of_seeds.append(Job(_apart, (heads.train, steps, quiet), name, needs))
     return [*imitation, *heads_of_seeds, *reinforcement]
 
 
-def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
+def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Job]:
     """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later, nor
     where models behind an endpoint play before."""
     from recommit.evaluate.agent_names import seed_of
@@ -246,7 +246,7 @@ def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
     needs[first] = names
     tables = {first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)}
     plays = {seed: (evaluations.play, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}
-    return [Piece(_apart, plays[seed], str(entry.evaluation(seed)), frozenset(needs[seed])) for seed in entry.seeds]
+    return [Job(_apart, plays[seed], str(entry.evaluation(seed)), frozenset(needs[seed])) for seed in entry.seeds]
 
 
 def _apart(call: Callable[..., int], *arguments: Any) -> int:

@@ -52,7 +52,7 @@ def unsettled() -> Iterator[None]:
         torch.set_rng_state(streams[2])
 
 
-def settle_to_look(threads: int) -> None:
+def configure_inference(threads: int) -> None:
     """Take so many threads (0: as torch likes) to look at pictures and learn nothing from them, and keep freed memory.
 
     glibc gives what many pictures or views took back at once, and asks for it anew at the next pass. That was a fifth

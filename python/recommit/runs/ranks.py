@@ -215,14 +215,14 @@ def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def divided(items: NDArray[np.int64], world: int, size: int = 0) -> list[NDArray[np.int64]]:
-    """Pieces of at most ``size`` items; of a pass at most, and enough for every rank, where none is said."""
+def split_batches(items: NDArray[np.int64], world: int, size: int = 0) -> list[NDArray[np.int64]]:
+    """Batches of at most ``size`` items; without a size, of one forward pass at most, and enough for every rank."""
     size = size or min(PASS, -(-len(items) // world))
     return [items[begin : begin + size] for begin in range(0, len(items), max(size, 1))]
 
 
-def turns(pieces: list[NDArray[np.int64]], team: Team, together: bool) -> list[NDArray[np.int64]]:
-    """A rank's pieces. If all ranks need equally many, it has an empty one where others have one more."""
-    mine = pieces[team.rank :: team.world]
-    idle = together and len(mine) * team.world < len(pieces)
-    return [*mine, pieces[0][:0]] if idle else mine
+def rank_batches(batches: list[NDArray[np.int64]], team: Team, together: bool) -> list[NDArray[np.int64]]:
+    """A rank's batches. If all ranks need equally many, it has an empty one where others have one more."""
+    mine = batches[team.rank :: team.world]
+    idle = together and len(mine) * team.world < len(batches)
+    return [*mine, batches[0][:0]] if idle else mine

@@ -98,6 +98,11 @@ def from_memory(error: MemoryError) -> OutOfMemory:
     return OutOfMemory(f"out of memory{what}; finished shards are intact; a smaller `shard` in the recipe needs less")
 
 
+def install(extra: str) -> str:
+    """The command, in a clone of the repository, that brings an extra."""
+    return f"pip install -e '.[{extra}]'"
+
+
 def need(package: str, extra: str) -> Unavailable:
     """The error that says which extra brings a missing package."""
-    return Unavailable(f"{package} is not installed: pip install 'recommit[{extra}]'")
+    return Unavailable(f"{package} is not installed; in a clone of recommit: {install(extra)}")

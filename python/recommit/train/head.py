@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.graph import files
 from recommit.prices import Prices
-from recommit.runs.process import settle_to_look
+from recommit.runs.process import configure_inference
 from recommit.storage.ownership import refuse_foreign
 from recommit.train.baselines.groups import GroupConfig, GroupLearner
 from recommit.train.baselines.hazard import HazardConfig, HazardLearner
@@ -57,7 +57,7 @@ def problem_of(
 
 def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Train a head, and write it; the record of its best check."""
-    settle_to_look(options.threads)
+    configure_inference(options.threads)
     own = options.method == "conditioned"
     written = ("heads.safetensors", "config.json") if own else (fitted.WEIGHTS, fitted.ABOUT)
     refuse_foreign(options.out, written, "a head")

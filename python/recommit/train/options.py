@@ -228,8 +228,8 @@ class HeadOptions:
         updates: Updates, of each try of a method that has three; 80 if neither they nor cpu-seconds are said.
         cpu_seconds: Processor time of the updates instead, or at most.
         hidden: Width of the hidden layer.
-        depths: Depths to choose from; those of the policy's own head if not said.
-        budget: Numbers of observations, of equal parts of the episodes; those of the puzzle if not said.
+        depths: Depths to choose from (default: those of the policy's own head).
+        budget: Numbers of observations, of equal parts of the episodes (default: those of the puzzle).
         price_action: What an action costs; reaching the goal is worth 1. conditioned learns under many prices, and
             plays for these.
         price_observation: What an observation costs.

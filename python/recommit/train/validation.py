@@ -14,7 +14,7 @@ from recommit.data import labels, sampling
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play, sampled
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.ranks import divided, turns
+from recommit.runs.ranks import rank_batches, split_batches
 from recommit.storage import errors
 from recommit.train import targets
 from recommit.train.config import TargetConfig
@@ -94,7 +94,7 @@ def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dic
     config, states, team = TargetConfig(), task.states, engine.team
     total = targets.total_weight(states, config)
     sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
-    for rows in turns(divided(np.arange(len(states)), team.world), team, engine.together):
+    for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, engine.together):
         part = states[rows] if len(rows) else targets.nothing(states)
         value, logits = engine.run(partial(targets.sft_loss, policy, task.task, part, config, total))
         hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))

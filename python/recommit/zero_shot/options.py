@@ -21,14 +21,14 @@ class ZeroShotOptions:
     Args:
         model: The model's name, as its server knows it.
         out: The folder of the run.
-        task: Which puzzle; sliding, or that of the data, if not said.
+        task: Which puzzle (default: sliding, or that of the data).
         data: A data set (see recommit data build): play its test instances, those of recommit evaluate.
         endpoint: openai, anthropic, gemini, vllm or custom; the models of the paper know theirs.
         instances: Episodes to play.
-        size: Rows, or rows and columns; 3 for sliding and 8 for the others if not said.
-        boxes: Boxes of a Sokoban level; 2 if not said.
-        length: Optimal length of every instance, or the shortest and longest; as in the data if not said.
-        budget: Decisions per episode; the loose budget of the paper if not said.
+        size: Rows, or rows and columns (default: 3 for sliding, 8 for the others).
+        boxes: Boxes of a Sokoban level (default: 2).
+        length: Optimal length of every instance, or the shortest and longest (default: as in the data).
+        budget: Decisions per episode (default: the loose budget of the paper).
         seed: Other seeds give other instances.
         workers: Requests at a time.
         lenient: Take the first eight actions of an answer, whatever h it says.

@@ -47,9 +47,9 @@ def test_a_cause_that_is_left_out_is_noticed(folder):
     rows = rows_of(folder)
     distance, cause, value = (np.array(column) for column in zip(*rows, strict=True))
     whole = by_distance.regret_by_distance("a", distance, cause, value, 24)
-    torn = by_distance.regret_by_distance("a", distance, np.where(cause == CAUSES.index("round"), -1, cause), value, 24)
+    torn = by_distance.regret_by_distance("a", distance, np.where(cause == CAUSES.index("loop"), -1, cause), value, 24)
     assert whole.lost.sum() > torn.lost.sum()
-    assert not torn.lost[:, CAUSES.index("round")].any()
+    assert not torn.lost[:, CAUSES.index("loop")].any()
 
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])

@@ -10,42 +10,33 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from recommit.runs import process
-from recommit.runs.process import settle, settle_to_look
+from recommit.runs.process import configure_inference, settle
 
-#: Many blocks below the size that is mapped alone, every other one kept: what is freed lies between what is not.
+#: Bytes that go back: of many small blocks, every other one of which is kept; of those with ``trim``; of a
+#: large block that is freed, before and after ``configure_inference``.
 PROGRAM = """
-import ctypes, sys
+import ctypes
 from recommit.runs import process
 own = ctypes.CDLL(None)
-own.malloc.restype, own.free.argtypes, size = ctypes.c_void_p, [ctypes.c_void_p], 65536
+own.malloc.restype, own.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096
-blocks = [own.malloc(ctypes.c_size_t(size)) for _ in range(2000)]
-for block in blocks:
+def took(size):
+    block = own.malloc(ctypes.c_size_t(size))
     ctypes.memset(block, 1, size)
-for block in blocks[::2]:
-    own.free(block)
-before = resident()
-if "trim" in sys.argv:
-    process.trim()
-print(before - resident())
-"""
-
-#: A block that is large enough to be mapped alone; what goes back when it is freed.
-LARGE = """
-import ctypes, sys
-from recommit.runs import process
-own = ctypes.CDLL(None)
-own.malloc.restype, own.free.argtypes, size = ctypes.c_void_p, [ctypes.c_void_p], 64 << 20
-def resident():
-    return int(open("/proc/self/statm").read().split()[1]) * 4096
-if "keep" in sys.argv:
-    process.settle_to_look(0)
-block = own.malloc(ctypes.c_size_t(size))
-ctypes.memset(block, 1, size)
-before = resident()
-own.free(block)
-print(before - resident())
+    return block
+def back(call):
+    before = resident()
+    call()
+    return before - resident()
+blocks = [took(65536) for _ in range(2000)]
+small = back(lambda: [own.free(block) for block in blocks[::2]])
+trimmed = back(process.trim)
+block = took(64 << 20)
+large = back(lambda: own.free(block))
+process.configure_inference(0)
+block = took(64 << 20)
+print(small, trimmed, large, back(lambda: own.free(block)))
 """
 
 
@@ -86,37 +77,21 @@ def test_fast_products_stay_within_bfloat16_of_exact_ones():
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library is not glibc")
-def test_what_lies_between_blocks_goes_back():
-    back = {
-        word: int(subprocess.run([sys.executable, "-c", PROGRAM, word], capture_output=True, check=True).stdout)
-        for word in ("trim", "nothing")
-    }
-    assert back["trim"] > 900 * 65536
-    assert back["nothing"] < 10 * 65536
+def test_what_goes_back_to_the_system():
+    said = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True).stdout
+    small, trimmed, large, kept = map(int, said.split())
+    assert small < 10 * 65536
+    assert trimmed > 900 * 65536
+    assert large > 60 << 20
+    assert kept < 1 << 20
 
 
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library is not glibc")
-def test_what_looks_free_does_not_go_back():
-    back = {
-        word: int(subprocess.run([sys.executable, "-c", LARGE, word], capture_output=True, check=True).stdout)
-        for word in ("keep", "nothing")
-    }
-    assert back["keep"] < 1 << 20
-    assert back["nothing"] > 60 << 20
-
-
-def test_looks_take_the_threads_that_are_asked_for():
+def test_inference_takes_the_threads_that_are_asked_for():
     threads = torch.get_num_threads()
-    settle_to_look(threads + 1)
+    configure_inference(threads + 1)
     assert torch.get_num_threads() == threads + 1
-    settle_to_look(0)
+    configure_inference(0)
     assert torch.get_num_threads() == threads + 1
-
-
-def test_another_library_is_left_alone(monkeypatch):
-    monkeypatch.setattr(process, "_library", lambda: None)
-    process.trim()
-    settle_to_look(0)
 
 
 def test_other_work_in_the_process_finds_it_as_it_was():

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from recommit.runs.progress import Curves, Interrupt, Progress, clock, named
+from recommit.runs.progress import Curves, Interrupt, Progress, named
 
 
 def test_the_first_ctrl_c_asks_and_the_second_ends():
@@ -18,10 +18,6 @@ def test_the_first_ctrl_c_asks_and_the_second_ends():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_clock():
-    assert [clock(s) for s in (5, 65, 3723)] == ["0:05", "1:05", "1:02:03"]
 
 
 def test_progress_says_where_it_is(capsys):

@@ -9,7 +9,7 @@ import pytest
 
 from recommit.policy.config import PASS
 from recommit.runs import ranks
-from recommit.runs.ranks import Team, divided, turns
+from recommit.runs.ranks import Team, rank_batches, split_batches
 
 pytest.importorskip("torch")
 
@@ -38,14 +38,6 @@ def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
     with pytest.raises(ValueError, match=r"engine\.kind: expected deepspeed .* 4 ranks, got plain"):
         ranks.alone("cpu")
-
-
-def test_alone_there_is_nobody_to_ask():
-    team = ranks.Team()
-    assert team.is_main_process
-    assert team.all_reduce_sum([1.5, 2.0]) == [1.5, 2.0]
-    assert team.all_reduce_max(7) == 7
-    team.barrier()
 
 
 def test_the_launchers_own_argument_is_not_ours():
@@ -83,8 +75,8 @@ def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeyp
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
 @pytest.mark.parametrize("count", [1, 2, 7, 64, PASS, 8 * PASS + 1])
 def test_every_item_is_looked_at_once_and_no_rank_has_a_pass_more(count, world):
-    pieces = divided(np.arange(count), world)
-    each = [turns(pieces, Team(rank, world), together=True) for rank in range(world)]
+    pieces = split_batches(np.arange(count), world)
+    each = [rank_batches(pieces, Team(rank, world), together=True) for rank in range(world)]
     assert sorted(np.concatenate([piece for mine in each for piece in mine])) == list(range(count))
     assert len({len(mine) for mine in each}) == 1, "ranks that must go together have as many passes"
     assert len(each[0]) == -(-count // (world * PASS))
@@ -92,7 +84,7 @@ def test_every_item_is_looked_at_once_and_no_rank_has_a_pass_more(count, world):
 
 
 def test_pieces_of_a_size_do_not_depend_on_the_ranks():
-    one, four = (divided(np.arange(300), world, 128) for world in (1, 4))
+    one, four = (split_batches(np.arange(300), world, 128) for world in (1, 4))
     assert [len(piece) for piece in one] == [len(piece) for piece in four] == [128, 128, 44]
-    assert [len(turns(four, Team(rank, 4), together=False)) for rank in range(4)] == [1, 1, 1, 0]
-    assert divided(np.arange(0), 4) == []
+    assert [len(rank_batches(four, Team(rank, 4), together=False)) for rank in range(4)] == [1, 1, 1, 0]
+    assert split_batches(np.arange(0), 4) == []

@@ -124,7 +124,3 @@ def test_a_foreign_line_is_named(line, path):
     path.write_bytes(b'{"a": 1}\n' + line)
     with pytest.raises(Damaged, match="expected a JSON object in line 2, got something else"):
         jsonl.read(path)
-
-
-def test_a_file_that_is_not_there_has_no_lines(path):
-    assert jsonl.read(path) == []

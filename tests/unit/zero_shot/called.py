@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recommit.cli.verbs import zero_shot as verb
+from recommit.cli.verbs import stages as verb
 from recommit.storage.errors import DataError
 from recommit.zero_shot.options import ZeroShotOptions
 

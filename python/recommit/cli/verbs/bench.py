@@ -6,7 +6,6 @@ The real benchmarks, which stand beside other people's code, are in the folder `
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +17,7 @@ from recommit.puzzles.sokoban import Sokoban
 from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from recommit.puzzles.puzzle import Puzzle
 
@@ -26,27 +25,6 @@ Result = TypeVar("Result")
 
 TASKS: tuple[Puzzle, ...] = (*(kind.of(kind.usual.size, 2) for kind in PUZZLES), Sliding(4), Sokoban(10, boxes=4))
 FRAMES = 256
-
-
-@dataclass(frozen=True)
-class Timing:
-    """What happened when one task was played at random; rates count one thread's CPU time."""
-
-    task: str
-    size_name: str
-    boards: int
-    #: Actions that were executed: a board stops at its goal.
-    actions: int
-    #: How many of them changed a board, and how many boards they solved.
-    moved: int
-    solved: int
-    boards_per_second: float
-    actions_per_second: float
-    frames_per_second: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, by the names that the output has."""
-        return {"variant" if name == "size_name" else name: value for name, value in asdict(self).items()}
 
 
 def bench(signature: bool = False, json: bool = False) -> None:
@@ -63,11 +41,12 @@ def bench(signature: bool = False, json: bool = False) -> None:
         tell(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
         return
     rows = [play(task) for task in TASKS]
-    tell(dumps([row.to_json() for row in rows], indent=2) if json else table(rows))
+    tell(dumps(rows, indent=2) if json else table(rows))
 
 
-def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> Timing:
-    """Generate boards, execute up to ``actions`` random actions on each, draw some of them."""
+def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> dict[str, Any]:
+    """Generate boards, execute up to ``actions`` random actions on each, draw some of them; rates count one thread's
+    CPU time, and only actions that were executed, since a board stops at its goal."""
     task.generate(1, seed=seed + 1, threads=1)  # tables and sprites are made once, on first use
     instances, generating = _timed(lambda: task.generate(boards, seed=seed, threads=1))
     plan = np.random.default_rng(seed).integers(0, 4, (boards, actions), np.uint8)
@@ -77,25 +56,26 @@ def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) ->
     frames = task.render(shown, cell=28, threads=1)
     _, drawing = _timed(lambda: task.render(shown, cell=28, out=frames, threads=1))
     executed = int(outcome.executed.sum())
-    return Timing(
-        task=task.task,
-        size_name=task.size_name,
-        boards=boards,
-        actions=executed,
-        moved=int(outcome.moved.sum()),
-        solved=int(outcome.solved.sum()),
-        boards_per_second=boards / generating,
-        actions_per_second=executed / executing,
-        frames_per_second=len(frames) / drawing,
-    )
+    return {
+        "task": task.task,
+        "variant": task.size_name,
+        "boards": boards,
+        "actions": executed,
+        "moved": int(outcome.moved.sum()),
+        "solved": int(outcome.solved.sum()),
+        "boards_per_second": boards / generating,
+        "actions_per_second": executed / executing,
+        "frames_per_second": len(frames) / drawing,
+    }
 
 
-def table(rows: Iterable[Timing]) -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     """The rows as text."""
     lines = [f"{'puzzle':<16}{'boards/s':>12}{'actions/s':>14}{'frames/s':>12}{'moved':>8}{'solved':>9}"]
     lines += [
-        f"{row.task + ' ' + row.size_name:<16}{row.boards_per_second:>12,.0f}{row.actions_per_second:>14,.0f}"
-        f"{row.frames_per_second:>12,.0f}{row.moved / max(row.actions, 1):>8.0%}{row.solved / row.boards:>9.1%}"
+        f"{row['task'] + ' ' + row['variant']:<16}{row['boards_per_second']:>12,.0f}{row['actions_per_second']:>14,.0f}"
+        f"{row['frames_per_second']:>12,.0f}{row['moved'] / max(row['actions'], 1):>8.0%}"
+        f"{row['solved'] / row['boards']:>9.1%}"
         for row in rows
     ]
     return "\n".join(lines)

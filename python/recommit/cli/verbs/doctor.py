@@ -7,13 +7,13 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-from dataclasses import asdict, dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import recommit
+from recommit.storage.errors import install
 from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
@@ -37,52 +37,6 @@ EXTRAS = {
 }
 
 
-@dataclass(frozen=True)
-class Extra:
-    """An optional part: the versions of its modules (None where one is missing), and the command that installs it."""
-
-    versions: dict[str, str | None]
-    install: str
-
-    @property
-    def complete(self) -> bool:
-        """Is everything there?"""
-        return None not in self.versions.values()
-
-
-@dataclass(frozen=True)
-class Installation:
-    """What ``recommit doctor`` prints."""
-
-    recommit: str
-    python: str
-    numpy: str
-    platform: str
-    cores: int
-    core: str
-    works: bool
-    extras: dict[str, Extra]
-    #: What can be trained here, and what keeps the rest from it.
-    training: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        lines = [
-            f"recommit   {self.recommit} ({self.core})",
-            f"python     {self.python}, numpy {self.numpy}, {self.platform}, {self.cores} cores",
-            f"core       {'computes what it should' if self.works else 'WRONG: a known position was not solved'}",
-        ]
-        if self.training:
-            lines.append(f"training   {self.training}")
-        for name, extra in self.extras.items():
-            versions = ", ".join(f"{module} {version or 'missing'}" for module, version in extra.versions.items())
-            lines.append(f"{name:<10} {versions}" + ("" if extra.complete else f"  ->  {extra.install}"))
-        return "\n".join(lines)
-
-
 def doctor(json: bool = False) -> int:
     """Say what is installed, what is missing and how to get it, and whether the core works.
 
@@ -90,41 +44,53 @@ def doctor(json: bool = False) -> int:
         json: Print JSON.
     """
     report = examine()
-    tell(dumps(report.to_json(), indent=2) if json else report)
-    return 0 if report.works else 1
+    tell(dumps(report, indent=2) if json else text(report))
+    return 0 if report["works"] else 1
 
 
-def examine() -> Installation:
-    """Look at this installation."""
+def examine() -> dict[str, Any]:
+    """What this installation has: versions by extra and module (None where one is missing), and whether it works."""
     packages = importlib.metadata.packages_distributions()  # which reads a file of every package
-    extras = {
-        name: Extra({module: _version(module, packages) for module in modules}, f"pip install 'recommit[{name}]'")
-        for name, modules in EXTRAS.items()
+    versions = {extra: {each: _version(each, packages) for each in modules} for extra, modules in EXTRAS.items()}
+    return {
+        "recommit": recommit.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count() or 1,
+        "core": str(recommit._core.__file__),
+        "works": works(),
+        "extras": {name: {"versions": each, "install": install(name)} for name, each in versions.items()},
+        "training": training({name for name, each in versions.items() if None not in each.values()}),
     }
-    return Installation(
-        recommit=recommit.__version__,
-        python=platform.python_version(),
-        numpy=np.__version__,
-        platform=f"{platform.system()} {platform.machine()}",
-        cores=os.cpu_count() or 1,
-        core=str(recommit._core.__file__),
-        works=works(),
-        extras=extras,
-        training=training(extras),
-    )
 
 
-def training(extras: dict[str, Extra]) -> str:
-    """What this machine can train; the GPU is asked only if torch is installed."""
-    missing = [name for name in ("policy", "data", "cli") if not extras[name].complete]
-    if missing:
-        return f"nothing yet: needs {extras['train'].install}"
+def text(report: dict[str, Any]) -> str:
+    """The same in lines."""
+    lines = [
+        f"recommit   {report['recommit']} ({report['core']})",
+        f"python     {report['python']}, numpy {report['numpy']}, {report['platform']}, {report['cores']} cores",
+        f"core       {'computes what it should' if report['works'] else 'WRONG: a known position was not solved'}",
+        f"training   {report['training']}",
+    ]
+    for name, extra in report["extras"].items():
+        versions = ", ".join(f"{module} {version or 'missing'}" for module, version in extra["versions"].items())
+        lines.append(
+            f"{name:<10} {versions}" + (f"  ->  {extra['install']}" if None in extra["versions"].values() else "")
+        )
+    return "\n".join(lines)
+
+
+def training(complete: set[str]) -> str:
+    """What this machine can train with these extras; the GPU is asked only if torch is installed."""
+    if not complete >= {"policy", "data", "cli"}:
+        return f"nothing yet: needs {install('train')}"
     torch = importlib.import_module("torch")
     gpus = int(torch.cuda.device_count())
     memory = min((torch.cuda.get_device_properties(i).total_memory for i in range(gpus)), default=0)
     if not gpus:
         return "laptop recipes on the CPU; no GPU is seen, which the paper's recipes need (recommit estimate)"
-    spread = "" if gpus == 1 or extras["deepspeed"].complete else f"; for all of them {extras['deepspeed'].install}"
+    spread = "" if gpus == 1 or "deepspeed" in complete else f"; for all of them {install('deepspeed')}"
     asked = f"recommit estimate paper-sliding --memory {memory >> 30} --gpus {gpus}"
     return f"laptop recipes; {gpus} GPU of {memory >> 30} GiB, of which {asked} says what fits{spread}"
 

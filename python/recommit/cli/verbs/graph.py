@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, GraphShowOptions, settings
+from recommit.runs.progress import Progress
 from recommit.storage.terminal_text import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from recommit.graph.rules import NamedRule
     from recommit.graph.score import GraphScorer
@@ -26,32 +24,20 @@ def build(options: GraphBuildOptions, quiet: bool = False) -> int:
     """
     from recommit.graph.of_run import build_graph
 
-    manifest = build_graph(options, None if quiet else NodesLine())
+    line = Progress(0, 0, quiet=quiet)
+
+    def observed(states: int, nodes: int) -> None:
+        text = f"observed {states:,} of {nodes:,} states so far"
+        if states == nodes:
+            line.say(text)
+        elif line.due():
+            line.write(text)
+
+    manifest = build_graph(options, observed)
     tell(f"{manifest['nodes']:,} nodes in {options.out}, content {manifest['content'][:16]}")
     if not manifest["closed"]:
         say(f"recommit graph: cut at {options.limit:,} nodes: a higher --limit is needed before rules can be scored")
     return 0
-
-
-class NodesLine:
-    """How many states were observed, on one line of a terminal, or now and then elsewhere."""
-
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._begin = self._last = time.monotonic()
-        self._observed = 0
-
-    def __call__(self, observed: int, nodes: int) -> None:
-        """Say it, unless that was just done."""
-        now = time.monotonic()
-        if observed < self._observed:  # another graph
-            self._begin = self._last = now
-        self._observed = observed
-        if now - self._last < (0.2 if self._live else 20.0) and observed < nodes:
-            return
-        self._last = now
-        rate = observed / max(now - self._begin, 1e-9)
-        say(f"observed {observed:,} of {nodes:,} states so far, {rate:,.0f} per second", over=self._live, end="\n")
 
 
 def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -> int:
@@ -66,47 +52,51 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     from recommit.graph.score import GraphScorer
     from recommit.prices import Prices
     from recommit.report import graph_page
+    from recommit.storage import files as disk
     from recommit.storage.ownership import refuse_foreign
 
     if options.out is not None:
         refuse_foreign(options.out, ("scores.json",), "scores")
     graph, price = files.read(options.graph), options.price_action
-    judge = GraphScorer(graph, settings(options, graph))
-    entries = _entries(options, judge)
-    other = None if options.choose_on is None else GraphScorer(files.read(options.choose_on), judge.settings)
-    rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
-    budgets = dict.fromkeys(each.budget for each in judge.settings) if price else ()
-    means = [row for k in budgets for row in scoring.mean_gains(judge, entries, k, price, other)]
-    value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
-    text = tables.scores(judge, rows, other) + ("\n" + tables.over_prices(means) if means else "")
+    scorer = GraphScorer(graph, settings(options, graph))
+    entries = _entries(options, scorer)
+    other = None if options.choose_on is None else GraphScorer(files.read(options.choose_on), scorer.settings)
+    rows = scoring.score(scorer, entries, other, None if quiet else lambda name: say(f"{name} ..."))
+    budgets = dict.fromkeys(each.budget for each in scorer.settings) if price else ()
+    means = [row for k in budgets for row in scoring.mean_gains(scorer, entries, k, price, other)]
+    value = _values(scorer, other or scorer, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
+    text = tables.scores(scorer, rows, other) + ("\n" + tables.over_prices(means) if means else "")
     if options.split:
-        parts = optimal_plans.rule_parts(judge, rows, entries)
+        parts = optimal_plans.rule_parts(scorer, rows, entries)
         value["split"] = [row.to_dict() for row in parts]
-        text += "\n" + tables.split(judge.settings, parts)
+        text += "\n" + tables.split(scorer.settings, parts)
     if options.without_budget:
         prices = [Prices(price, each) for each in options.price_observation or (price,)]
-        ways = [row for each in prices for row in without_budget.rule_costs(judge, entries, each, other)]
+        ways = [row for each in prices for row in without_budget.rule_costs(scorer, entries, each, other)]
         value["without_budget"] = [row.to_dict() for row in ways]
         text += "\n" + tables.without_budget(ways) if ways else ""
     if options.out is not None:
-        _write(options.out, value, text)
+        disk.make_folders(disk.Files(), options.out.absolute())
+        scores = json_module.dumps(value, indent=2, allow_nan=False) + "\n"
+        disk.replace(disk.Files(), options.out / "scores.json", scores.encode())
+        disk.replace(disk.Files(), options.out / "scores.md", text.encode())
         about = tables.about(graph, files.describe(graph))
-        graph_page.write(judge, rows, entries, about, options.out / "page.html", _title(options.graph))
+        graph_page.write(scorer, rows, entries, about, options.out / "page.html", _title(options))
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
 
 
-def _entries(options: GraphScoreOptions, judge: GraphScorer) -> list[NamedRule]:
+def _entries(options: GraphScoreOptions, scorer: GraphScorer) -> list[NamedRule]:
     """All rules that are asked for."""
     from recommit.graph import rules as by_name
     from recommit.graph.rule_episodes import ask_once
 
-    usual = options.rules == RULES and judge.graph.samples is not None
+    usual = options.rules == RULES and scorer.graph.samples is not None
     entries = [by_name.named(name) for name in (*options.rules, *(by_name.SAMPLED if usual else ()))]
     own = [(by_name.from_code(options.rule, trusted=options.run_code), options.rule)] if options.rule else []
     own += [(by_name.from_table(options.table), options.table)] if options.table else []
     for entry, path in own:
-        ask_once(entry, path, judge.rules)
+        ask_once(entry, path, scorer.rules)
         entries += by_name.with_memory(entry)
     if options.fitted:
         from recommit.train.heads import fitted
@@ -116,57 +106,50 @@ def _entries(options: GraphScoreOptions, judge: GraphScorer) -> list[NamedRule]:
 
 
 def _values(
-    judge: GraphScorer, chosen_on: GraphScorer, entries: Sequence[NamedRule], rows: Sequence[Any]
+    scorer: GraphScorer, chosen_on: GraphScorer, entries: Sequence[NamedRule], rows: Sequence[Any]
 ) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
     from recommit.graph import files, tables
     from recommit.graph.regret import attribute
 
-    first = judge.settings[0]
+    first = scorer.settings[0]
     by_name = {entry.name: entry for entry in entries}
     plain = [row for row in rows if row.under(first) and not by_name[row.rule].stochastic]
     worst: dict[str, Any] = {"rule": None, "commitments": []}
     if plain:
         best = max(plain, key=lambda row: row.value)
-        episodes = attribute(judge.best(first), judge.graph.starts, judge.rules.chooser(best.entry(by_name[best.rule])))
-        worst = {"rule": best.rule, "commitments": tables.described(judge.graph, episodes, tables.worst(episodes))}
+        episodes = attribute(
+            scorer.best(first), scorer.graph.starts, scorer.rules.chooser(best.entry(by_name[best.rule]))
+        )
+        worst = {"rule": best.rule, "commitments": tables.described(scorer.graph, episodes, tables.worst(episodes))}
     return {
-        "graph": files.content(judge.graph),
+        "graph": files.content(scorer.graph),
         "chosen_on": files.content(chosen_on.graph),
         "settings": [
             {
                 "budget": each.budget,
                 "price_action": each.prices.action,
                 "price_observation": each.prices.observation,
-                "oracle": float(judge.oracle(each).mean()),
+                "oracle": float(scorer.oracle(each).mean()),
                 "best_fixed": chosen_on.best_fixed(each),
-                "best_fixed_value": float(judge.fixed(each, chosen_on.best_fixed(each)).mean()),
+                "best_fixed_value": float(scorer.fixed(each, chosen_on.best_fixed(each)).mean()),
             }
-            for each in judge.settings
+            for each in scorer.settings
         ],
         "rows": [row.to_dict() for row in rows],
         "curves": {
-            f"{entry.name}, {each.label()}": judge.curve(entry, each)
+            f"{entry.name}, {each.label()}": scorer.curve(entry, each)
             for entry in entries
             if entry.swept
-            for each in judge.settings
+            for each in scorer.settings
             if each.prices == first.prices
         },
         "worst": worst,
     }
 
 
-def _write(out: Path, value: dict[str, Any], text: str) -> None:
-    from recommit.storage import files
-
-    work = files.Files()
-    files.make_folders(work, out.absolute())
-    files.replace(work, out / "scores.json", (json_module.dumps(value, indent=2, allow_nan=False) + "\n").encode())
-    files.replace(work, out / "scores.md", text.encode())
-
-
-def _title(graph: Path) -> str:
-    return f"Commitments of {graph.name}"
+def _title(options: GraphScoreOptions | GraphShowOptions) -> str:
+    return f"Commitments of {options.graph.name}"
 
 
 def show(options: GraphShowOptions, json: bool = False) -> int:
@@ -194,8 +177,10 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
         from recommit.graph.score import GraphScorer
         from recommit.report import graph_page
 
-        judge = GraphScorer(graph, settings(options, graph))
+        scorer = GraphScorer(graph, settings(options, graph))
         entries = [by_name.named(name) for name in options.rules]
-        graph_page.write(judge, scoring.score(judge, entries), entries, text, options.page, _title(options.graph))
+        graph_page.write(
+            scorer, scoring.score(scorer, entries), entries, text, options.page, f"Commitments of {options.graph.name}"
+        )
     tell(json_module.dumps(manifest, indent=2) + "\n" if json else text, end="")
     return 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.rollout.variants import variant
-from recommit.runs import side_by_side
+from recommit.runs import parallel
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.progress import named
 from recommit.storage import files, ownership, verified
@@ -176,7 +176,7 @@ def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
     missing = [run for run in runs if not run.skipped()]
     if jobs == 1 or len(missing) < 2:
         return next((status for run in missing if (status := run.train(quiet))), 0)
-    return side_by_side.run(Run.train, [(run, quiet) for run in missing], jobs)
+    return parallel.run_parallel(Run.train, [(run, quiet) for run in missing], jobs)
 
 
 def _contents(data: Any) -> list[str]:

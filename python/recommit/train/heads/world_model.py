@@ -33,7 +33,7 @@ from recommit.policy.config import MAX_ACTIONS, HeadConfig, WorldModelConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.world_model import ACTIONS, WorldModel
 from recommit.runs.directory import recipe_of
-from recommit.runs.process import settle_to_look
+from recommit.runs.process import configure_inference
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.train.heads.network import policy_folder
 
@@ -115,7 +115,7 @@ class TrainingStates:
 
 def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Give the best policy of a run a world model, and write it; how exact it is on validation states."""
-    settle_to_look(options.threads)
+    configure_inference(options.threads)
     ownership.refuse_foreign(options.out, (NAME, "config.json"), "a policy with a world model")
     spec = recipe_of(str(options.run), options.task)
     policy = CommitPolicy.from_pretrained(local_folder(options.run)).eval()

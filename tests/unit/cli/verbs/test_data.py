@@ -11,7 +11,6 @@ from recommit.cli import main
 from recommit.data.options import BuildOptions
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.puzzles.registry import TASKS
-from recommit.storage import errors
 
 pytest.importorskip("tyro")
 
@@ -34,16 +33,6 @@ def only(**flags: Any) -> DataSpec:
 def test_every_puzzle_has_a_usual_data_set(task: str, size: tuple[int, int], difficulty: Difficulty) -> None:
     spec = only(task=task, count=4)
     assert (spec.size, spec.difficulties) == (size, (difficulty,))
-
-
-def test_one_number_is_a_length() -> None:
-    (difficulty,) = only(task="sliding", count=4, length=(8,)).difficulties
-    assert difficulty.length == (8, 8)
-
-
-def test_three_numbers_are_none() -> None:
-    with pytest.raises(errors.WrongDataSpec, match="length: expected one length, or shortest and longest, got 3"):
-        only(task="sliding", count=4, length=(8, 9, 10))
 
 
 def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,7 +58,3 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
     assert "expected at most 359 instances, as many as there are 2x3 boards" in capsys.readouterr().err
     assert not (tmp_path / "d").exists()
     assert only(task="sliding", size=(2, 3), count=there, length=(1, 40)).count == there
-
-
-def test_boards_that_cannot_be_counted_are_not() -> None:
-    assert only(task="sliding", size=(4,), count=10**9, length=(8, 9)).count == 10**9

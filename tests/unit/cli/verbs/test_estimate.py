@@ -47,11 +47,6 @@ def test_a_time_needs_a_rate(capsys):
     assert timed["rate"]["source"] == "as said on the command line"
 
 
-def test_what_does_not_fit_is_an_answer(capsys):
-    (tight,) = said(capsys, "laptop-ice", "--stage", "sft", *SMALL, *LITTLE, "--memory", "0.001")
-    assert not tight["fits"]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -61,15 +61,6 @@ def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, ca
     assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
 
 
-def test_costs_without_a_budget(capsys):
-    words = ["sliding-2x3", "--rules", "fixed-8", "head+memory", "--budget", "3", "--without-budget", "--quiet"]
-    assert main(["graph", "score", *words]) == 0
-    assert "## Without a budget, 0.01 per action, 0.01 per observation" in capsys.readouterr().out
-    assert main(["graph", "score", *words, "--price-observation", "0.02", "0.04", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["without_budget"]
-    assert [(row["rule"], row["price_observation"]) for row in rows] == [("fixed-8", 0.02), ("fixed-8", 0.04)]
-
-
 def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
     words = ["--split", "test", "--starts", "6", "--ways", "--quiet"]
     assert main(["graph", "build", str(init), "--out", str(tmp_path / "ways"), *words]) == 0
@@ -103,19 +94,6 @@ def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
     assert rows[0]["solved"] == rows[1]["solved"]
 
 
-def test_a_head_is_trained_and_scored(init, tmp_path, capsys):  # noqa: F811
-    graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
-    words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
-    assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
-    assert main(["train", "head", graph, "--method", "hazard", "--updates", "3", "--out", head, "--quiet"]) == 0
-    assert "on held-out starts after" in capsys.readouterr().out
-    record = json.loads((tmp_path / "mine" / "head.json").read_text())["record"]
-    assert [each["changes"]["lr"] for each in record["tries"]] == [3e-3, 1e-2, 1e-2]
-    words = ["--rules", "fixed-2", "--fitted", head, "--budget", "3", "--json", "--quiet"]
-    assert main(["graph", "score", graph, *words]) == 0
-    assert {row["rule"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"fixed-2", "mine"}
-
-
 def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
     graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
     words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
@@ -146,20 +124,6 @@ def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
 def test_a_wrong_head_is_a_sentence(folders, tmp_path, capsys, words, message):
     assert main(["train", "head", str(folders / "test"), "--out", str(tmp_path / "out"), *words]) in (1, 2)
     assert message in capsys.readouterr().err
-
-
-def test_a_page_about_a_graph(folders, tmp_path, capsys):
-    words = ["--page", str(tmp_path / "page.html"), "--rules", "head", "fixed-2", "--budget", "3"]
-    assert main(["graph", "show", str(folders / "test"), *words]) == 0
-    assert "closed: yes" in capsys.readouterr().out
-    page = (tmp_path / "page.html").read_text()
-    assert "K = 3, 0.01 per action, 0.02 per observation" in page
-    assert "closed: yes" in page
-
-
-def test_every_state(init, tmp_path, capsys):  # noqa: F811
-    assert main(["graph", "build", str(init), "--out", str(tmp_path / "all"), "--every-state", "--quiet"]) == 0
-    assert "nodes in" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,6 @@ def test_check_lists_the_levels(pack: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == "2 sokoban levels\n     0   3 x 5   4\n     1   3 x 6   longer\n"
 
 
-def test_check_prints_one_level(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("levels", "check", pack, "--index", 1) == 0
-    assert capsys.readouterr().out == "######\n#@ $.#\n######\nTitle: longer\n"
-
-
 def test_check_as_json(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("levels", "check", pack, "--json") == 0
     shown = json.loads(capsys.readouterr().out)
@@ -83,24 +78,6 @@ def test_levels_are_the_same_in_whatever_pieces_they_come(tmp_path: Path, monkey
     monkeypatch.setattr(levels, "PIECE", 2)
     assert run("levels", "generate", *words, tmp_path / "pieces.txt") == 0
     assert (tmp_path / "pieces.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()
-
-
-def test_an_interruption_says_that_nothing_was_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("recommit.puzzles.sliding.Sliding.generate", interrupted)
-    out = tmp_path / "levels.txt"
-    assert run("levels", "generate", "--task", "sliding", "--out", out) == 130
-    assert capsys.readouterr().err == f"recommit: interrupted; nothing was written to {out}\n"
-
-
-def test_generate_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "levels.txt"
-    assert run("levels", "generate", "--task", "sliding", "--count", 2, "--out", out, "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {"task": "sliding", "levels": 2, "out": str(out)}
 
 
 @pytest.fixture

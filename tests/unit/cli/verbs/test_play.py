@@ -13,7 +13,7 @@ from tests.waiting import HANG, ended
 
 from recommit.cli.boards import LevelOptions
 from recommit.cli.flags import WrongCall
-from recommit.cli.game import BoardGame, parsed
+from recommit.cli.verbs.play import BoardGame, parsed
 
 pytest.importorskip("tyro")
 
@@ -67,11 +67,6 @@ def test_after_the_last_level_the_game_goes_on(game: BoardGame) -> None:
         assert (game.note, game.board(), game.index) == ("this is the last level", board, 1)
 
 
-def test_a_level_that_is_not_there_is_refused(pack: Path) -> None:
-    with pytest.raises(WrongCall, match=r"index: expected 0\.\.1, got 2"):
-        BoardGame(LevelOptions(file=pack).level, 2)
-
-
 @pytest.mark.parametrize(
     ("typed", "words", "rest"),
     [
@@ -83,18 +78,6 @@ def test_a_level_that_is_not_there_is_refused(pack: Path) -> None:
 )
 def test_keys(typed: str, words: list[str], rest: str) -> None:
     assert parsed(typed) == (words, rest)
-
-
-def test_an_arrow_that_comes_in_two_parts_is_one() -> None:
-    words, rest = parsed("\x1b")
-    assert (words, parsed(rest + "[C")) == ([], (["right"], ""))
-
-
-def test_a_pipe_is_played_to_its_end(pack: Path) -> None:
-    words = [sys.executable, "-m", "recommit.cli", "play", str(pack)]
-    ran = subprocess.run(words, input=b"d\x1b[C", capture_output=True, check=True, timeout=HANG)
-    assert b"solved with 2 actions; the fewest are 2" in ran.stdout
-    assert b"\x1b" not in ran.stdout
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of a Unix")

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib", reason="PDF files need the report extra")
 
 from tests.unit.report.conftest import write
 
-from recommit.cli.verbs.report import report
+from recommit.cli.verbs.stages import report
 from recommit.report.options import ReportOptions
 
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.waiting import HANG, ended
 
 import recommit
 from recommit.cli import command_line
@@ -147,20 +142,6 @@ def test_a_limit_gives_unknown_its_bound_and_the_reason(capsys: pytest.CaptureFi
     assert f"UNKNOWN: at least {row['bound']} actions; --nodes was hit" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("ties", ["first", "random"])
-def test_answers_do_not_depend_on_threads(ties: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("--task", "sokoban", "--size", 8, "--boxes", 2, "--count", 12, "--ties", ties, "--seed", 4)
-    documents = [run_json(capsys, *words, "--threads", threads) for threads in (1, 3)]
-    plans = [[row["plan"] for row in document["levels"]] for document in documents]
-    assert plans[0] == plans[1]
-
-
-def test_random_ties_follow_the_seed(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plans = {run_json(capsys, pack, "--ties", "random", "--seed", seed)["levels"][2]["plan"] for seed in range(12)}
-    assert len(plans) > 1
-    assert {len(plan) for plan in plans} == {9}
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -181,31 +162,6 @@ def test_a_wrong_call_is_2(words: list[str] | str, said: str, capsys: pytest.Cap
     assert run("solve", *words) == 2
     captured = capsys.readouterr()
     assert said in captured.out + captured.err
-
-
-def test_a_missing_file_is_2_and_a_malformed_one_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("solve", tmp_path / "no.txt") == 2
-    assert "no.txt: there is no such file or folder" in capsys.readouterr().err
-    (tmp_path / "bad.txt").write_text("#####\n#@x.#\n#####\n")
-    assert run("solve", tmp_path / "bad.txt") == 1
-    assert "line 2, column 3" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
-def test_interrupted_is_130() -> None:
-    pytest.importorskip("tyro")
-    code = "import sys; from recommit.cli import main; print('ready', flush=True); sys.exit(main())"
-    words = ["solve", "--task", "sliding", "--size", "5", "--count", "4", "--threads", "2"]
-    call = [sys.executable, "-c", code, *words]
-    with ended(subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.stdout.readline()  # the levels are being solved
-        process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=HANG)[1].decode().strip()
-    assert process.returncode == 130
-    # Before the first level is begun there is nothing to count.
-    assert said in ("recommit: interrupted", "recommit: interrupted; 0 of 4 levels were solved and are printed")
 
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])
@@ -229,9 +185,3 @@ def test_an_interruption_keeps_what_was_solved(
         assert len(json.loads(captured.out)["levels"]) == 1
     else:
         assert "1 of 1 solved" in captured.out
-
-
-def test_a_level_file_says_its_puzzle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "one.txt").write_text("#####\n#@$.#\n#####\n")
-    assert run("solve", tmp_path / "one.txt", "--task", "ice") == 2
-    assert "task: expected none with a level file, which says its puzzle, got ice" in capsys.readouterr().err

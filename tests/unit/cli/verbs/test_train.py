@@ -46,11 +46,3 @@ def test_every_data_set_counts(words, monkeypatch):
     monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: gathered.append([str(each) for each in data]) or 0)
     assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
     assert gathered == [["a", "b"]]
-
-
-def test_puzzles_of_a_warm_start_are_named(capsys):
-    call = ["train", "grpo", "--recipe", "paper-joint", "--init", "i", "--out", "o", "--show"]
-    assert main([*call, "--task", "sliding", "sokoban"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["tasks"] == ["sliding", "sokoban"]
-    assert shown["by_task"]["sokoban"]["advantage.group_size"] == 8

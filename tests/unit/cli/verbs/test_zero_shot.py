@@ -22,23 +22,13 @@ def no_keys(monkeypatch):
     ("changed", "said"),
     [
         ({"instances": 0}, "instances: expected 1..1048576, got 0"),
-        ({"budget": 0}, "budget: expected 1..64, got 0"),
-        ({"workers": 0}, "workers: expected 1..256, got 0"),
         ({"temperature": float("nan")}, "temperature: expected 0..2, got nan"),
-        ({"top_p": 1.5}, "top_p: expected 0..1, got 1.5"),
-        ({"timeout": float("inf")}, "timeout: expected 0..3600, got inf"),
-        ({"answer_tokens": 1}, "answer_tokens: expected 16..1048576, got 1"),
-        ({"max_requests": -1}, "max_requests: expected 0"),
         ({"max_money": 5.0}, "max_money: expected price_in and price_out with it, got 0 and 0"),
         ({"extra": '{"model": "x"}'}, "extra: expected a JSON object without max_completion_tokens"),
-        ({"extra": "[" * 100000}, "extra: expected a JSON object"),
         ({"size": (2, 3, 4)}, "size: expected rows, or rows and columns, got 3 numbers"),
-        ({"size": (9,)}, "expected 2..5, got 9"),
-        ({"length": (8, 4)}, "length"),
         ({"task": "chess"}, "task: expected one of sliding, sokoban, "),
         ({"cell": 3}, "cell: expected 4..112, got 3"),
         ({"task": "sokoban", "moves": "tile"}, "moves: expected blank, or tile for sliding, got tile for sokoban"),
-        ({"retries": -1}, "retries: expected 0..100, got -1"),
     ],
 )
 def test_wrong_calls_leave_no_folder(changed, said, tmp_path):

@@ -11,8 +11,8 @@ import textwrap
 import pytest
 from tests.waiting import HANG, ended, until
 
-from recommit.runs import side_by_side
-from recommit.runs.side_by_side import Piece
+from recommit.runs import parallel
+from recommit.runs.parallel import Job
 
 
 def touch(folder, name, status):
@@ -21,11 +21,11 @@ def touch(folder, name, status):
 
 
 def test_everything_is_done_unless_something_fails(tmp_path):
-    assert side_by_side.run(touch, [(tmp_path, str(i), 0) for i in range(5)], 2) == 0
+    assert parallel.run_parallel(touch, [(tmp_path, str(i), 0) for i in range(5)], 2) == 0
     assert len(list(tmp_path.iterdir())) == 5
     later = tmp_path / "later"
     later.mkdir()
-    assert side_by_side.run(touch, [(later, "0", 0), (later, "1", 3), (later, "2", 0), (later, "3", 0)], 1) == 3
+    assert parallel.run_parallel(touch, [(later, "0", 0), (later, "1", 3), (later, "2", 0), (later, "3", 0)], 1) == 3
     assert sorted(p.name for p in later.iterdir()) == ["0", "1"], "nothing begins after a failure"
 
 
@@ -37,7 +37,7 @@ def test_ctrl_c_begins_nothing_else(tmp_path):
         textwrap.dedent("""
         import sys, time
         from pathlib import Path
-        from recommit.runs import side_by_side
+        from recommit.runs import parallel
         from recommit.runs.progress import Interrupt
 
         def save(folder, name):
@@ -49,7 +49,7 @@ def test_ctrl_c_begins_nothing_else(tmp_path):
             return 130
 
         if __name__ == "__main__":
-            sys.exit(side_by_side.run(save, [(sys.argv[1], str(i)) for i in range(6)], 2))
+            sys.exit(parallel.run_parallel(save, [(sys.argv[1], str(i)) for i in range(6)], 2))
     """)
     )
     runs = tmp_path / "runs"
@@ -69,35 +69,30 @@ def write_after(folder, name, *others):
     return 4
 
 
-def piece(folder, name, *others, needs=None):
-    return Piece(write_after, (folder, name, *others), name, frozenset(others if needs is None else needs))
+def job(folder, name, *others, needs=None):
+    return Job(write_after, (folder, name, *others), name, frozenset(others if needs is None else needs))
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_nothing_begins_before_what_it_needs(tmp_path, jobs):
+@pytest.mark.parametrize("processes", [1, 3])
+def test_nothing_begins_before_what_it_needs_or_after_a_failure(tmp_path, processes):
     """Whatever the order in which it is written down; names that nobody has are not waited for."""
-    work = [
-        piece(tmp_path, "last", "left", "right"),
-        piece(tmp_path, "left", "first"),
-        piece(tmp_path, "right", "first"),
-        piece(tmp_path, "first", needs=("data",)),
+    jobs = [
+        job(tmp_path, "last", "left", "right"),
+        job(tmp_path, "left", "first"),
+        job(tmp_path, "right", "first"),
+        job(tmp_path, "first", needs=("data",)),
     ]
     over = []
-    assert side_by_side.in_order(work, jobs, lambda ended: over.append(ended.piece.name)) == 0
-    assert (over[0], {*over[1:3]}, over[3]) == ("first", {"left", "right"}, "last")
+    assert parallel.run_jobs(jobs, processes, over.append) == 0
+    names = [each.job.name for each in over]
+    assert (names[0], {*names[1:3]}, names[3]) == ("first", {"left", "right"}, "last")
+    jobs, over = [job(tmp_path, "early", "missing", needs=()), job(tmp_path, "late", needs=("early",))], []
+    assert parallel.run_jobs(jobs, processes, over.append) == 4
+    assert [(each.job.name, each.status) for each in over] == [("early", 4)]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_after_a_failure_nothing_that_waits_begins(tmp_path, jobs):
-    work = [piece(tmp_path, "early", "missing", needs=()), piece(tmp_path, "late", needs=("early",))]
-    over = []
-    assert side_by_side.in_order(work, jobs, over.append) == 4
-    assert [(ended.piece.name, ended.status) for ended in over] == [("early", 4)]
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_pieces_that_wait_for_each_other_are_refused(tmp_path, jobs):
-    work = [piece(tmp_path, "egg", needs=("hen",)), piece(tmp_path, "hen", needs=("egg",))]
-    with pytest.raises(ValueError, match="expected an order, got pieces that wait for each other: egg"):
-        side_by_side.in_order(work, jobs)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_jobs_that_wait_for_each_other_are_refused(tmp_path, processes):
+    jobs = [job(tmp_path, "egg", needs=("hen",)), job(tmp_path, "hen", needs=("egg",))]
+    with pytest.raises(ValueError, match="expected an order, got jobs that wait for each other: egg"):
+        parallel.run_jobs(jobs, processes)

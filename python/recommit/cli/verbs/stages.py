@@ -1,0 +1,233 @@
+"""``recommit train ...``, ``estimate``, ``evaluate``, ``zero-shot``, ``serve``, ``report`` and ``reproduce``.
+
+What a stage works with is imported when it runs.
+"""
+
+from __future__ import annotations
+
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recommit.adapters.serving import OwnPages, ServeOptions, write_package
+from recommit.cli.boards import check_place
+from recommit.estimate.options import EstimateOptions
+from recommit.evaluate.options import EvaluateOptions
+from recommit.report.options import ReportOptions
+from recommit.reproduce.options import ReproduceOptions
+from recommit.storage.errors import need
+from recommit.storage.terminal_text import say, tell
+from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
+from recommit.zero_shot.options import ZeroShotOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
+    """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
+
+    Args:
+        show: Print the configuration and stop.
+        quiet: Say nothing while training.
+    """
+    config = options.config()
+    if show:
+        return _shown(config)
+    from recommit.train.sft import train
+
+    return train(config, options.data, options.out, init=options.init, tasks=options.tasks, quiet=quiet)
+
+
+def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
+    """Improve a policy by GRPO on both heads, or go on with such a run: the same command does both.
+
+    Args:
+        show: Print the configuration and stop.
+        quiet: Say nothing while training.
+    """
+    config = options.config()
+    if show:
+        return _shown(config)
+    from recommit.train.grpo import train
+
+    data = options.data or None
+    return train(config, options.init, options.out, data=data, tasks=options.tasks, quiet=quiet)
+
+
+def _shown(config: Any) -> int:
+    from recommit.train.config import plain
+
+    tell(dumps(plain(config), indent=2))
+    return 0
+
+
+def family(options: FamilyOptions, quiet: bool = False) -> int:
+    """Train variants by GRPO from one warm start, each with every seed; finished ones are skipped.
+
+    Args:
+        quiet: Say nothing while training.
+    """
+    from recommit.train.family import processes, runs
+
+    fleet, wanted = options.fleet(), options.runs()
+    runs.refuse_foreign(options.out, wanted)
+    if fleet is None:
+        return runs.train(wanted, jobs=options.jobs, quiet=quiet)
+    return processes.train(fleet, wanted, options.out / "launch", quiet=quiet)
+
+
+def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
+    """Train a world model on a policy's plans: it predicts the board after each action, and the remaining distance.
+
+    Args:
+        quiet: Print nothing while training.
+    """
+    from recommit.train.heads.world_model import train_world_model
+
+    result = train_world_model(options, _teller(quiet))
+    exact, pictures = 100 * result["exact"], 100 * result["pictures"]
+    tell(f"{exact:.1f} % of distances exact, {pictures:.1f} % of pictures right after an action, in {options.out}")
+
+
+def head(options: HeadOptions, quiet: bool = False) -> None:
+    """Train a depth head on a graph's frozen plans: the price- and budget-conditioned head, or one by a baseline.
+
+    Args:
+        quiet: Print nothing while training.
+    """
+    from recommit.train.head import train_head
+
+    record = train_head(options, _teller(quiet))
+    what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
+    tell(f"{options.method}: {what}, in {options.out}")
+
+
+def _teller(quiet: bool) -> Callable[[str], None]:
+    return (lambda _: None) if quiet else say
+
+
+def estimate(options: EstimateOptions, json: bool = False) -> None:
+    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, time.
+
+    Args:
+        json: Print JSON.
+    """
+    from recommit.estimate.costs import text
+
+    estimates = options.estimates()
+    if json:
+        tell(dumps([each.to_json() for each in estimates], indent=2))
+    else:
+        tell("\n".join(text(each) for each in estimates), end="")
+
+
+def evaluate(options: EvaluateOptions, json: bool = False, quiet: bool = False) -> None:
+    """Play agents on the same test instances and compare the first with the others.
+
+    Args:
+        json: Print the summary as JSON.
+        quiet: Print nothing while playing.
+    """
+    from recommit.evaluate.evaluation import evaluated
+
+    try:
+        result = evaluated(options, quiet=quiet)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted; the same command goes on, and plays no agent again") from None
+    if result is not None:  # other ranks than the main one have nothing to say
+        tell(dumps(result.rows, indent=2) + "\n" if json else result.text, end="")
+
+
+def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False) -> int:
+    """Let a vision-language model play through an API, or go on with such a run: the same options do both.
+
+    Args:
+        json: Print the summary as JSON.
+        quiet: Say nothing while playing.
+    """
+    from recommit.zero_shot import summary
+    from recommit.zero_shot.runner import ZeroShotRun
+
+    rows = ZeroShotRun(options).run(quiet=quiet)
+    tell(dumps(rows, indent=2) + "\n" if json else summary.table(rows), end="")
+    return 0 if rows[0]["instances"] else 1  # not one episode got its answers
+
+
+def serve(options: ServeOptions) -> None:
+    """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted."""
+    spec = options.spec()
+    spec.game("test", 0)
+    if options.package:
+        say(f"{write_package(spec, options.package)}: openenv.yaml, oracle.json")
+        return
+    try:
+        import uvicorn
+    except ImportError:
+        raise need("uvicorn", "openenv") from None
+
+    from recommit.adapters.openenv import app
+
+    shown = {"web": options.web, "oracle": options.oracle, "show_distance": options.show_distance}
+    served = OwnPages(app(spec, sessions=options.sessions, **shown), options.host)
+    place = f"http://{options.host}:{options.port}{'/web' if options.web else ''}"
+    say(f"{options.task}, {options.count} games per split: {place}")
+    uvicorn.run(served, host=options.host, port=options.port, log_level="warning")
+
+
+def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> None:
+    """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
+
+    Args:
+        json: Print JSON.
+        quiet: Print nothing.
+    """
+    from recommit.report import page
+
+    check_place(options.out, makes_folders=True)
+    made = page.write(options)
+    counts = {"figures": len(made.figures), "watched": made.watched, "instances": made.of}
+    if json:
+        tell(dumps({"out": str(options.out), **counts}))
+    elif not quiet:
+        tell(f"{options.out}: {counts['figures']} figures, {made.watched} of {made.of} instances to watch")
+
+
+def reproduce(
+    options: ReproduceOptions, show: bool = False, card: str | None = None, json: bool = False, quiet: bool = False
+) -> int:
+    """Data, warm start, GRPO, evaluation and report in one go; what is there is not made again.
+
+    Args:
+        show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
+        card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit estimate counts it; some
+            minutes.
+        json: With show: print JSON.
+        quiet: Say nothing while working.
+    """
+    from recommit.reproduce import stages
+
+    if show:
+        return _show_preset(options, card, json)
+    try:
+        tell(stages.reproduce(options, quiet=quiet))
+    except stages.StageFailed as stopped:
+        return int(stopped.args[0])
+    return 0
+
+
+def _show_preset(options: ReproduceOptions, card: str | None, json: bool) -> int:
+    import yaml
+
+    from recommit.reproduce import preset as presets
+    from recommit.reproduce import table
+
+    whole = presets.load(options.preset, options.set)
+    out = options.out.absolute() if options.out else Path("OUT")
+    entries = presets.entries(whole, out, options.device)
+    listed = table.rows(entries, options.fleet(elsewhere=True), looked=options.out is not None, card=card)
+    if json:
+        tell(dumps(table.plain(listed, whole), indent=2))
+    else:
+        tell(f"{table.text(listed)}\n{yaml.safe_dump(whole, sort_keys=False)}", end="")
+    return 0
