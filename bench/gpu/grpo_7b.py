@@ -137,7 +137,7 @@ def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
     processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
     index = policy.task_index(task)
     with torch.no_grad():
-        ours = policy.depth_head(policy.read(policy.look(task, states), index)).float()
+        ours = policy.depth_head(policy.read(policy.encode(task, states), index)).float()
         z = naive_inputs(policy, task, states, processor, Clock(device))()
         naive = policy.depth_head(policy.read(z, index)).float()
     apart = float((ours - naive).abs().max() / ours.abs().max().clamp(min=1e-6))

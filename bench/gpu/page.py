@@ -87,11 +87,6 @@ RATES = (
         "look rate",
     ),
     Row(
-        "features: encoded/s, read from a disk/s",
-        "features",
-        lambda f: f"{f['encoded_per_s']:,.0f}, {f['read_per_s']:,.0f}",
-    ),
-    Row(
         "preset h200, scaled to the time: share of it, solved by adaptive at a loose budget",
         "reproduce",
         lambda f: f"{100 * f['share']:.0f} %, {100 * f['solve_rates']['adaptive loose']:.1f} %",

@@ -63,7 +63,7 @@ def rate(estimated: Estimate, kind: str) -> tuple[float, float]:
 
 def rows(preset: str, size: int, card: str) -> dict[str, Any]:
     """By the names that ``page.py`` asks for."""
-    task, machine, begin = recommit.Sokoban(size, boxes=2), Machine(CARDS[card]), warm_start(preset)
+    task, machine, begin = recommit.Sokoban(size, boxes=2), Machine(card), warm_start(preset)
     sft = estimate(begin, begin.model, task, machine)
     grpo = estimate(reinforcement(), begin.model, task, machine)
     tokens = sft.model.visual_tokens + sft.model.text_tokens
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     figures = rows(options.preset, options.size, options.card)
-    about = {"preset": options.preset, "card": options.card, "share": Machine(CARDS[options.card]).share}
+    about = {"preset": options.preset, "card": options.card, "share": Machine(options.card).share}
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "planned.json").write_text(json.dumps({**about, "rows": figures}, indent=2) + "\n")
     print(json.dumps(figures))

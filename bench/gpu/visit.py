@@ -97,13 +97,6 @@ PARTS = (
         written,
     ),
     Part("play", 60, script("play_7b.py"), script("play_7b.py", *SMALL, "--starts", "8", "--rounds", "1"), written),
-    Part(
-        "features",
-        50,
-        script("features_7b.py"),
-        script("features_7b.py", *SMALL, "--states", "64", "--rounds", "1"),
-        written,
-    ),
     Part("plan", 60, script("planned.py"), script("planned.py", "--preset", "tiny", "--size", "6"), written),
     Part("reproduce", 600, script("scaled.py", "--seconds", "LEFT"), script("scaled.py", "--dry-run"), written),
 )

@@ -48,7 +48,7 @@ def chooser(
     for others."""
     problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "confidence")
     inputs, depths = inputs or inputs_of(policy, graph), np.array(policy.config.depths)
-    columns, prices = np.zeros((budget, len(graph)), np.int64), prices or Prices(*policy.config.prices)
+    columns, prices = np.zeros((budget, len(graph)), np.int64), prices or policy.config.prices
     for remaining in range(1, budget + 1):
         with torch.no_grad():
             read = inputs(slice(None), remaining, prices)

@@ -46,30 +46,23 @@ def stages(card: str, gpus: int) -> str:
                     f"{most}{states:,}, {operations(gpus * first.flops)}",
                     f"{first.times:,}",
                     gib(said.memory.peak),
-                    _fits(said),
+                    "yes" if said.fits else "no",
                     seconds(said.seconds or 0.0),
                 ]
             )
     return _table(rows)
 
 
-def _fits(said: Estimate) -> str:
-    if said.fits:
-        return "yes"
-    return "no" if said.fits_with is None else f"with `--set {' '.join(said.fits_with)}`"
-
-
 def memory() -> str:
-    """What recomputation saves, and what a node and a run take."""
-    head = ["recipe, stage", "machine", "activations kept", "computed again", "node", "disk of a run"]
+    """What recomputation saves."""
+    head = ["recipe, stage", "machine", "activations kept", "computed again"]
     rows = [head, ["---"] * len(head)]
     for (card, gpus), title in MACHINES.items():
         for recipe in RECIPES:
             for stage in ("sft", "grpo"):
                 again = estimate(recipe, stage, card, gpus)
                 kept = estimate(recipe, stage, card, gpus, "engine.checkpointing=false")
-                beside = (sum(again.host.values()), sum(again.disk.values()))
-                sizes = (kept.memory.activations, again.memory.activations, *beside)
+                sizes = (kept.memory.activations, again.memory.activations)
                 rows.append([f"`{recipe}` {stage}", title, *(f"{gib(size)} GiB" for size in sizes)])
     return _table(rows)
 

@@ -137,9 +137,7 @@ def built(run: str, size: tuple[int, int] | None, count: int, limit: int) -> tup
     graph = build.build(policy, task, states, limit=limit)
     building = time.process_time() - start
     looked = graph.states[graph.planned][:1024]
-    seconds, _ = cpu(
-        lambda: [policy.plan_with_probabilities(task, looked[i : i + 128], (8,)) for i in range(0, len(looked), 128)], 1
-    )
+    seconds, _ = cpu(lambda: [policy.plan(task, looked[i : i + 128], (8,)) for i in range(0, len(looked), 128)], 1)
     return graph, {"build": int(graph.planned.sum()) / building, "look": len(looked) / seconds}
 
 

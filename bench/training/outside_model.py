@@ -77,7 +77,7 @@ def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]
     """Seconds of one rank per state that is observed, and that is learned from."""
     model = load(RUNS[name][0], [f"model.backbone=random:{preset}"], SftConfig, "sft").model
     config, _ = configuration(name, 1)
-    estimated = estimate(config, model, DATA.puzzle(), Machine(CARDS[card], gpus))
+    estimated = estimate(config, model, DATA.puzzle(), Machine(card, gpus))
     each = {count.kind: count for phase in estimated.phases for count in phase.counts}
     learn = each["learn"]
     observation = each.get("plan", each.get("sample", learn))

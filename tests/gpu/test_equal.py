@@ -146,7 +146,7 @@ def clear(scores):
 
 
 def test_looks(pair, task):
-    pair.check(lambda policy: [[policy.look(task, states_of(task))]])
+    pair.check(lambda policy: [[policy.encode(task, states_of(task))]])
 
 
 def test_depths_and_scores_of_plans(pair, task):
@@ -168,7 +168,7 @@ def test_plans(tiny, device, task):
     there, states = arrived(here, device), states_of(task, 64)
     plans = [policy.plan(task, states, (8,))[2][:, 0] for policy in (here, there)]
     with torch.no_grad():
-        sure = clear(here.decoder.plans(here.look(task, states), here.task_index(task))[1])
+        sure = clear(here.decoder.plans(here.encode(task, states), here.task_index(task))[1])
     assert sure.mean() > 0.5
     assert (plans[0] == plans[1])[sure].all()
 
@@ -191,7 +191,7 @@ def ended(graph, starts, budget):
     """The states in which the depth head's walks end, and which walks met no tie."""
     policy = graph.policy
     with torch.no_grad():
-        z = policy.look(graph.puzzle, graph.states)
+        z = policy.encode(graph.puzzle, graph.states)
         plans = clear(policy.decoder.plans(z, policy.task_index(graph.puzzle))[1]).all(-1)
     best = np.sort(graph.logits, axis=1)
     no_tie = plans & (best[:, -1] - best[:, -2] > TIE)

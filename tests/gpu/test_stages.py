@@ -50,7 +50,7 @@ def played(place, stage, device):
     policy = CommitPolicy.from_pretrained(best_policy(place / stage)).eval().to(device)
     task = recommit.Sliding(2, 3)
     with torch.no_grad():
-        return policy.look(task, task.generate(8, seed=5).states)
+        return policy.encode(task, task.generate(8, seed=5).states)
 
 
 def check(place, data, device, stage):

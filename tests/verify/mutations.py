@@ -28,9 +28,8 @@ from recommit.storage.errors import DataError
 from recommit.train import config
 from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
-from recommit.zero_shot import messages, parser, transport
-from recommit.zero_shot.endpoints import ENDPOINTS, SamplingParameters
-from recommit.zero_shot.secret import Mask
+from recommit.zero_shot import client, messages, parser, transport
+from recommit.zero_shot.secret import Key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,39 +148,27 @@ class Targets:
             _ = plan.data, plan.runs, plan.zero_shot(), [plan.evaluation(seed) for seed in plan.seeds]
 
     def answer(self, text: str) -> None:
-        """A reply as an answer in both dialects, as a complaint, as a lesson, and without a key that it repeats."""
-        body, known = text.encode("utf-8", "surrogatepass"), ENDPOINTS["openai"]
-        complaint = messages.complaint(body)
-        messages.of_reply(transport.Reply(400, {"retry-after": text[:40]}, body))
-        sampled = SamplingParameters(known, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
-        sampled.adapt(sampled.current(), complaint.message, complaint.parameter)
-        Mask("sk-canary-9f8e7d6c5b4a3210").over(complaint.message[:4096])
-        for endpoint in (known, ENDPOINTS["anthropic"]):
-            try:
-                said = messages.read(endpoint, body)
-            except messages.Malformed:
-                continue
-            messages.same_model("tiny", said.model)
-            json.dumps([said.text, said.finish, said.id, said.tokens_in]).encode("ascii")
-            for lenient in (False, True):
-                parser.parse(said.text, lenient=lenient, refused=said.refused, cut_off=said.cut_off)
+        """A reply as an answer, as a complaint, and without a key that it repeats."""
+        body = text.encode("utf-8", "surrogatepass")
+        client.of_reply(transport.Reply(400, {"retry-after": text[:40]}, body))
+        Key("sk-canary-9f8e7d6c5b4a3210", "KEY").redact(messages.complaint(body)[0])
+        try:
+            said = messages.read(body)
+        except messages.Malformed:
+            return
+        messages.same_model("tiny", said.model)
+        json.dumps([said.text, said.finish, said.id, said.tokens_in]).encode("ascii")
+        for lenient in (False, True):
+            parser.parse(said.text, lenient=lenient, refused=said.refused, cut_off=said.cut_off)
 
 
 def replies() -> Iterator[Any]:
-    """Good and bad replies of both dialects."""
+    """Good and bad replies."""
     text = json.dumps({"h": 2, "actions": ["up", "left"]})
     usage = {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 330}
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     yield {"id": "chat-1", "model": "tiny-2026-01-01", "choices": [choice], "usage": usage}
-    parts = [{"type": "thinking", "thinking": "up"}, {"type": "text", "text": text}]
-    yield {
-        "id": "m-1",
-        "model": "tiny",
-        "content": parts,
-        "stop_reason": "end_turn",
-        "usage": {"input_tokens": 3, "output_tokens": 2},
-    }
     wrong = {"message": "max_tokens is not known, retry in 7.5s", "param": "max_tokens", "type": "invalid", "code": "x"}
     yield {"error": wrong}
     yield [{"error": {**wrong, "code": 400}}]

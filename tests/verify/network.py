@@ -22,7 +22,7 @@ PARTS = (
     "tests/unit/policy/test_card.py",
     "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
     "tests/unit/cli/verbs/test_report.py",
-    "tests/unit/zero_shot/test_sampling.py",
+    "tests/unit/zero_shot/test_client.py",
     "tests/unit/storage/test_hub.py",
     "tests/unit/runs/test_peers.py",
     "tests/unit/cli/verbs/test_doctor.py",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.machine import CARDS, GIB, Card, Machine, machine
+from recommit.estimate.machine import CARDS, GIB, Machine
 from recommit.estimate.options import EstimateOptions
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CARDS",
     "GIB",
-    "Card",
     "Estimate",
     "EstimateOptions",
     "EvaluationStage",
@@ -29,7 +28,6 @@ __all__ = [
     "Memory",
     "PhaseCost",
     "estimate",
-    "machine",
     "text",
 ]
 

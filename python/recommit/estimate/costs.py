@@ -1,8 +1,8 @@
-"""An estimate of a stage on a machine, and the settings under which it fits."""
+"""An estimate of a stage on a machine."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.estimate.machine import GIB, Machine, Rate
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
     from recommit.estimate.schedule import Passes, Stage
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.config import EngineConfig, ModelConfig
+    from recommit.train.config import ModelConfig
 
+_ADVICE = (
+    "IT DOES NOT FIT; less take --set optim.micro_batch=N (smaller passes), engine.checkpointing=true, and "
+    "engine.kind=deepspeed engine.stage=3 on several GPUs"
+)
 _KINDS = {
     "learn": "forward and backward",
     "reference": "of the reference policy",
@@ -102,11 +106,6 @@ class Estimate:
     phases: tuple[PhaseCost, ...]
     memory: Memory
     rate: Rate
-    #: Bytes of the node's memory, and of the run's folder, by kind.
-    host: dict[str, int]
-    disk: dict[str, int]
-    #: Settings under which it fits, if it does not as it is; None: none was found.
-    fits_with: tuple[str, ...] | None = ()
 
     @property
     def fits(self) -> bool:
@@ -130,9 +129,8 @@ class Estimate:
         return {**asdict(self), "phases": phases, **derived}
 
 
-def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Estimate:
-    """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one. Where it
-    does not fit, the estimate says the settings under which it does (``fit``)."""
+def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Estimate:
+    """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
     shadow = Shadow(stage, model, task)
     split = Split(shadow, stage, machine.gpus, cuda=machine.cuda)
     rate = machine.rate("bfloat16" if stage.engine.bf16 else model.dtype)
@@ -142,7 +140,7 @@ def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *
         phases.append(PhaseCost(phase.name, phase.times, counts, rate.seconds(sum(count.flops for count in counts))))
     parts = {name: each for name, each in shadow.parts().items() if name != "reference" and each}
     trained = {name: sum(p.numel() for p in each if p.requires_grad) for name, each in parts.items()}
-    result = Estimate(
+    return Estimate(
         "evaluate" if isinstance(stage, EvaluationStage) else "sft" if isinstance(stage, SftConfig) else "grpo",
         task.task,
         task.shape,
@@ -157,10 +155,7 @@ def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *
         tuple(phases),
         _memory(stage, shadow, split),
         rate,
-        split.host(),
-        split.disk(stage, model),
     )
-    return result if result.fits or not fit else replace(result, fits_with=_fitting(stage, model, task, machine))
 
 
 def _counts(shadow: Shadow, passes: tuple[Passes, ...]) -> Iterator[Count]:
@@ -193,50 +188,6 @@ def _memory(stage: Stage, shadow: Shadow, split: Split) -> Memory:
     )
 
 
-def _fitting(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> tuple[str, ...] | None:
-    """The first settings that fit, as ``--set`` takes them: smaller passes, then less kept, then more split up, then
-    the node's memory; None where none do, as an evaluation has none."""
-    if isinstance(stage, EvaluationStage):
-        return None
-    for engine in _engines(stage.engine, machine):
-        shadow, micro = Shadow(replace(stage, engine=engine), model, task), stage.optim.micro_batch
-        micro = micro or stage.optim.batch // machine.gpus
-        while not _fits(replace(stage, engine=engine), shadow, machine, micro) and micro > 1:
-            micro //= 2
-        if _fits(replace(stage, engine=engine), shadow, machine, micro):
-            return _changes(stage, engine, micro)
-    return None
-
-
-def _fits(stage: Any, shadow: Shadow, machine: Machine, micro: int) -> bool:
-    changed = replace(stage, optim=replace(stage.optim, micro_batch=micro))
-    split = Split(shadow, changed, machine.gpus, cuda=machine.cuda)
-    return _memory(changed, shadow, split).peak <= machine.limit
-
-
-def _engines(engine: EngineConfig, machine: Machine) -> Iterator[EngineConfig]:
-    """As it is, then with one thing more each time."""
-    yield engine
-    engine = replace(engine, checkpointing=True)
-    yield engine
-    if not machine.cuda:
-        return
-    split = replace(engine, kind="deepspeed", stage=max(engine.stage, 2), bf16=True)
-    yield split
-    if machine.gpus > 1:
-        yield replace(split, stage=3)
-    yield replace(split, offload=True)
-    yield replace(split, stage=3, offload=True)
-
-
-def _changes(stage: Any, engine: EngineConfig, micro: int) -> tuple[str, ...]:
-    """What differs."""
-    smaller = [f"optim.micro_batch={micro}"] if micro < (stage.optim.micro_batch or stage.optim.batch) else []
-    names = ("kind", "stage", "bf16", "checkpointing", "offload")
-    other = [name for name in names if getattr(engine, name) != getattr(stage.engine, name)]
-    return (*smaller, *(f"engine.{name}={str(getattr(engine, name)).lower()}" for name in other))
-
-
 def text(estimate: Estimate) -> str:
     """All that an estimate says, for people."""
     return "\n".join(_lines(estimate)) + "\n"
@@ -267,26 +218,12 @@ def _lines(estimate: Estimate) -> Iterator[str]:
         "the optimizer's step, at another time": memory.stepping,
     }
     yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
-    yield f"  {_verdict(estimate)}"
-    yield f"node     {_sizes(estimate.host)} (all ranks; allowances and loading included)"
-    yield f"disk     {_sizes(estimate.disk)}, the data set left out"
+    yield f"  {'it fits' if estimate.fits else _ADVICE}"
     yield f"time     {_time(estimate)}"
 
 
 def _parts(parts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in parts.items())
-
-
-def _verdict(estimate: Estimate) -> str:
-    if estimate.fits:
-        return "it fits"
-    if estimate.fits_with is None:
-        return "IT DOES NOT FIT, and no setting was found under which it does"
-    return f"IT DOES NOT FIT; it does with --set {' '.join(estimate.fits_with)}"
-
-
-def _sizes(sizes: dict[str, int]) -> str:
-    return f"{gib(sum(sizes.values()))} GiB: {', '.join(f'{kind} {gib(each)}' for kind, each in sizes.items())}"
 
 
 def _time(estimate: Estimate) -> str:

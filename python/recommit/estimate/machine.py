@@ -46,42 +46,39 @@ class Rate:
 
 @dataclass(frozen=True)
 class Machine:
-    """What an estimate is made for."""
+    """What an estimate is made for: so many cards, by name; ``memory`` (GiB of a rank) and ``peak`` (TFLOP/s at best)
+    stand in for the card's where they are not 0."""
 
-    card: Card
+    card: str = "a100"
     gpus: int = 1
-    #: GiB per rank; 0: the card's.
     memory: float = 0.0
-    share: float = SHARE
-    #: FLOPs per second at best; 0: the card's.
     peak: float = 0.0
+    share: float = SHARE
+
+    def __post_init__(self) -> None:
+        if self.card not in CARDS:
+            raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {self.card}")
+        if self.gpus < 1:
+            raise ValueError(f"gpus: expected at least 1, got {self.gpus}")
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share: expected 0 < share <= 1, got {self.share}")
+        if self.memory < 0 or self.peak < 0:
+            raise ValueError(f"memory and peak: expected at least 0, got {self.memory} and {self.peak}")
 
     def rate(self, dtype: str) -> Rate:
         """For weights of that type."""
         if self.peak:
-            return Rate(self.peak, self.share, "as said on the command line")
-        peak = self.card.bfloat16 if dtype == "bfloat16" else self.card.float32
-        return Rate(peak, self.share, f"{self.card.title}, {self.card.source}")
+            return Rate(self.peak * 1e12, self.share, "as said on the command line")
+        card = CARDS[self.card]
+        peak = card.bfloat16 if dtype == "bfloat16" else card.float32
+        return Rate(peak, self.share, f"{card.title}, {card.source}")
 
     @property
     def limit(self) -> int:
         """Bytes per rank."""
-        return int((self.memory or self.card.memory) * GIB)
+        return int((self.memory or CARDS[self.card].memory) * GIB)
 
     @property
     def cuda(self) -> bool:
         """Is it an accelerator with a context of its own?"""
-        return self.card is not CARDS["cpu"]
-
-
-def machine(card: str, gpus: int = 1, *, memory: float = 0.0, peak: float = 0.0, share: float = SHARE) -> Machine:
-    """Make a machine of so many cards, by name; ``memory`` in GiB and ``peak`` in TFLOP/s stand in for the card's."""
-    if card not in CARDS:
-        raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
-    if gpus < 1:
-        raise ValueError(f"gpus: expected at least 1, got {gpus}")
-    if not 0 < share <= 1:
-        raise ValueError(f"share: expected 0 < share <= 1, got {share}")
-    if memory < 0 or peak < 0:
-        raise ValueError(f"memory and peak: expected at least 0, got {memory} and {peak}")
-    return Machine(CARDS[card], gpus, memory, share, peak * 1e12)
+        return self.card != "cpu"

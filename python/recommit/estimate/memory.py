@@ -1,13 +1,9 @@
-"""Bytes of one rank, of the node's memory and of the run's folder: weights, optimizer, reference, features, and what
-DeepSpeed sets aside."""
+"""Bytes of one rank: weights, optimizer, reference, features, and what DeepSpeed sets aside."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.schedule import EvaluationStage
-from recommit.estimate.shadow import RANDOM
-from recommit.train.config import SftConfig
 from recommit.train.engine.base import deepspeed_settings
 
 if TYPE_CHECKING:
@@ -17,17 +13,13 @@ if TYPE_CHECKING:
 
     from recommit.estimate.schedule import Stage
     from recommit.estimate.shadow import Shadow
-    from recommit.train.config import ModelConfig
 
-#: Not counted but allowed for: what a CUDA context, the workspaces of matrix products and gaps between tensors take,
-#: and what a process with torch and transformers takes of the node's memory before it has any weights.
-ALLOWANCE = PROCESS = 1 << 30
+#: Not counted but allowed for: what a CUDA context, the workspaces of matrix products and gaps between tensors take.
+ALLOWANCE = 1 << 30
 #: Most bytes of features that a rank remembers; see ``recommit.policy.vision``.
 FEATURES = 1 << 30
 #: Bytes of a parameter's two moments and of its master copy in float32.
 MOMENTS, MASTER = 8, 4
-#: Tokenizer, configurations and logs of a checkpoint: the published tokenizer's files take 11 MB. An allowance.
-SMALL_FILES = 16 << 20
 
 
 def size(tensors: Iterable[Tensor]) -> int:
@@ -103,33 +95,3 @@ class Split:
             return 0
         most = self.zero.get("stage3_max_live_parameters", 1e9) + self.zero.get("stage3_prefetch_bucket_size", 5e7)
         return min(int(most) * max((t.element_size() for t in tensors), default=0), size(tensors))
-
-    def host(self) -> dict[str, int]:
-        """Of the node's memory by kind, of all ranks as if they shared one node."""
-        sizes = {
-            "processes": self.world * PROCESS,
-            "weights, mapped once": self._backbone() * self.cuda,
-            "offloaded optimizer": self.world * (self.optimizer() + self.part * MASTER) * self.offload,
-            "offloaded weights": size(self.shadow.policy.parameters()) * (self.offload and self.stage == 3),
-        }
-        return {name: count for name, count in sizes.items() if count}
-
-    def disk(self, stage: Stage, model: ModelConfig) -> dict[str, int]:
-        """Of one run's folder by kind; a checkpoint has a policy in it, and the best one is kept besides the newest."""
-        if isinstance(stage, EvaluationStage):
-            return {}
-        parts, run = self.shadow.parts(), stage.run
-        adapter = size(parts["lora"]) if self.shadow.policy.config.lora is not None else self._backbone()
-        policy = adapter + size([*parts["decoder"], *parts["depth head"]]) + SMALL_FILES
-        moments = sum(p.numel() for p in self.trained) * (MOMENTS + MASTER) if self.stage else 2 * size(self.trained)
-        sizes = {
-            "checkpoints": (run.keep + 1) * (policy + size(self.trained) + moments),
-            "start": policy if not isinstance(stage, SftConfig) else 0,
-            "backbone": self._backbone() if model.backbone.startswith(RANDOM) else 0,
-            "features on disk": int(run.vision_cache_size * 2**30) if run.vision_cache else 0,
-        }
-        return {name: count for name, count in sizes.items() if count}
-
-    def _backbone(self) -> int:
-        parts = self.shadow.parts()
-        return size([*parts["language"], *parts["vision"]])

@@ -7,7 +7,7 @@ from importlib.resources import files
 from math import factorial
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.estimate.machine import SHARE, machine
+from recommit.estimate.machine import SHARE, Machine
 from recommit.puzzles import registry
 from recommit.puzzles.registry import Task
 
@@ -30,11 +30,8 @@ class EstimateOptions:
         stage: The warm start, GRPO, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
         size: Rows, or rows and columns (default: those of the preset, or the usual ones).
-        variant: adaptive, fixed-1 to fixed-8, random or depth-only (default: adaptive).
-        set: Any value of the stage, for example --set engine.checkpointing=true
-        backbone: Another backbone: a local folder, a published name, or random: and a name such as 7b (default:
-            that of the recipe).
-        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3 (default: no DeepSpeed).
+        set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b; a backbone is a local
+            folder, a published name, or random: and the name of a shape.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
         memory: GiB of one rank; 0 for the card's.
@@ -46,10 +43,7 @@ class EstimateOptions:
     stage: Literal["sft", "grpo", "evaluate", "both"] = "both"
     task: Task | None = None
     size: tuple[int, ...] = ()
-    variant: str | None = None
     set: tuple[str, ...] = ()
-    backbone: str | None = None
-    zero: int | None = None
     card: str = "a100"
     gpus: int = 1
     memory: float = 0.0
@@ -57,14 +51,18 @@ class EstimateOptions:
     share: float = SHARE
 
     def __post_init__(self) -> None:
-        machine(self.card, self.gpus, memory=self.memory, peak=self.peak, share=self.share)
+        _ = self.machine
+
+    @property
+    def machine(self) -> Machine:
+        """Where it is to run."""
+        return Machine(self.card, self.gpus, self.memory, self.peak, self.share)
 
     def estimates(self) -> list[Estimate]:
         """One of each stage."""
         from recommit.estimate.costs import estimate
 
-        on = machine(self.card, self.gpus, memory=self.memory, peak=self.peak, share=self.share)
-        return [estimate(stage, self.model, self.puzzle, on) for stage in self.stages()]
+        return [estimate(stage, self.model, self.puzzle, self.machine) for stage in self.stages()]
 
     def stages(self) -> list[Stage]:
         """The configurations of the stages that are asked for."""
@@ -78,9 +76,8 @@ class EstimateOptions:
         """Model of the warm start, which GRPO goes on with."""
         from recommit.train.config import load
 
-        own = {} if self.backbone is None else {"model.backbone": self.backbone}
         of_model = [change for change in self.set if change.strip().startswith("model.")]
-        result: ModelConfig = load(self.recipe, of_model, values=own).model
+        result: ModelConfig = load(self.recipe, of_model).model
         return result
 
     @property
@@ -106,12 +103,10 @@ class EstimateOptions:
         if name == "evaluate":
             return self._evaluation()
         rest = [change for change in self.set if not change.strip().startswith("model.")]
-        engine = {} if self.zero is None else {"engine.kind": "deepspeed", "engine.stage": self.zero}
         if name == "grpo":
-            own = {} if self.variant is None else {"variant": self.variant}
-            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name, values={**engine, **own})
+            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name)
             return replace(grpo, validation=grpo.validation.of(self.puzzle))
-        sft: SftConfig = load(self.recipe, rest, values=engine)
+        sft: SftConfig = load(self.recipe, rest)
         return replace(sft, model=self.model, validation=sft.validation.of(self.puzzle))
 
     def _evaluation(self) -> EvaluationStage:

@@ -284,7 +284,7 @@ class Shadow:
         states, remaining = self._states(passes.states), np.ones(passes.states, np.int64)
 
         def work() -> Any:
-            z, index = policy.look(task, states, remaining), policy.task_index(task)
+            z, index = policy.encode(task, states, remaining), policy.task_index(task)
             plans, scores = policy.decoder.plans(z, index)
             cells = policy.vision.kinds(task, states)
             return plans, policy.depth_head(policy.read(z, index, scores, cells=cells, remaining=remaining))

@@ -38,7 +38,7 @@ def loaded(
     if name.views:
         policy.replace_augmentations(name.views)
     if prices is not None:
-        policy.replace_prices(prices.action, prices.observation)
+        policy.replace_prices(prices)
     return policy
 
 

@@ -193,22 +193,20 @@ class PolicyGraph(CommitmentGraph):
             every = self.run_pass(partial(self._plan_with_features, self.states[nodes]))
             return {name: every[name][: len(piece)] for name in self._said}
         remaining = {"remaining": self.remaining[nodes]} if self.budget_conditioned else {}
-        plan = self.policy.plan_with_probabilities if "probs" in self._said else self.policy.plan
-        inputs, logits, plans, *probs = self.run_pass(
-            partial(plan, self._puzzle, self.states[nodes], self.depths, **remaining)
-        )
+        ask = partial(self.policy.plan, self._puzzle, self.states[nodes], self.depths, **remaining)
+        inputs, logits, plans, probs = self.run_pass(ask)
         if self.keep_inputs and len(piece):
             self._inputs.append((piece, inputs))
-        every = {"logits": logits, "plans": plans[:, 0] if self.policy.plans_first else plans}
-        if probs:
-            every["probs"] = probs[0][:, 0] if self.policy.plans_first else probs[0]
-        return {name: values[: len(piece)] for name, values in every.items()}
+        if self.policy.plans_first:
+            plans, probs = plans[:, 0], probs[:, 0]
+        every = {"logits": logits, "plans": plans, "probs": probs}
+        return {name: every[name][: len(piece)] for name in self._said}
 
     @torch.no_grad()
     def _plan_with_features(self, states: States) -> Arrays:
         """The same of a policy whose plans do not depend on the depth, with z, how far views agree, and samples."""
         policy, task = self.policy, self._puzzle
-        z, index = policy.look(task, states), policy.task_index(task)
+        z, index = policy.encode(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
         logits = policy.depth_head(policy.read(z, index, scores, cells=policy.vision.kinds(task, states)))
         count = self.samples.shape[1] if self.samples is not None else 0

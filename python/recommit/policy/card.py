@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recommit.storage import verified
-from recommit.storage.files import Files, file_sha256, replace
+from recommit.storage.files import file_sha256
 from recommit.storage.hub import Upload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _TEXT = """---
 library_name: recommit
@@ -36,12 +32,10 @@ depths, actions = policy.act(task, task.generate(4, seed=0).states)
 
 Files are JSON and safetensors only. `config.json` names the backbone with a fingerprint of its weights; loading on any
 other is an error.
-{hashes}{figures}"""
+{hashes}"""
 
 
-def card(
-    about: dict[str, Any], name: str, figures: dict[str, Any] | None = None, hashes: dict[str, str] | None = None
-) -> str:
+def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
     """Markdown with the metadata that hubs read; ``about`` is the policy's config.json, ``hashes`` are of its files."""
     config, source = about["policy"], about["backbone"]["source"]
     adapted = config["lora"] is not None
@@ -58,38 +52,12 @@ def card(
         tasks=", ".join(config["tasks"]),
         parts=parts,
         name=name,
-        hashes="".join(["\n", *(f"- `{file}`: sha256 `{digest}`\n" for file, digest in (hashes or {}).items())]),
-        figures=_table(figures) if figures else "",
+        hashes="".join(["\n", *(f"- `{file}`: sha256 `{digest}`\n" for file, digest in hashes.items())]),
     )
 
 
-def _table(figures: dict[str, Any]) -> str:
-    """Validation of the warm start, by fixed depth."""
-    lines = ["", "| fixed depth | solved on validation instances | actions per episode |", "|---|---|---|"]
-    for depth, rate in figures["solved"].items():
-        lines.append(f"| {depth} | {100 * rate:.1f} % | {figures['actions'][depth]:.1f} |")
-    return "\n".join(lines) + "\n"
-
-
-def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> None:
-    """Put README.md beside a saved policy."""
-    about = verified.values(folder, "config.json")
+def upload(folder: Path, repo: str) -> Upload:
+    """What goes to a hub of a saved policy: its files, and its page."""
     weights = sorted(folder.glob("*.safetensors"))
     hashes = {path.name: file_sha256(path) for path in weights}
-    replace(Files(), folder / "README.md", card(about, name, figures, hashes).encode())
-
-
-def upload(
-    save: Callable[[Path], Path], repo: str, figures: dict[str, Any] | None, *, private: bool, hub: Path | None = None
-) -> str:
-    """Put what ``save`` writes into a folder on the hub, or a local ``hub``, with its page; returns the address."""
-    with tempfile.TemporaryDirectory() as folder:
-        write(save(Path(folder)), repo, figures)
-        if hub is not None:
-            return str(Upload(repo, "model", Path(folder), {}).copy(hub))
-        from huggingface_hub import HfApi
-
-        api = HfApi()
-        api.create_repo(repo, private=private, exist_ok=True)
-        address = api.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
-    return str(address)
+    return Upload(repo, "model", folder, {"README.md": card(verified.values(folder, "config.json"), repo, hashes)})

@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
@@ -26,6 +26,7 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
+from recommit.prices import Prices
 from recommit.storage import hub, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.safe_open import content
@@ -35,27 +36,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recommit.policy.backbones.backbone import Backbone
+    from recommit.policy.policy import CommitPolicy
 
 FORMAT = 1
 #: What a backbone's weights may be kept in.
 DTYPES = ("float32", "bfloat16", "float16")
 #: Values of each tensor that a fingerprint reads.
 SAMPLE = 4096
-
-
-class Parts(Protocol):
-    """What of a policy is saved; ``CommitPolicy`` has it."""
-
-    config: PolicyConfig
-    backbone: Backbone
-    depth_head: nn.Module
-    decoder: nn.Module
-    world_model: nn.Module | None
-    source: str
-    known_fingerprint: str
-
-
-P = TypeVar("P", bound=Parts)
 
 
 def fingerprint(backbone: Backbone) -> str:
@@ -69,7 +56,7 @@ def fingerprint(backbone: Backbone) -> str:
     return digest.hexdigest()
 
 
-def fingerprint_of(policy: Parts) -> str:
+def fingerprint_of(policy: CommitPolicy) -> str:
     """The fingerprint of a policy's backbone; computed once where it is frozen, before ranks split it."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
@@ -78,7 +65,7 @@ def fingerprint_of(policy: Parts) -> str:
     return policy.known_fingerprint
 
 
-def save_policy(policy: Parts, folder: str | Path) -> Path:
+def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +81,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     about = {
         "format": FORMAT,
         "model_type": "recommit",
-        "policy": asdict(policy.config),
+        "policy": asdict(policy.config) | {"prices": list(astuple(policy.config.prices))},
         "backbone": {
             "source": "backbone" if whole else policy.source,
             "dtype": str(next(policy.backbone.model.parameters()).dtype).removeprefix("torch."),
@@ -118,14 +105,14 @@ def _written(folder: Path) -> list[str]:
 
 
 def load_policy(
-    make: Callable[[Backbone, PolicyConfig, str], P],
+    make: Callable[[Backbone, PolicyConfig, str], CommitPolicy],
     folder: str | Path,
     *,
     backbone: str | Path | None = None,
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
     **options: Any,
-) -> P:
+) -> CommitPolicy:
     """Read the policy of a folder into what ``make`` makes, on ``device``, its backbone in the ``dtype`` that it was
     saved in or another; ``backbone`` says where an adapter's backbone lies if it has moved."""
     folder = _fetched(folder)
@@ -154,7 +141,7 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
     return dtype
 
 
-def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
+def _check_backbone(policy: CommitPolicy, about: dict[str, Any], folder: Path) -> None:
     """The frozen weights must be those that the policy was trained on."""
     here = fingerprint(policy.backbone)
     if here != about["fingerprint"]:
@@ -189,7 +176,7 @@ def _fetched(name: str | Path) -> Path:
         raise hub.unreachable("policy", name, error) from error
 
 
-def heads(policy: Parts) -> dict[str, torch.Tensor]:
+def heads(policy: CommitPolicy) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
     return _named(policy.depth_head, policy.decoder, policy.world_model)
 
@@ -209,7 +196,7 @@ def _imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]
         return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), world_model)
 
 
-def save_adapter(policy: Parts, folder: Path) -> None:
+def save_adapter(policy: CommitPolicy, folder: Path) -> None:
     """In PEFT's own format, so that ``PeftModel.from_pretrained(backbone, folder)`` reads it."""
     from peft.utils import get_peft_model_state_dict
 
@@ -225,7 +212,7 @@ def save_adapter(policy: Parts, folder: Path) -> None:
     about.inference_mode = False
 
 
-def load_adapter(policy: Parts, folder: Path) -> None:
+def load_adapter(policy: CommitPolicy, folder: Path) -> None:
     """PEFT only warns where an adapter's names do not fit; here that is an error."""
     from peft.utils import get_peft_model_state_dict
 
@@ -267,15 +254,9 @@ def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Ten
 
 def read_config(path: Path) -> dict[str, Any]:
     """The JSON beside the weights, if it is one of ours."""
-    if not path.is_file():
-        raise ValueError(f"{path}: expected the configuration of a policy, got no file")
-    try:
-        about = json.loads(content(path))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: expected JSON, got a file that is damaged ({error})") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        version = about.get("format") if isinstance(about, dict) else type(about).__name__
-        raise ValueError(f"{path}: expected policy format {FORMAT}, got {version}")
+    about = verified.values(path.parent, path.name)
+    if about.get("format") != FORMAT:
+        raise ValueError(f"{path}: expected policy format {FORMAT}, got {about.get('format')}")
     return about
 
 
@@ -293,6 +274,7 @@ def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain["head"] = verified.typed(HeadConfig, plain["head"])
     for name, kind in (("lora", LoraConfig), ("world_model", WorldModelConfig)):
         plain[name] = None if plain[name] is None else verified.typed(kind, plain[name])
+    plain["prices"] = Prices(*plain["prices"])
     return verified.typed(PolicyConfig, plain)
 
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recommit.prices import Prices
+
 #: Never more actions than this in one commitment: the action decoder has that many positions.
 MAX_ACTIONS = 8
 #: The name of the trained adapter; PEFT writes only this one to the top of a folder.
@@ -181,13 +183,14 @@ class PolicyConfig:
     crop: bool = True
     #: Tell the policy in its prompt how many decisions remain, this one included: it sees more than the paper's.
     show_budget: bool = False
-    #: Pictures per observation: its cells mirrored and turned (1, 2, 4 or 8 ways; never the state), and the mean of
-    #: what the decoder says of them, action by action. Works for any trained policy, at as many times the FLOPs.
+    #: Pictures per observation (symmetry augmentations, which names of agents and recipes call views): its cells
+    #: mirrored and turned (1, 2, 4 or 8 ways; never the state), and the mean of what the decoder says of them, action
+    #: by action. Works for any trained policy, at as many times the FLOPs.
     augmentations: int = 1
     #: What says where a plan would lead, if anything does.
     world_model: WorldModelConfig | None = None
-    #: What an action and an observation cost, as shares of a solved episode, for a conditioned head.
-    prices: tuple[float, float] = (0.0, 0.0)
+    #: What an action and an observation cost, for a conditioned head.
+    prices: Prices = field(default_factory=Prices)
     #: The puzzles that it was trained on, with their sizes (sliding-3x3); empty: it may be asked about any.
     trained: tuple[str, ...] = ()
 
@@ -196,10 +199,6 @@ class PolicyConfig:
             raise ValueError(
                 f"head.features: expected {self.head.features} of a policy that has a world model "
                 "(recommit train world-model), got one without"
-            )
-        if len(self.prices) != 2 or not all(0 <= price < math.inf for price in self.prices):
-            raise ValueError(
-                f"prices: expected two numbers from 0 on, of an action and of an observation, got {self.prices}"
             )
         _check_augmentations("augmentations", self.augmentations)
         if not self.depths or list(self.depths) != sorted(set(self.depths)):

@@ -17,6 +17,8 @@ from recommit.policy.config import HeadConfig, feature_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.prices import Prices
+
 
 class DepthHead(nn.Linear):
     """Logits of the depths. It starts at zero, unless its configuration says otherwise: exactly uniform, with a
@@ -52,7 +54,7 @@ def confidence(scores: Tensor) -> Tensor:
     return torch.cat([best.exp(), best.cumsum(-1).exp(), -(logs.exp() * logs).sum(-1)], dim=-1)
 
 
-def conditions(remaining: NDArray[np.integer] | None, prices: tuple[float, float], rows: int) -> Tensor:
+def conditions(remaining: NDArray[np.integer] | None, prices: Prices, rows: int) -> Tensor:
     """[rows, 4] numbers: the decisions that remain, one over them, and the prices of an action and of an observation on
     a logarithmic scale."""
     if remaining is None or len(remaining) != rows or not (remaining >= 1).all():
@@ -61,7 +63,7 @@ def conditions(remaining: NDArray[np.integer] | None, prices: tuple[float, float
             f"got {remaining}"
         )
     budget = np.asarray(remaining, np.float64)
-    sizes = np.broadcast_to(np.log2(1.0 + 1000.0 * np.array(prices)), (rows, 2))
+    sizes = np.broadcast_to(np.log2(1.0 + 1000.0 * np.array([prices.action, prices.observation])), (rows, 2))
     return torch.from_numpy(
         np.concatenate([np.stack([budget, 1.0 / budget], axis=1), sizes], axis=1).astype(np.float32)
     )

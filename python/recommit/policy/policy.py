@@ -2,12 +2,13 @@
 
 A state is drawn and encoded (``vision.py``). The backbone reads the picture and a fixed prompt once; its last hidden
 state is z. From z the depth head (``depth_head.py``) says how many actions to commit to, and the action decoder
-(``action_decoder.py``) says which. ``look`` makes z; ``act`` plays, ``plan`` plans for several depths at once, and
+(``action_decoder.py``) says which. ``encode`` makes z; ``act`` plays, ``plan`` plans for several depths at once, and
 calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` saves all of it but the frozen backbone.
 """
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from recommit.policy.backbones.backbone import Backbone, Geometry
     from recommit.policy.config import HeadConfig
+    from recommit.prices import Prices
     from recommit.puzzles.checks import Grids
     from recommit.puzzles.puzzle import Puzzle
 
@@ -51,15 +53,8 @@ class PlannedDepths(NamedTuple):
     inputs: NDArray[np.float32]  #: [N, inputs]: what the depth head reads
     logits: NDArray[np.float32]  #: [N, |H|]: of the policy's own depths
     plans: NDArray[np.uint8]  #: [N, D, 8]: greedy actions for each depth that was asked about
-
-
-class PlannedProbabilities(NamedTuple):
-    """What ``plan_with_probabilities`` answers: ``PlannedDepths``, and how sure each action is."""
-
-    inputs: NDArray[np.float32]
-    logits: NDArray[np.float32]
-    plans: NDArray[np.uint8]
-    probabilities: NDArray[np.float32]  #: [N, 1 or D, 8, 4]
+    #: [N, 1, 8, 4] where a plan is the same whatever its depth (``plans_first``), else [N, D, 8, 4].
+    probs: NDArray[np.float32]
 
 
 class CommitPolicy(nn.Module):
@@ -99,23 +94,26 @@ class CommitPolicy(nn.Module):
 
     def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:
         """Another depth head, as it begins: exactly uniform. It may have ``depths`` of its own to choose from."""
-        self.config = self.vision.config = replace(self.config, head=config, depths=depths or self.config.depths)
+        self._configure(head=config, depths=depths or self.config.depths)
         old = self.depth_head.weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.depth_head = DepthHead(self.backbone.width, len(self.config.depths), config).to(old)
 
     def replace_augmentations(self, augmentations: int) -> None:
-        """Average over so many symmetry augmentations of every picture; the weights stay what they are."""
-        self.config = self.vision.config = replace(self.config, augmentations=augmentations)
+        """Average over so many symmetry augmentations (views) of every picture; the weights stay what they are."""
+        self._configure(augmentations=augmentations)
 
-    def replace_prices(self, action: float, observation: float) -> None:
+    def replace_prices(self, prices: Prices) -> None:
         """Play for these prices, if the depth head reads them."""
-        self.config = self.vision.config = replace(self.config, prices=(action, observation))
+        self._configure(prices=prices)
 
     def learn(self, *puzzles: str) -> None:
         """Note puzzles, with their sizes, that it is trained on from now on."""
-        self.config = self.vision.config = replace(self.config, trained=tuple(sorted({*self.config.trained, *puzzles})))
+        self._configure(trained=tuple(sorted({*self.config.trained, *puzzles})))
+
+    def _configure(self, **changes: Any) -> None:
+        self.config = self.vision.config = replace(self.config, **changes)
 
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, *, anyway: bool = False, **options: Any) -> CommitPolicy:
@@ -132,14 +130,14 @@ class CommitPolicy(nn.Module):
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""
         return save_policy(self, folder)
 
-    def push_to_hub(
-        self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False, hub: Path | None = None
-    ) -> str:
-        """Upload the policy with a model card (and a validation's ``figures``); returns the address.
+    def push_to_hub(self, repo: str, *, private: bool = False, hub: Path | None = None) -> str:
+        """Upload the policy with a model card; returns the address.
 
         With ``hub``, a local folder that stands in for the hub, nothing is sent.
         """
-        return upload(self.save_pretrained, repo, figures, private=private, hub=hub)
+        with tempfile.TemporaryDirectory() as folder:
+            made = upload(self.save_pretrained(folder), repo)
+            return made.send(private=private) if hub is None else str(made.copy(hub))
 
     @property
     def vision_frozen(self) -> bool:
@@ -162,7 +160,7 @@ class CommitPolicy(nn.Module):
         """Tokens that the language model reads for a state of ``shape``."""
         return len(self.geometries.of(task, shape, 1).tokens)
 
-    def look(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
+    def encode(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
         """z of each state: one pass of the backbone, whatever is asked of it afterwards; with ``augmentations`` one for
         each copy of the picture, [N, copies, width]. ``remaining`` are the decisions that remain, this one included,
         where the prompt says it (``show_budget``)."""
@@ -222,8 +220,8 @@ class CommitPolicy(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
         [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where
-        the decoder is conditioned on them. ``heads`` stand in for the policy's own; ``remaining``: see ``look``."""
-        z, index = self.look(task, states, remaining), self.task_index(task)
+        the decoder is conditioned on them. ``heads`` stand in for the policy's own; ``remaining``: see ``encode``."""
+        z, index = self.encode(task, states, remaining), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
         logits = depth_head(
@@ -248,7 +246,7 @@ class CommitPolicy(nn.Module):
 
         Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
         [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, 1..8, in or out of the head's set.
-        ``remaining``: see ``look``. A single state gets a single depth and plan.
+        ``remaining``: see ``encode``. A single state gets a single depth and plan.
         """
         if depth is not None and not 1 <= depth <= MAX_ACTIONS:
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
@@ -267,7 +265,7 @@ class CommitPolicy(nn.Module):
         noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
         remaining: NDArray[np.integer] | None,
     ) -> ActedDepths:
-        z, index = self.look(task, states, remaining), self.task_index(task)
+        z, index = self.encode(task, states, remaining), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
         logits = self.depth_head(
             self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states), remaining=remaining)
@@ -285,25 +283,14 @@ class CommitPolicy(nn.Module):
         )
         return ActedDepths(*to_host(chosen.int(), actions.byte()))
 
+    @torch.no_grad()
     def plan(
         self, task: Puzzle, states: Grids, depths: tuple[int, ...], remaining: NDArray[np.integer] | None = None
     ) -> PlannedDepths:
-        """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
-        [N, D, 8] for each of ``depths``; ``remaining``: see ``look``."""
-        return PlannedDepths(*self.plan_with_probabilities(task, states, depths, remaining)[:3])
-
-    @torch.no_grad()
-    def plan_with_probabilities(
-        self,
-        task: Puzzle,
-        states: Grids,
-        depths: tuple[int, ...],
-        remaining: NDArray[np.integer] | None = None,
-    ) -> PlannedProbabilities:
-        """``plan``, and the probability of every action at every place of it: [N, 1, 8, 4] where a plan is the same
-        whatever its depth (``plans_first``), else [N, D, 8, 4]."""
+        """Eight greedy actions for each of ``depths`` with the probability of every action at every place, what the
+        depth head reads, and its logits; ``remaining``: see ``encode``."""
         batch, one = checks.grids(states)
-        z, index = self.look(task, batch, remaining), self.task_index(task)
+        z, index = self.encode(task, batch, remaining), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
             head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch), remaining=remaining)
@@ -314,7 +301,7 @@ class CommitPolicy(nn.Module):
             head_inputs, (actions, scores) = z, (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
         logits = self.depth_head(head_inputs).float()
         arrays = to_host(head_inputs.float(), logits, actions.byte(), scores.float().softmax(-1))
-        return single(PlannedProbabilities(*arrays), one)
+        return single(PlannedDepths(*arrays), one)
 
     @property
     def plans_first(self) -> bool:
@@ -329,7 +316,7 @@ class CommitPolicy(nn.Module):
         return grid[torch.searchsorted(grid, depths).clamp(max=len(grid) - 1)]
 
 
-Answer = TypeVar("Answer", ActedDepths, PlannedDepths, PlannedProbabilities)
+Answer = TypeVar("Answer", ActedDepths, PlannedDepths)
 
 
 def single(answer: Answer, one: bool) -> Answer:

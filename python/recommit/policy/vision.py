@@ -3,14 +3,13 @@ backbone reads around them.
 
 ``Puzzle.patches`` has the core write patches straight from states (``cpp/core/draw/patches.hpp``), bit for bit as the
 published image processor would make them. Families that the core does not know get a picture, which they cut up.
-Features are then looked up in memory, on the disk (``feature_store.py``), or encoded.
+Features are then looked up in memory, or encoded.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +18,8 @@ from torch import Tensor
 
 from recommit.policy import augmentations
 from recommit.policy.config import MAX_REMAINING
-from recommit.policy.feature_store import FeatureStore, key_of, weights_of
 from recommit.policy.prompt import load_prompt
 from recommit.policy.tensors import to_device
-from recommit.storage.files import sha256
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +45,6 @@ class Vision:
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0
-        self._stores: dict[tuple[str, tuple[int, int]], FeatureStore] = {}
-        self._disk: tuple[str, Path, int] | None = None
 
     def crops(self, task: Puzzle) -> bool:
         """Does this task's picture leave out the constant outer wall?"""
@@ -131,40 +126,14 @@ class Vision:
         cells = pixels.view(-1, 4, pixels.shape[-1])
         return cells[torch.from_numpy(codes)].flatten(0, 1)
 
-    def keep(self, folder: str | Path, limit: int) -> None:
-        """Keep the features of this encoder, which must be frozen and whole on this rank, in a folder of at most
-        ``limit`` bytes, and use those that are there."""
-        if any(parameter.requires_grad for parameter in self.backbone.vision_parameters()):
-            raise ValueError("vision_cache: expected a picture encoder that is frozen, got one that is trained")
-        self._disk = weights_of(self.backbone.vision_parameters()), Path(folder), limit
-
-    def _store(self, task: Puzzle, shape: tuple[int, int]) -> FeatureStore | None:
-        """Where features are kept: by everything that decides them but the state."""
-        if self._disk is None:
-            return None
-        key = (task.task, shape)
-        if key not in self._stores:
-            weights, folder, limit = self._disk
-            drawn = task.render(task.legend()[0], theme=self.config.theme)
-            about = {
-                "encoder": weights,
-                "family": type(self.backbone).__name__,
-                "task": task.task,
-                "shape": shape,
-                "cell": self.config.cell,
-                "theme": self.config.theme,
-                "crop": self.crops(task),
-                "drawn": sha256(drawn.data),
-                "device": next(self.backbone.vision_parameters()).device.type,
-            }
-            self._stores[key] = FeatureStore(folder, about, limit)
-        return self._stores[key]
-
     def _cached_features(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:
         head = f"{task.task}{states.shape[1:]}{f' in copy {copy}' if copy else ''}".encode()
         keys = [head + state.tobytes() for state in states]
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
-        fresh = self._look_up(task, states, missing, copy) if missing or self._split() else {}
+        fresh: dict[bytes, Tensor] = {}
+        if missing or self._split():
+            encoded = self._encode(task, states[list(missing.values()) or [0]], copy)
+            fresh = dict(zip(missing, encoded, strict=False))
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():
             self._remember(key, value)
@@ -177,23 +146,6 @@ class Vision:
         """Does every rank hold a part of the encoder (ZeRO-3)? Then nobody can encode alone: a rank that remembers all
         of its states goes through the encoder for the sake of one that does not."""
         return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
-
-    def _look_up(
-        self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int], copy: int
-    ) -> dict[bytes, Tensor]:
-        """From the disk, or else from the encoder."""
-        store = self._store(task, (states.shape[1], states.shape[2]))
-        names = {key: key_of(key) for key in missing} if store is not None else {}
-        stored = store.get(names.values()) if store is not None else {}
-        device = next(self.backbone.model.parameters()).device
-        features = {key: stored[name].to(device, non_blocking=True) for key, name in names.items() if name in stored}
-        rest = {key: i for key, i in missing.items() if key not in features}
-        if rest or self._split():
-            encoded = self._encode(task, states[list(rest.values()) or [0]], copy)[: len(rest)]
-            if store is not None:
-                store.add(dict(zip((names[key] for key in rest), encoded.cpu(), strict=True)))
-            features |= dict(zip(rest, encoded, strict=True))
-        return features
 
     def forget(self) -> None:
         """Encode every state again, once."""

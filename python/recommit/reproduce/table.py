@@ -30,11 +30,9 @@ class Planner:
     """Counts what runs need on a card, as ``recommit estimate`` does: seconds for each that is like no other."""
 
     def __init__(self, card: str | None, ranks: int) -> None:
-        from recommit.estimate import CARDS, Machine
+        from recommit.estimate import Machine
 
-        if card is not None and card not in CARDS:
-            raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
-        self._machine = None if card is None else Machine(CARDS[card], ranks)
+        self._machine = None if card is None else Machine(card, ranks)
         self._counted: dict[str, Needs] = {}
 
     def __call__(self, entry: PresetEntry, run: Run) -> Needs:
@@ -52,7 +50,7 @@ class Planner:
 
         data_specs = entry.imitation.data_specs if run.verb == "sft" else (entry.data,)
         model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
-        each = [count(run.config, model, data_spec.puzzle(), machine, fit=False) for data_spec in data_specs]
+        each = [count(run.config, model, data_spec.puzzle(), machine) for data_spec in data_specs]
         hours = [one.seconds / 3600 for one in each if one.seconds is not None]
         # Puzzles share the batches of a joint warm start evenly.
         return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)

@@ -59,7 +59,7 @@ class Actor:
         remaining: NDArray[np.int64] | None = None,
     ) -> Proposals:
         """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if
-        given, are theirs, whoever chooses otherwise; ``remaining``: see ``CommitPolicy.look``."""
+        given, are theirs, whoever chooses otherwise; ``remaining``: see ``CommitPolicy.encode``."""
         parts = []
         for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
             part = slice(begin, begin + PASS)
@@ -105,7 +105,7 @@ class Actor:
         remaining: NDArray[np.int64] | None,
     ) -> tuple[Tensor, ...]:
         many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
-        z, index = self.policy.look(self.task, states, remaining), self.policy.task_index(self.task)
+        z, index = self.policy.encode(self.task, states, remaining), self.policy.task_index(self.task)
         cells = self.policy.vision.kinds(self.task, states)
         logits = self.policy.depth_head(self.policy.read(z, index, cells=cells, remaining=remaining)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)

@@ -148,13 +148,9 @@ class RunConfig:
     tensorboard: bool = True
     #: Project name for Weights & Biases; empty: not used.
     wandb: str = ""
-    #: Folder for the features of a frozen vision encoder, shared by runs; empty: they are kept in memory only.
-    vision_cache: str = ""
-    #: The most that the folder may hold, in GiB.
-    vision_cache_size: float = 16.0
 
     def __post_init__(self) -> None:
-        check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, vision_cache_size=0)
+        check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0)
         check_choices("run", self)
 
 

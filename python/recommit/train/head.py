@@ -92,7 +92,7 @@ def _conditioned(
     )
     learn, held = problem.split(options.held, options.seed)
     record = conditioned.fit(policy, graph.puzzle, learn, held, config, extent, tell)
-    policy.replace_prices(options.price_action, options.price_observation)
+    policy.replace_prices(options.prices)
     with policy_folder(options.out) as folder:
         policy.save_pretrained(folder)
     return record

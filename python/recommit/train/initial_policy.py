@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec
     from recommit.runs.directory import RunDirectory
     from recommit.runs.ranks import Team
-    from recommit.train.config import ModelConfig, RunConfig
+    from recommit.train.config import ModelConfig
 
 RANDOM = "random:"
 
@@ -85,13 +85,6 @@ def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
 def same_files(own: Path, init: str | Path) -> bool:
     """Is ``own`` a copy of a policy, or of one that has gone since?"""
     return not Path(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
-
-
-def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
-    """Where a recipe asks for it, the features of a frozen vision encoder outlive the run. Before an engine takes the
-    policy, which may split the encoder over ranks."""
-    if config.vision_cache:
-        policy.vision.keep(config.vision_cache, int(config.vision_cache_size * 2**30))
 
 
 def described(policy: CommitPolicy, team: Team) -> str:

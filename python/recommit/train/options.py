@@ -33,7 +33,6 @@ class TrainOptions:
         device: cpu, cuda, or auto (default: that of the recipe).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).
-        vision_cache: A folder that keeps the features of a frozen vision encoder for other runs.
         anyway: Train on data of puzzles that the recipe was not made for.
     """
 
@@ -45,7 +44,6 @@ class TrainOptions:
     threads: int | None = None
     device: str | None = None
     zero: int | None = None
-    vision_cache: Path | None = None
     anyway: bool = False
 
     @property
@@ -62,7 +60,6 @@ class TrainOptions:
             "run.seed": self.seed,
             "run.threads": self.threads,
             "run.device": self.device,
-            "run.vision_cache": None if self.vision_cache is None else str(self.vision_cache.absolute()),
             "engine.kind": None if self.zero is None else "deepspeed",
             "engine.stage": self.zero,
             **own,

@@ -140,7 +140,7 @@ def sft_loss(
     A decoder that does not see the depth answers for all depths at once; one that does is asked once per depth, still
     from one pass of the backbone.
     """
-    z = policy.look(task, batch.states, batch.remaining)
+    z = policy.encode(task, batch.states, batch.remaining)
     device = z.device
     actions, optimal = to_device(batch.actions, device), to_device(batch.optimal, device)
     index, before = policy.task_index(task), actions[:, :-1]

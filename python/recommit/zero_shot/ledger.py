@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage.errors import Damaged, DataError
-from recommit.zero_shot.endpoints import RefusedParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,12 +37,9 @@ class StopRequested(ZeroShotError):
     """The run was asked to end; no further request is made."""
 
 
-#: Taken for the tokens of a question until a server has said how many one has, or its bytes if they are more: a token
-#: of text has one at least. A picture may have more tokens, so that until then a run with a cap on tokens or money has
-#: one request under way: what one answer costs is the most that a cap is broken by.
+#: Taken for the tokens of a question until a server has said how many one has. Until then a run with a cap on tokens or
+#: money has one request under way: what one answer costs is the most that a cap is broken by.
 QUESTION_TOKENS = 4096
-#: An answer that says so many times more than any before is a surprise: the next may be as large.
-SURPRISE = 2
 
 
 @dataclass(frozen=True)
@@ -69,11 +65,6 @@ class Spent:
     tokens_in: int = 0
     tokens_out: int = 0
 
-    def add(self, tokens: tuple[int, int]) -> None:
-        """Count tokens of a question and its answer."""
-        self.tokens_in += tokens[0]
-        self.tokens_out += tokens[1]
-
 
 @dataclass(frozen=True)
 class Ticket:
@@ -84,17 +75,14 @@ class Ticket:
 
 
 class Ledger:
-    """Shared by all workers. A request is sent only if all requests under way fit the caps together."""
+    """Shared by all workers. A request is sent only if all requests under way fit the caps together, each of them taken
+    for as large as the largest so far."""
 
     def __init__(self, caps: Caps, log: JsonLines, answer_tokens: int, stop: threading.Event) -> None:
-        self.caps, self.log, self.answer_tokens, self.stop = caps, log, answer_tokens, stop
+        self.caps, self.log, self.stop = caps, log, stop
         self.spent = Spent()
         #: The largest question and answer so far. No server has said how large a question is while it is 0.
         self._largest = (0, answer_tokens)
-        #: Answers since the last surprise that said how large their questions were.
-        self._sized = 0
-        #: What questions are charged with whose size no server said: never less than the largest.
-        self._unsaid: list[int] = []
         self._under_way: dict[int, tuple[int, int]] = {}
         self._changed = threading.Condition()
 
@@ -108,37 +96,34 @@ class Ledger:
                     self.spent.requests += 1
                 elif record["event"] == "failed":
                     open_.pop(record["number"])
-                    self._charge(_pair(record["charged"]), None, None)
+                    self._charge(_pair(record["charged"]))
                 else:
-                    RefusedParameter.read(record)
+                    raise ValueError(record["event"])
             for record in decisions:
-                if record["number"] is not None:  # else the cache knew the answer
-                    reserved, _ = open_.pop(record["number"])
-                    self._compare(reserved, _size(record, "tokens_in"))
-                    self._charge(_pair(record["charged"]), _size(record, "tokens_in"), _size(record, "tokens_out"))
+                open_.pop(record["number"])
+                self._charge(_pair(record["charged"]), record["tokens_in"], record["tokens_out"])
         except (KeyError, TypeError, ValueError):
             raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
         for lost in open_.values():
-            self._charge(lost, None, None)
+            self._charge(lost)
 
-    def begin(self, record: dict[str, Any], size: int = 0) -> Ticket:
-        """Reserve the most that a request of ``size`` bytes can cost and write it down; waits while others may leave
-        room."""
+    def begin(self, record: dict[str, Any]) -> Ticket:
+        """Reserve the most that a request can cost and write it down; waits while others may leave room."""
         with self._changed:
-            while (ticket := self.admit(record, size)) is None:
+            while (ticket := self.admit(record)) is None:
                 self._changed.wait(0.1)
             return ticket
 
-    def admit(self, record: dict[str, Any], size: int = 0) -> Ticket | None:
+    def admit(self, record: dict[str, Any]) -> Ticket | None:
         """As ``begin``, but None instead of the wait."""
         with self._changed:
             if self.stop.is_set():
                 raise StopRequested("no request is made any more")
-            reserved = (self._largest[0] or max(QUESTION_TOKENS, size), self._largest[1])
+            reserved = (self._largest[0] or QUESTION_TOKENS, self._largest[1])
             over = self._over(reserved)
             if over is not None and (not self._under_way or over.startswith("max_requests")):
                 raise CapReached(over)
-            if over is not None or self._must_wait():
+            if over is not None or (self._under_way and self._must_wait()):
                 return None
             self.spent.requests += 1
             ticket = Ticket(self.spent.requests, reserved)
@@ -147,55 +132,35 @@ class Ledger:
             return ticket
 
     def _must_wait(self) -> bool:
-        """Are the answers under way to say first what they cost? There are as many as answers were not surprising: each
-        round trip doubles them, and a first question that is small tells little about the others."""
-        unlimited = self.caps.tokens is None and self.caps.money is None
-        return not unlimited and len(self._under_way) >= max(1, self._sized)
+        """Is the first answer to say how large a question is?"""
+        return not self._largest[0] and (self.caps.tokens is not None or self.caps.money is not None)
 
-    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None, size: int = 0) -> tuple[int, int]:
-        """A request got its answer, of ``size`` bytes; what it is charged with. The decision's record keeps that."""
-        charged = (
-            ticket.reserved[0] if tokens_in is None else tokens_in,
-            max(ticket.reserved[1], size) if tokens_out is None else tokens_out,
-        )
+    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None) -> tuple[int, int]:
+        """A request got its answer; what it is charged with. The decision's record keeps that."""
+        most_in, most_out = ticket.reserved
+        charged = (most_in if tokens_in is None else tokens_in, most_out if tokens_out is None else tokens_out)
         self._settle(ticket, charged, tokens_in, tokens_out)
         return charged
 
     def failed(self, ticket: Ticket, charged: bool, record: dict[str, Any]) -> None:
         """A request failed; ``charged`` if the model may have worked for it."""
         tokens = ticket.reserved if charged else (0, 0)
-        self._settle(ticket, tokens, None, None)
+        self._settle(ticket, tokens)
         self.log.add({"event": "failed", "number": ticket.number, **record, "charged": list(tokens)})
 
-    def _settle(self, ticket: Ticket, charged: tuple[int, int], tokens_in: int | None, tokens_out: int | None) -> None:
+    def _settle(
+        self, ticket: Ticket, charged: tuple[int, int], tokens_in: int | None = None, tokens_out: int | None = None
+    ) -> None:
         with self._changed:
             del self._under_way[ticket.number]
-            self._compare(ticket.reserved[0], tokens_in)
             self._charge(charged, tokens_in, tokens_out)
             self._changed.notify_all()
 
-    def _compare(self, reserved: int, tokens_in: int | None) -> None:
-        """Is an answer as large as it was taken for? Those that were under way at a surprise say nothing more."""
-        if tokens_in is not None and tokens_in > SURPRISE * (self._largest[0] or tokens_in):
-            self._sized = 0
-        elif tokens_in is not None and SURPRISE * reserved >= self._largest[0]:
-            self._sized += 1
-
-    def _charge(self, charged: tuple[int, int], tokens_in: int | None, tokens_out: int | None) -> None:
+    def _charge(self, charged: tuple[int, int], tokens_in: int | None = None, tokens_out: int | None = None) -> None:
         """Count what a request cost; the tokens are what a server said of it, None where it did not."""
-        if tokens_in is None and charged[0]:
-            charged = (max(charged[0], self._largest[0]), charged[1])
-            self._unsaid.append(charged[0])
-        self.spent.add(charged)
-        if tokens_in is not None and tokens_in > self._largest[0]:
-            self._raise_unsaid(tokens_in)
+        self.spent.tokens_in += charged[0]
+        self.spent.tokens_out += charged[1]
         self._largest = (max(self._largest[0], tokens_in or 0), max(self._largest[1], tokens_out or 0))
-
-    def _raise_unsaid(self, largest: int) -> None:
-        """Questions that failed may have been as large as the largest that was answered."""
-        raised = [max(tokens, largest) for tokens in self._unsaid]
-        self.spent.tokens_in += sum(raised) - sum(self._unsaid)
-        self._unsaid = raised
 
     def _over(self, wanted: tuple[int, int]) -> str | None:
         """Which cap another request could exceed, with both values."""
@@ -215,12 +180,6 @@ class Ledger:
     def money(self) -> float:
         """What has been spent, by the prices given."""
         return self.caps.price(self.spent.tokens_in, self.spent.tokens_out)
-
-
-def _size(record: dict[str, Any], name: str) -> int | None:
-    """Tokens that a record says; None where the server did not."""
-    value = record.get(name)
-    return None if value is None else int(value)
 
 
 def _pair(value: Any) -> tuple[int, int]:

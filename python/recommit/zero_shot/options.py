@@ -23,8 +23,7 @@ class ZeroShotOptions:
         out: The folder of the run.
         task: Which puzzle (default: sliding, or that of the data).
         data: A data set (see recommit data build): play its test instances, those of recommit evaluate.
-        endpoint: openai, anthropic, gemini, vllm, sglang, ollama, transformers-serve or custom; the models of the
-            paper know theirs.
+        endpoint: openai, anthropic, gemini, vllm or custom; the models of the paper know theirs.
         instances: Episodes to play.
         size: Rows, or rows and columns (default: 3 for sliding, 8 for the others).
         boxes: Boxes of a Sokoban level (default: 2).
@@ -43,14 +42,13 @@ class ZeroShotOptions:
         key_variable: The environment variable that holds the key, if not the usual one.
         temperature: Of the model's sampling.
         top_p: Of the model's sampling.
-        without: Of these two, what not to send: temperature, top_p. What a server refuses is left out in any case.
+        without: Of these two, what not to send, since the server refuses it: temperature, top_p.
         answer_tokens: Most tokens of one answer, hidden thoughts included.
         extra: Further fields of the request, as JSON: {"reasoning_effort": "low"}.
         any_model: Accept answers whatever model the server says it ran.
         cell: Pixels per cell of the picture.
         timeout: Seconds that one request may take in all.
         retries: How often a request is repeated that got no answer.
-        cache: A folder of answers that runs share.
     """
 
     model: str
@@ -83,7 +81,6 @@ class ZeroShotOptions:
     cell: int = 56
     timeout: float = 120.0
     retries: int = 5
-    cache: Path | None = None
 
     def __post_init__(self) -> None:
         if not self.model or not self.model.isprintable():

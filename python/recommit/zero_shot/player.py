@@ -44,7 +44,7 @@ class ModelPlayer:
         ask: Callable[[Question, DecisionPlace], Answer],
         journal: JsonLines,
     ) -> None:
-        self.spec, self.puzzle = spec, spec.puzzle()
+        self.spec = spec
         self.instances, self.ask, self.journal = instances, ask, journal
         self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
 
@@ -62,9 +62,7 @@ class ModelPlayer:
 
     def play(self, episode: Episode) -> None:
         """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
-        options, start = self.spec.options, self.instances.states[episode.index]
-        how: dict[str, Any] = {"cell": options.cell, "lenient": options.lenient, "moves": options.moves}
-        game = Game(self.puzzle, start, self.spec.budget, **how)
+        game = self.spec.game.of_state(self.instances.states[episode.index])
         episode.steps = game.steps
         while not game.over:
             game.commit(_commitment(self.decide(episode, game)))

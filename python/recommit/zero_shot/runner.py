@@ -1,6 +1,6 @@
 """A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
 
-    decide    the picture of a state and the prompt (``player``, ``prompt``)
+    decide    the picture of a state and the prompt (``player``, ``game``)
     ask       within the caps (``ledger``), with retries, over a bounded connection (``client``, ``transport``)
     read      the text: a commitment, or the one reason why it is none (``parser``)
     write     the answer into the journal; only then is it carried out, so that no kill asks a second time
@@ -8,9 +8,9 @@
 Each worker thread does this for one episode at a time. A start of the command restores what earlier ones left, answers
 and money spent, and plays the rest.
 
-manifest.json      what decides the answers, and how the model was sampled; a folder holds one such spec
+manifest.json      what decides the answers; a folder holds one such spec
 decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is carried out
-attempts.jsonl     every request before it was sent, every failure, and every parameter that was refused
+attempts.jsonl     every request before it was sent, and every failure
 episodes.jsonl     one line per episode
 summary.json       the figures
 """
@@ -23,14 +23,13 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, jsonl, verified
+from recommit.storage import files, jsonl
 from recommit.storage.errors import DataError
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 from recommit.zero_shot import player, spec, summary
 from recommit.zero_shot.client import Client, Server, StoppableClock
-from recommit.zero_shot.endpoints import SamplingParameters, sampling
 from recommit.zero_shot.ledger import GaveUp, Ledger, StopRequested, Unusable
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class ZeroShotRun:
     def __init__(self, options: ZeroShotOptions) -> None:
         self.options, self.server = options, Server.of(options)
         self.spec, key = spec.ZeroShotSpec.of(options, self.server.endpoint), self.server.key
-        if any(key.stands_in(str(each)) for each in (self.spec.options, self.server.address)):
+        if any(key.stands_in(str(each)) for each in (options, self.server.address)):
             raise ValueError(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
         self.starts = self.spec.starts()
 
@@ -65,13 +64,12 @@ class ZeroShotRun:
                 JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
                 JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
             ):
-                parameters = SamplingParameters(self.server.endpoint, self.spec.parameters)
-                ledger = Ledger(self.options.caps, log, int(self.spec.parameters["answer_tokens"]), clock.stop)
-                client = Client(self.options, self.server, parameters, ledger, clock)
+                options = self.spec.options
+                ledger = Ledger(options.caps, log, options.answer_tokens or 0, clock.stop)
+                client = Client(options, self.server, ledger, clock)
                 plays = player.ModelPlayer(self.spec, self.starts, client.ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)
-                parameters.restore(attempts)
                 return _Workers(self, plays, client, quiet=quiet).go(self.options.workers)
 
 
@@ -172,10 +170,6 @@ class _Workers:
             row["requests"] = ledger.spent.requests
             row["tokens_in"], row["tokens_out"] = ledger.spent.tokens_in, ledger.spent.tokens_out
             row["money"] = ledger.money
-            row["refused_parameters"] = [str(each) for each in self.client.parameters.refused]
-        attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
-        manifest = verified.values(out, spec.MANIFEST)
-        spec.write(manifest | {"sampling": sampling(self.run.spec.parameters, attempts, decisions)}, out)
         lines = "".join(json.dumps(row) + "\n" for row in summary.episode_rows(self.episodes))
         files.replace(disk, out / "episodes.jsonl", lines.encode())
         files.replace(disk, out / "summary.json", (json.dumps(rows, indent=2, allow_nan=False) + "\n").encode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,18 +12,17 @@ import numpy as np
 from recommit import rng
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
-from recommit.puzzles import registry
 from recommit.puzzles.puzzle import Instances
 from recommit.storage import errors, files, ownership, verified
 from recommit.version import VERSION
 from recommit.zero_shot.game import prompts
+from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from recommit.puzzles.puzzle import Puzzle
     from recommit.zero_shot.endpoints import Endpoint
     from recommit.zero_shot.options import ZeroShotOptions
 
@@ -46,105 +45,65 @@ class HeldOutInstances(Instances):
         return list(self.names)
 
 
-#: Options that decide what is asked, beside those of sampling; the others may change when a run goes on.
-_DECIDE = (
-    "model",
-    "endpoint",
-    "any_model",
-    "task",
-    "size",
-    "boxes",
-    "length",
-    "instances",
-    "seed",
-    "budget",
-    "lenient",
-    "moves",
-    "cell",
-)
-
-
 @dataclass(frozen=True)
 class ZeroShotSpec:
-    """Options that leave nothing open, and the recipe of the data set whose test instances are played, if any.
-
-    Two runs with equal specs ask the same questions until an answer differs.
-    """
+    """Which games are played, how the model is asked, and the recipe of the data set whose test instances are played,
+    if any. Two runs with equal specs ask the same questions until an answer differs."""
 
     options: ZeroShotOptions
+    game: GameSpec
     recipe: DataSpec | None
 
     @classmethod
     def of(cls, options: ZeroShotOptions, endpoint: Endpoint) -> ZeroShotSpec:
         """Fill in what is open: the puzzle's and the endpoint's usual."""
         recipe = DataSpec.read(options.data / "recipe.json") if options.data else None
-        kind = registry.puzzle(recipe.task if recipe else options.task or "sliding")
-        if recipe is None:
-            size = (options.size[0], options.size[-1]) if options.size else kind.usual.size
-            boxes = (2 if options.boxes is None else options.boxes) if kind.most_boxes else 0
-        else:
+        if recipe is not None:
             _refuse_beside(recipe, options)
-            size, boxes = recipe.size, max((difficulty.boxes for difficulty in recipe.difficulties), default=0)
-        length = options.length or (() if recipe else kind.usual.length)
-        filled = replace(
-            options,
-            endpoint=endpoint.name,
-            task=kind.task,  # type: ignore[arg-type]
-            size=size,
-            boxes=boxes,
-            length=length * 2 if len(length) == 1 else length,
-            budget=options.budget or kind.usual.budgets["loose"],
-            answer_tokens=options.answer_tokens or endpoint.answer_tokens,
+        game = GameSpec(
+            recipe.task if recipe else options.task or "sliding",
+            recipe.size if recipe else options.size,
+            max((each.boxes for each in recipe.difficulties), default=0) if recipe else options.boxes or 0,
+            options.length,
+            options.budget or 0,
+            count=options.instances,
+            seed=options.seed,
+            cell=options.cell,
+            moves=options.moves,
+            lenient=options.lenient,
         )
-        prompts(kind.task, options.moves)
-        return cls(filled, recipe)
-
-    @property
-    def task(self) -> str:
-        """Which puzzle."""
-        return str(self.options.task)
-
-    @property
-    def budget(self) -> int:
-        """Decisions per episode."""
-        return self.options.budget or 1
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """What is asked of the model's sampling."""
-        return self.options.sampling | {"answer_tokens": self.options.answer_tokens}
-
-    def puzzle(self) -> Puzzle:
-        """The task."""
-        options = self.options
-        return registry.puzzle(self.task).of((options.size[0], options.size[1]), options.boxes or 0)
+        limit = options.answer_tokens or endpoint.answer_tokens
+        return cls(replace(options, endpoint=endpoint.name, answer_tokens=limit), game, recipe)
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""
-        options = self.options
+        game, window = self.game, (self.game.length[0], self.game.length[1])
         if self.recipe is None:
-            seed = rng.derived_seed(options.seed, rng.Purpose.INSTANCES, 0)
-            window = (options.length[0], options.length[1])
-            return self.puzzle().generate(options.instances, seed=seed, length=window, threads=1)
-        sampled = held_out.starts(self.recipe, "test", options.instances, options.length)
+            seed = rng.derived_seed(game.seed, rng.Purpose.INSTANCES, 0)
+            return game.puzzle.generate(game.count, seed=seed, length=window, threads=1)
+        sampled = held_out.starts(self.recipe, "test", game.count, window if self.options.length else ())
         states = np.ascontiguousarray(sampled.states)
         names = tuple(self.recipe.ids(sampled.difficulty.tolist(), sampled.number.tolist()))
         lengths, rooms = sampled.length.astype(np.int32), held_out.rooms(self.recipe, states)
         name, seed = held_out.name(states), self.recipe.seed
-        return HeldOutInstances(self.task, name, seed, 0, states, lengths, names, rooms)
+        return HeldOutInstances(game.task, name, seed, 0, states, lengths, names, rooms)
 
     def manifest(self, starts: Instances) -> dict[str, Any]:
         """Plain values. ``run`` must be the same when a run goes on."""
+        options, game = self.options, self.game
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.size_name, "seed": starts.seed, "states_sha256": sha256}
         if self.recipe is not None:
             played["test_set"] = held_out.name(starts.states)
         run = {
-            **{name: getattr(self.options, name) for name in _DECIDE},
-            "parameters": self.parameters,
-            "extra": self.options.fields,
+            "model": options.model,
+            "endpoint": options.endpoint,
+            "any_model": options.any_model,
+            **asdict(game),
+            "parameters": options.sampling | {"answer_tokens": options.answer_tokens},
+            "extra": options.fields,
             "data": self.recipe.to_dict() if self.recipe else None,
-            "prompts": {each.name: each.sha256 for each in prompts(self.task, self.options.moves)},
+            "prompts": {each.name: each.sha256 for each in prompts(game.task, game.moves)},
             "played": played,
         }
         versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
@@ -169,7 +128,7 @@ def keep(manifest: dict[str, Any], folder: Path) -> None:
             raise errors.WrongFolder(
                 f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}"
             )
-        write(manifest, folder)
+        files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
         return
     try:
         stored = verified.values(folder, MANIFEST, {"format": int, "run": dict})
@@ -178,8 +137,3 @@ def keep(manifest: dict[str, Any], folder: Path) -> None:
     if stored["format"] != manifest["format"]:
         raise errors.WrongFolder(f"out: expected format {manifest['format']}, got {stored['format']} in {folder}")
     ownership.check(folder, stored["run"], manifest["run"])
-
-
-def write(manifest: dict[str, Any], folder: Path) -> None:
-    """Replace the manifest."""
-    files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())

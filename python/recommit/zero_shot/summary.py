@@ -44,8 +44,8 @@ def rows(
 ) -> list[dict[str, Any]]:
     """One row for the budget that was played, and one for every smaller one of the paper's, read off the same
     episodes."""
-    named = {decisions: name for name, decisions in registry.puzzle(spec.task).usual.budgets.items()}
-    budgets = [spec.budget, *sorted((k for k in named if k < spec.budget), reverse=True)]
+    named = {decisions: name for name, decisions in registry.puzzle(spec.game.task).usual.budgets.items()}
+    budgets = [spec.game.budget, *sorted((k for k in named if k < spec.game.budget), reverse=True)]
     return [_row(spec, episodes, rooms, k, named.get(k, str(k))) for k in budgets]
 
 
@@ -61,7 +61,7 @@ def _row(
     depths = Counter(step.depth for steps in played for step in steps if step.depth)
     return {
         "agent": spec.options.model,
-        "task": spec.task,
+        "task": spec.game.task,
         "budget": name,
         "decisions": budget,
         "instances": count,

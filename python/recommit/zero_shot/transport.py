@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from recommit.storage.errors import need
 
 try:
-    from urllib3 import exceptions
+    from urllib3 import Retry, exceptions
     from urllib3.connection import HTTPConnection, HTTPSConnection
 except ImportError:
     raise need("urllib3", "zero-shot") from None
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping
 
-    from recommit.zero_shot.endpoints import Endpoint
     from recommit.zero_shot.secret import Key
 
 #: All bytes of a reply together.
@@ -37,6 +36,8 @@ MOST_BYTES = 4 << 20
 #: Seconds until one address of a host has taken the connection.
 CONNECT_SECONDS = 10.0
 PIECE = 1 << 16
+#: A server that wants more patience than this gets no more.
+LONGEST_WAIT = 120.0
 
 # It would log headers that it cannot parse, and a server may have put the key there.
 logging.getLogger("urllib3.connection").addFilter(lambda _: False)
@@ -108,13 +109,19 @@ class _Encoded(Exception):
     pass
 
 
-def post(
-    address: Address, endpoint: Endpoint, key: Key, body: bytes, *, seconds: float, most: int = MOST_BYTES
-) -> Reply:
-    """Send ``body`` as JSON, with the key in the endpoint's header, and wait for the reply."""
+def retry_after(value: str | None) -> float:
+    """Seconds to wait by a ``Retry-After`` header, in 0..LONGEST_WAIT; 0 where it is absent or no time."""
+    try:
+        return min(float(Retry().parse_retry_after(value or "0")), LONGEST_WAIT)
+    except (ValueError, OverflowError, exceptions.HTTPError):
+        return 0.0
+
+
+def post(address: Address, key: Key, body: bytes, *, seconds: float, most: int = MOST_BYTES) -> Reply:
+    """Send ``body`` as JSON, with the key as a bearer token, and wait for the reply."""
     exchange = _Exchange(time.monotonic() + seconds, most)
     try:
-        return exchange.run(address, endpoint, key, body)
+        return exchange.run(address, key, body)
     except _TooMuch:
         kind = "too_large"
     except _Encoded:
@@ -144,7 +151,7 @@ class _Exchange(io.RawIOBase):
         self.deadline, self.remaining_bytes, self.sent = deadline, most, False
         self._socket: socket.socket | None = None
 
-    def run(self, address: Address, endpoint: Endpoint, key: Key, body: bytes) -> Reply:
+    def run(self, address: Address, key: Key, body: bytes) -> Reply:
         kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
         connection: Any = kind(address.host, address.port, timeout=min(self._seconds(), CONNECT_SECONDS))
         connection.connect()
@@ -155,13 +162,11 @@ class _Exchange(io.RawIOBase):
             "Connection": "close",
             "Content-Type": "application/json",
             "User-Agent": "recommit",
-            **dict(endpoint.headers),
         }
         if key:
-            headers[endpoint.key_header] = endpoint.key_prefix + key.reveal()
-        connection.request(
-            "POST", f"{address.path}{endpoint.path}", body, headers, preload_content=False, decode_content=False
-        )
+            headers["Authorization"] = f"Bearer {key.reveal()}"
+        path = f"{address.path}/chat/completions"
+        connection.request("POST", path, body, headers, preload_content=False, decode_content=False)
         response = connection.getresponse()
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             raise _Encoded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.training.measured_step import measured
 
 import recommit.data
-from recommit.estimate import CARDS, Machine, estimate
+from recommit.estimate import Machine, estimate
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.train.config import SftConfig, parse
@@ -14,7 +14,7 @@ from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
 from recommit.train.initial_policy import new_policy as start
 from recommit.train.sft.trainer import SftTrainer
 
-HERE = Machine(CARDS["cpu"], 1)
+HERE = Machine("cpu")
 QUIET = {"validation": {"instances": 0}, "run": {"threads": 1, "tensorboard": False}}
 DECODER = {"width": 32, "layers": 1, "heads": 2, "ffn": 64}
 #: A preset's backbone with small heads: as it is, and with an adapter.

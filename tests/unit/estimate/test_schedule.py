@@ -81,10 +81,8 @@ def test_no_rollout_observes_more_often_than_was_estimated(group, data, tmp_path
     config = grpo(advantage={"estimator": group, "group_size": 2}, rollout={"instances": 6, "budget": 4})
     with RunDirectory(tmp_path / "run") as run:
         trainer = trainer_of(config, data, run, sft(ADAPTED).model)
-        seen, look = [], trainer.policy.look
-        trainer.policy.look = lambda task, states, remaining: (seen.append(len(states)), look(task, states, remaining))[
-            1
-        ]
+        seen, encode = [], trainer.policy.encode
+        trainer.policy.encode = lambda task, states, left: (seen.append(len(states)), encode(task, states, left))[1]
         trainer._step()
     step = schedule(config, 1, 4)[0]
     bound = sum(step.observations(kind) for kind in ("sample", "plan", "reference", "learn"))

@@ -80,7 +80,7 @@ def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent
     for episode, start in enumerate(player.starts):
         depths, been, state = [], {}, start[None]
         while len(depths) < 14 and not player.task.is_solved(state)[0]:
-            logits, _, plans = Scripted().plan(player.task, state, (8,))
+            logits, _, plans, _ = Scripted().plan(player.task, state, (8,))
             ranked = sorted(range(len(DEPTHS)), key=lambda c, row=logits[0]: (-row[c], c))
             tried = been.setdefault(state.tobytes(), [])
             depths.append(DEPTHS[ranked[len(tried) % len(DEPTHS) if agent == "adaptive-memory" else 0]])

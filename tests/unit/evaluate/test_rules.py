@@ -40,7 +40,7 @@ def player(request):
 
 def plan_of(task):
     def plan(state):
-        _, _, plans, probabilities = Scripted().plan_with_probabilities(task, state[None], (8,))
+        _, _, plans, probabilities = Scripted().plan(task, state[None], (8,))
         return plans[0, 0].tolist(), probabilities[0, 0].astype(np.float64).tolist()
 
     return plan

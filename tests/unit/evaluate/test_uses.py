@@ -26,7 +26,7 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
             depths=policy.config.depths,
         )
     player = PolicyPlayer(policy, task, task.generate(8, seed=1, length=(4, 10)).states, 4)
-    questions, during, look = [], [], policy.plan_with_probabilities
+    questions, during, look = [], [], policy.plan
     for name in ASKED:
         real = getattr(type(task), name)
         monkeypatch.setattr(
@@ -41,7 +41,7 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
         during.append(questions[before:])
         return seen
 
-    monkeypatch.setattr(policy, "plan_with_probabilities", lambda *asked, **more: watched(*asked, *more.values()))
+    monkeypatch.setattr(policy, "plan", lambda *asked, **more: watched(*asked, *more.values()))
     player.rows("adaptive", 4)
     assert during
     assert AgentName("adaptive", "family/conditioned-s0").uses == "picture"

@@ -76,7 +76,7 @@ def test_features_are_what_the_head_reads(policy, task, starts, graph):
 
     rich = build.build(policy, task, starts, features=True)
     with torch.no_grad():
-        z = policy.look(task, graph.states)
+        z = policy.encode(task, graph.states)
     assert graph.features is None
     np.testing.assert_allclose(rich.features[graph.planned], z.numpy()[graph.planned], atol=1e-5)
     assert not rich.features[~graph.planned].any()
@@ -109,7 +109,7 @@ def one_sample(policy, task, state, sample, seed):
     stream = rng.streams(seed, 58, [named])
     numbers = [((int(rng.draw(stream, i)[0]) >> 41) + 0.5) / 2**23 for i in range(32)]
     with torch.no_grad():
-        z, index = policy.look(task, state[None]), policy.task_index(task)
+        z, index = policy.encode(task, state[None]), policy.task_index(task)
         noise = torch.tensor(numbers, dtype=torch.float32).reshape(1, 8, 4)
         return policy.decoder.plans(z, index, noise=noise)[0][0].tolist()
 

@@ -30,9 +30,9 @@ class Scripted:
     plans_first = True
     asked = 0
 
-    def plan_with_probabilities(self, task, states, depths):
+    def plan(self, task, states, depths):
         """Of the action in the plan something between a quarter and one, by the hash; the rest is shared."""
-        inputs, logits, plans = self.plan(task, states, depths)
+        inputs, logits, plans = self._greedy(task, states, depths)
         flat = states.reshape(len(states), -1).astype(np.uint64)
         key = (flat * np.arange(5, 5 + flat.shape[1], dtype=np.uint64) ** np.uint64(7)).sum(axis=1)
         own = 0.28 + 0.09 * ((key[:, None] >> np.arange(8, dtype=np.uint64)) % np.uint64(9)).astype(np.float32)
@@ -40,7 +40,7 @@ class Scripted:
         np.put_along_axis(probabilities, plans[:, 0, :, None].astype(np.int64), own[..., None], axis=-1)
         return inputs, logits, plans, probabilities[:, None].astype(np.float32)
 
-    def plan(self, task, states, depths):
+    def _greedy(self, task, states, depths):
         type(self).asked += len(states)
         flat = states.reshape(len(states), -1).astype(np.uint64)
         key = (flat * np.arange(3, 3 + flat.shape[1], dtype=np.uint64) ** np.uint64(5)).sum(axis=1)

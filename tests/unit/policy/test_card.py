@@ -13,7 +13,6 @@ from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.storage.files import file_sha256
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
-FIGURES = {"solved": {"1": 0.25, "8": 0.5}, "actions": {"1": 14.0, "8": 60.04}}
 
 
 def head(text):
@@ -22,43 +21,16 @@ def head(text):
 
 def test_an_adapter_names_its_base():
     policy = {"depths": [1, 2], "tasks": ["sliding"], "lora": {"rank": 16, "alpha": 32, "dropout": 0.05}}
-    text = card.card({"policy": policy, "backbone": {"source": "Qwen/Qwen2.5-VL-7B-Instruct"}}, "me/policy", FIGURES)
+    text = card.card({"policy": policy, "backbone": {"source": "Qwen/Qwen2.5-VL-7B-Instruct"}}, "me/policy", {})
     found = head(text)
     assert found["base_model"] == "Qwen/Qwen2.5-VL-7B-Instruct"
     assert found["base_model_relation"] == "adapter"
-    assert "| 8 | 50.0 % | 60.0 |" in text
     assert 'from_pretrained("me/policy")' in text
 
 
 @pytest.mark.parametrize("lora", [None, LoraConfig(rank=2)])
-def test_what_is_pushed_can_be_loaded(lora, tiny, monkeypatch):
-    import huggingface_hub
-
-    seen = {}
-
-    class Hub:
-        def create_repo(self, repo, **options):
-            seen["repo"], seen["options"] = repo, options
-
-        def upload_folder(self, *, repo_id, folder_path, commit_message):
-            assert repo_id == seen["repo"]
-            assert commit_message
-            seen["policy"] = recommit.CommitPolicy.from_pretrained(folder_path)
-            from pathlib import Path
-
-            seen["files"] = {p.name for p in Path(folder_path).iterdir()}
-            return "address"
-
-    monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
+def test_a_folder_stands_in_for_the_hub(lora, tiny, tmp_path):
     policy = recommit.CommitPolicy.from_backbone(tiny, PolicyConfig(lora=lora, decoder=DECODER))
-    assert policy.push_to_hub("me/policy", private=True) == "address"
-    assert seen["options"] == {"private": True, "exist_ok": True}
-    assert {"README.md", "config.json", "heads.safetensors", "preprocessor_config.json"} <= seen["files"]
-    assert seen["policy"].config == policy.config
-
-
-def test_a_folder_stands_in_for_the_hub(tiny, tmp_path):
-    policy = recommit.CommitPolicy.from_backbone(tiny, PolicyConfig(lora=None, decoder=DECODER))
     place = policy.push_to_hub("me/policy", hub=tmp_path)
     assert place == str(tmp_path / "models" / "me" / "policy")
     again = recommit.CommitPolicy.from_pretrained(place)

@@ -68,18 +68,3 @@ def test_the_cache_forgets_the_oldest(tiny):
     for part in (slice(0, 20), slice(10, 40), slice(0, 20)):
         assert (vision.features(task, states[part], frozen=True) - expected[part]).abs().max() < 1e-5
         assert len(vision._cache) == 10
-
-
-def test_a_trained_encoder_gets_gradients(small, tiny):
-    for folder in (small, tiny):
-        backbone = load_backbone(folder)
-        vision = Vision(backbone, PolicyConfig(lora=None))
-        vision.features(TASKS[0], states_of(TASKS[0]), frozen=False).sum().backward()
-        assert all(p.grad is not None for p in backbone.vision_parameters())
-
-
-def test_the_outer_wall_is_left_out_if_asked(tiny):
-    task = recommit.Sokoban(6, 1)
-    for crop, tokens in ((True, 16), (False, 36)):
-        vision = Vision(load_backbone(tiny), PolicyConfig(lora=None, crop=crop))
-        assert vision.features(task, states_of(task), frozen=False).shape[1] == tokens

@@ -40,14 +40,6 @@ def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
         ranks.alone("cpu")
 
 
-def test_alone_there_is_nobody_to_ask():
-    team = ranks.Team()
-    assert team.is_main_process
-    assert team.all_reduce_sum([1.5, 2.0]) == [1.5, 2.0]
-    assert team.all_reduce_max(7) == 7
-    team.barrier()
-
-
 def test_the_launchers_own_argument_is_not_ours():
     given = ["--local_rank=1", "--recipe", "laptop-sliding", "--set", "a=--local_rank=2"]
     assert ranks.arguments(given) == given[1:]

@@ -23,7 +23,6 @@ FIGURES = {
     "sft": "naive_states_per_s",
     "grpo": "exact",
     "play": "decisions_per_s",
-    "features": "read_per_s",
     "plan": "rows",
     "reproduce": "solve_rates",
 }
@@ -112,7 +111,7 @@ def test_a_loop_that_sees_something_else_is_refused(monkeypatch):
     torch.nn.init.normal_(policy.depth_head.weight, std=0.5)
     states = task.generate(2, seed=1, length=(4, 20)).states
     grpo_7b.check(policy, task, states, "cpu")
-    look = policy.look
-    monkeypatch.setattr(policy, "look", lambda task, states: look(task, states[::-1].copy()))
+    look = policy.encode
+    monkeypatch.setattr(policy, "encode", lambda task, states: look(task, states[::-1].copy()))
     with pytest.raises(AssertionError, match="not the same depth logits"):
         grpo_7b.check(policy, task, states, "cpu")

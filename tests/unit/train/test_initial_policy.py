@@ -93,34 +93,6 @@ def test_a_step_of_reinforcement_runs_and_moves_both_heads_and_no_frozen_bit(war
     recommit.CommitPolicy.from_pretrained(tmp_path / "grpo")
 
 
-def test_a_second_run_reads_what_the_first_one_saw(plan, data, tmp_path, monkeypatch):
-    from recommit.policy.feature_store import FeatureStore
-
-    folder, hits, get = tmp_path / "kept", [], FeatureStore.get
-
-    def counted(store, keys):
-        found = get(store, keys)
-        hits.append((len(found), len(keys)))
-        return found
-
-    monkeypatch.setattr(FeatureStore, "get", counted)
-    short = replace(
-        plan,
-        model=ModelConfig("random:tiny", policy=POLICY),
-        optim=replace(plan.optim, steps=3, batch=8),
-        validation=replace(plan.validation, instances=0),
-        run=replace(plan.run, vision_cache=str(folder)),
-    )
-    for name in ("first", "second"):
-        hits.clear()
-        assert sft.train(short, data, tmp_path / name, quiet=True) == 0
-        found, asked = (sum(column) for column in zip(*hits, strict=True))
-        assert asked > 10
-        assert found == (asked if name == "second" else 0)
-    one, other = (tmp_path / name / "metrics.jsonl" for name in ("first", "second"))
-    assert one.read_bytes() == other.read_bytes()
-
-
 def test_a_random_backbone_is_made_once(tmp_path):
     config = ModelConfig("random:tiny", {"layers": 1}, policy=POLICY)
     initial_policy.new_policy(config, tmp_path, 3, Team())

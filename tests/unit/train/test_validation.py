@@ -55,6 +55,7 @@ class Perfect:
             np.zeros((len(states), 2), np.float32),
             np.zeros((len(states), 4), np.float32),
             np.repeat(plans[:, None], len(depths), axis=1),
+            np.zeros((len(states), 1, 8, 4), np.float32),
         )
 
 

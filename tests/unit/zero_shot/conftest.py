@@ -11,7 +11,7 @@ from tests.waiting import HANG
 
 from recommit.zero_shot import transport
 from recommit.zero_shot.client import Client, Server
-from recommit.zero_shot.endpoints import ENDPOINTS, SamplingParameters
+from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.ledger import Caps, Ledger
 from recommit.zero_shot.options import ZeroShotOptions
 from recommit.zero_shot.secret import Key
@@ -78,13 +78,9 @@ class Kept:
 def client_of():
     """Makes a client of a server, with a fake clock, a canary for a key and a log in memory."""
 
-    def make(
-        url, *, endpoint="custom", model="tiny", timeout=HANG, retries=1, caps=None, cache=None, key=CANARY, **more
-    ):
-        options = ZeroShotOptions(model, Path("unused"), timeout=timeout, retries=retries, cache=cache, **more)
+    def make(url, *, endpoint="custom", model="tiny", timeout=HANG, retries=1, caps=None, key=CANARY, **more):
+        options = ZeroShotOptions(model, Path("unused"), timeout=timeout, retries=retries, answer_tokens=512, **more)
         clock, log, server = FakeClock(), Kept(), Server(ENDPOINTS[endpoint], Address.parse(url), Key(key, "CANARY"))
-        ledger = Ledger(caps or Caps(), log, 512, clock.stop)
-        parameters = SamplingParameters(server.endpoint, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
-        return Client(options, server, parameters, ledger, clock)
+        return Client(options, server, Ledger(caps or Caps(), log, 512, clock.stop), clock)
 
     return make

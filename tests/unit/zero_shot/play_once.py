@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,10 @@ class LateJournal(ModelPlayer):
 def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
     from called import zero_shot  # beside this script
 
-    from recommit.zero_shot import player, summary
+    from recommit.zero_shot import player
 
     if mode == "late":
         player.ModelPlayer = LateJournal  # type: ignore[misc]
-    if mode == "broken":
-        summary.episode_rows = json.loads  # type: ignore[assignment]
     StoppableClock.sleep = lambda self, seconds: self.stop.wait(min(seconds, 0.01))  # type: ignore[method-assign]
     if mode == "cli":
         return through_the_command_line(folder, url, instances, workers)

@@ -18,7 +18,7 @@ PUZZLES = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(7, 2), "i
 
 
 #: Answers whose length, depth or letters are meant to hurt a reader.
-HOSTILE = [["up"] * 10**5, [["up"]], [None], [10**5000], "{" * 10**6, '{"h":' * 10**5, "\ud800"]
+HOSTILE = [None, {"up": 1}, ["up"] * 10**5, [["up"]], [None], [10**5000], "{" * 10**6, '{"h":' * 10**5, "\ud800"]
 
 
 def start(task):
@@ -27,10 +27,6 @@ def start(task):
 
 def game(task="sliding", budget=10, **how):
     return Game(PUZZLES[task], start(task), budget, **how)
-
-
-def test_every_puzzle_is_played_here():
-    assert PUZZLES.keys() == TASKS.keys()
 
 
 def test_distances_cost_no_more_than_a_limit():
@@ -83,7 +79,7 @@ def test_a_game_is_what_single_actions_make_of_it(task):
 
 
 def value(puzzle, state, remaining, price):
-    """Worth of a state for optimal play, by its definition: every distance, every number of looks."""
+    """Worth of a state for optimal play, by its definition: every distance, every number of observations."""
     distance = int(puzzle.distance(state[None])[0])
     if distance == 0:
         return 1.0
@@ -108,10 +104,10 @@ def test_regrets_sum_to_what_the_start_was_worth(task, price):
     assert sum(played.regrets()) == pytest.approx(value(puzzle, first, 4, price) - (remaining - paid))
     assert (
         min(played.regrets()) >= -1e-12 or price.observation > 0
-    )  # a look wasted early may be cheaper than all looks left
+    )  # an observation wasted early may be cheaper than all that remain
 
 
-def test_an_answer_that_is_none_spends_a_look():
+def test_an_answer_that_is_none_spends_an_observation():
     played = game(budget=2)
     before = played.state
     step = played.commit("I would go left.")
@@ -134,21 +130,15 @@ def test_text_and_words_are_read_alike():
     assert game(lenient=True).read(["up"] * 3) == Commitment(AnswerOutcome.OK, 3, (0, 0, 0))
 
 
-@pytest.mark.parametrize("answer", [None, 5, 1.5, {"up": 1}, b"up", object()], ids=lambda answer: type(answer).__name__)
-def test_what_is_no_list_of_words_spends_a_look(answer):
-    one = game()
-    assert (one.commit(answer).outcome, one.remaining) == ("wrong_fields", 9)
+def test_hostile_answers_change_nothing():
+    for answer in HOSTILE:
+        one = game()
+        before = one.state.copy()
+        assert (one.commit(answer).depth, one.remaining) == (0, 9)
+        assert (one.state == before).all()
 
 
-@pytest.mark.parametrize("answer", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_answers_change_nothing(answer):
-    one = game()
-    before = one.state.copy()
-    assert one.commit(answer).depth == 0
-    assert (one.state == before).all()
-
-
-def test_looks_show_the_state():
+def test_observations_show_the_state():
     look = game(cell=28).observe()
     assert look.picture.shape == (84, 84, 3)
     assert look.png[:4] == b"\x89PNG"
@@ -167,13 +157,6 @@ def test_rows_are_the_state(task):
 
 def test_solved_starts_are_over():
     played = Game(recommit.Sliding(2), np.array([[1, 2], [3, 0]], np.uint8), 3)
-    assert played.over
-    assert played.score().decisions == 0
-    assert spl(0, 0, True) == 0.0
-
-
-def test_what_cannot_be_played_is_refused():
-    with pytest.raises(ValueError, match="budget: expected at least 1, got 0"):
-        game(budget=0)
+    assert (played.over, played.score().decisions, spl(0, 0, True)) == (True, 0, 0.0)
     with pytest.raises(ValueError, match="view: expected one of image, text, got 'sound'"):
         game(view="sound")

@@ -25,12 +25,6 @@ def test_splits_share_no_start():
     assert len(seen["test"]) == 16
 
 
-def test_what_nobody_says_is_usual():
-    assert GameSpec().budget == 15
-    assert GameSpec("sokoban").boxes == 2
-    assert GameSpec("ice").size == (8, 8)
-
-
 def test_games_begin_where_their_instances_do():
     assert np.array_equal(SPEC.game("test", 3).state, SPEC.starts("test").states[3])
     assert SPEC.of_state([[1, 2], [0, 3]]).distance == 1

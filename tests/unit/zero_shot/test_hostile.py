@@ -13,37 +13,25 @@ from tests.waiting import HANG, until
 
 from recommit.zero_shot.client import DecisionPlace
 from recommit.zero_shot.ledger import GaveUp, Unusable
-from recommit.zero_shot.messages import LONGEST_WAIT, Question
+from recommit.zero_shot.messages import Question
+from recommit.zero_shot.transport import LONGEST_WAIT
 
-LOOK, PLACE = Question("rules", "look", b"PNG"), DecisionPlace("task/0", 0, 0)
+QUESTION, PLACE = Question("rules", "which?", b"PNG"), DecisionPlace("task/0", 0, 0)
 JSON = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 BOMB = gzip.compress(b" " * 50_000_000)
-
-
-def redirect(status, target):
-    return lambda _: reply(b"", f"{status} Moved", [f"Location: {target}"])
 
 
 #: What the server does, every time; how the request fails; what is raised in the end. A retry is made unless it is
 #: hopeless.
 HOSTILE = {
     "400": (error("400 Bad Request"), "http_400", GaveUp),
-    "400 that names what was not sent": (error("400 Bad", "bad messages", param="messages"), "http_400", GaveUp),
     "401": (error("401 Unauthorized"), "http_401", Unusable),
-    "402": (error("402 Payment Required"), "http_402", Unusable),
-    "403": (error("403 Forbidden"), "http_403", Unusable),
     "404": (error("404 Not Found"), "http_404", Unusable),
     "413": (error("413 Too Large"), "http_413", GaveUp),
-    "418": (error("418 Teapot"), "http_418", GaveUp),
     "429": (error("429 Too Many"), "http_429", GaveUp),
     "429, quota used up": (error("429 Too Many", code="insufficient_quota"), "http_429", Unusable),
     "429, absurd Retry-After": (error("429 Slow", headers=["Retry-After: 1e99"]), "http_429", GaveUp),
-    "429, endless Retry-After": (error("429 Slow", headers=["Retry-After: " + "9" * 30]), "http_429", GaveUp),
-    "429, negative Retry-After": (error("429 Slow", headers=["Retry-After: -5"]), "http_429", GaveUp),
-    "503, far date": (error("503 Busy", headers=["Retry-After: Fri, 31 Dec 9999 23:59:59 GMT"]), "http_503", GaveUp),
     "500": (error("500 Oops"), "http_500", GaveUp),
-    "529": (error("529 Overloaded"), "http_529", GaveUp),
-    "status 999": (error("999 What"), "http_999", GaveUp),
     "204": (b"HTTP/1.1 204 No Content\r\n\r\n", "http_204", GaveUp),
     "101": (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", "http_101", GaveUp),
     "never answers": (silence, "timeout", GaveUp),
@@ -56,36 +44,16 @@ HOSTILE = {
     "chunks of no size": (f"{JSON}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{".encode(), "disconnected", GaveUp),
     "gzip bomb": (reply(BOMB, headers=["Content-Encoding: gzip"]), "encoded", GaveUp),
     "gzip bomb that denies it": (reply(BOMB), "malformed", GaveUp),
-    "deflate": (reply(b"x", headers=["Content-Encoding: deflate"]), "encoded", GaveUp),
     "wrong content type": (reply(json.dumps(chat()).encode(), kind="text/html"), "wrong_content_type", GaveUp),
-    "no content type": (b"HTTP/1.1 200 OK\r\n\r\n{}", "wrong_content_type", GaveUp),
-    "event stream": (reply(b"data: {}\n\n", kind="text/event-stream"), "wrong_content_type", GaveUp),
     "invalid UTF-8": (reply(b'{"choices": "\xff\xfe"}'), "malformed", GaveUp),
-    "UTF-16": (reply(json.dumps(chat()).encode("utf-16")), "malformed", GaveUp),
-    "byte order mark": (reply(b"\xef\xbb\xbf" + json.dumps(chat()).encode()), "malformed", GaveUp),
     "infinite body": (flood(f"{JSON}\r\n".encode(), b" " * 65536), "too_large", GaveUp),
-    "infinite chunks": (
-        flood((f"{JSON}Transfer-Encoding: chunked\r\n\r\n").encode(), b"ffff\r\n" + b" " * 65535 + b"\r\n"),
-        "too_large",
-        GaveUp,
-    ),
     "infinite headers": (flood(JSON.encode(), b"X: " + b"y" * 60000 + b"\r\n"), "too_large", GaveUp),
     "infinite header": (flood(JSON.encode() + b"X: ", b"y" * 65536), "no_http", GaveUp),
     "infinite 100 Continue": (flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 2000), "too_large", GaveUp),
-    "promises a terabyte": (
-        flood(f"{JSON}Content-Length: {10**12}\r\n\r\n".encode(), b" " * 65536),
-        "too_large",
-        GaveUp,
-    ),
     "negative length": (flood(f"{JSON}Content-Length: -1\r\n\r\n".encode(), b" " * 65536), "too_large", GaveUp),
     "not HTTP": (b"SSH-2.0-OpenSSH_9.9\r\n", "no_http", GaveUp),
     "nothing at all": (b"", "disconnected", GaveUp),
-    "empty body": (reply(b""), "malformed", GaveUp),
-    "an error with status 200": (reply({"error": {"message": "no"}}), "malformed", GaveUp),
     "two answers in one body": (reply(json.dumps(chat()).encode() * 2), "malformed", GaveUp),
-    "a list": (reply([chat()]), "malformed", GaveUp),
-    "no choices": (reply({"model": "tiny", "choices": []}), "malformed", GaveUp),
-    "content that is no text": (reply(chat(text=42)), "malformed", GaveUp),
     "nested a million deep": (reply(b'{"a":' * 500_000), "malformed", GaveUp),
     "a number of a million digits": (reply(b'{"id":' + b"9" * 1_000_000 + b"}"), "malformed", GaveUp),
     "another model": (answer(model="cheaper"), "wrong_model", GaveUp),
@@ -102,33 +70,29 @@ def test_hostile(name, serve, client_of):
     server = serve(does)
     client = client_of(server.url, timeout=SHORT if kind == "timeout" else HANG)
     with pytest.raises(raised, match=kind) as caught:
-        client.ask(LOOK, PLACE)
-    asked = 2 if raised is GaveUp and kind not in ("http_400", "http_413", "http_418") else 1
+        client.ask(QUESTION, PLACE)
+    asked = 2 if raised is GaveUp and kind not in ("http_400", "http_413") else 1
     until(lambda: len(server.seen) >= asked)  # one that nobody waited for may still be on its way
     assert len(server.seen) == asked == client.ledger.spent.requests
     assert all(0 < pause <= LONGEST_WAIT for pause in client.clock.slept)
     assert CANARY not in f"{caught.value!r} {client.ledger.log.records}"
 
 
-REDIRECTS = {
-    "302": redirect(302, "http://{other}/v1/chat/completions"),
-    "301": redirect(301, "http://{other}/x"),
-    "303": redirect(303, "//{other}/x"),
-    "307": redirect(307, "http://{other}/x"),
-    "308": redirect(308, "http://{other}/x"),
-    "file": redirect(302, "file:///etc/passwd"),
-    "itself": redirect(302, "/v1/chat/completions"),
-    "300": redirect(300, "http://{other}/x"),
-}
-
-
-@pytest.mark.parametrize("name", REDIRECTS)
-def test_no_redirect_is_followed(name, serve, client_of):
+@pytest.mark.parametrize(
+    ("status", "target"),
+    [
+        (302, "http://{other}/v1/chat/completions"),
+        (303, "//{other}/x"),
+        (307, "http://{other}/x"),
+        (302, "file:///etc/passwd"),
+        (302, "/v1/chat/completions"),
+    ],
+)
+def test_no_redirect_is_followed(status, target, serve, client_of):
     other = serve()
-    sent = REDIRECTS[name](None).replace(b"{other}", other.url[7:-3].encode())
-    server = serve(sent)
+    server = serve(reply(b"", f"{status} Moved", [f"Location: {target.format(other=other.url[7:-3])}"]))
     with pytest.raises(Unusable, match="redirect, which is never followed"):
-        client_of(server.url).ask(LOOK, PLACE)
+        client_of(server.url).ask(QUESTION, PLACE)
     assert (len(server.seen), other.connections) == (1, 0)
 
 

@@ -96,16 +96,6 @@ def test_malformed_answers_spend_decisions_and_run_nothing(serve, tmp_path, caps
     assert [r["text"] for r in decisions[:7]] == BAD
 
 
-def test_lenient_takes_what_is_there(serve, tmp_path):
-    text = '{"h": 1, "actions": ["up","up","up"]}'
-    server = serve(answer(text))
-    play(server.url, tmp_path / "lenient", lenient=True, instances=2, budget=1)
-    play(server.url, tmp_path / "strict", instances=2, budget=1)
-    assert [r["h"] for r in read(tmp_path / "lenient")[0]] == [3, 3]
-    assert read(tmp_path / "lenient")[2][0]["actions_per_episode"] == 3
-    assert {r["outcome"] for r in read(tmp_path / "strict")[0]} == {"count_mismatch"}
-
-
 def test_failures_of_the_server_are_no_decisions(serve, tmp_path, capsys):
     server = serve(reply({"error": "no"}, "500 Oops"), answer())
     assert play(server.url, tmp_path, instances=4, retries=0) == 0
@@ -131,16 +121,8 @@ def test_a_server_that_answers_nobody_ends_the_run(serve, tmp_path, capsys):
     assert read(tmp_path / "few")[2][0]["solve_rate"] is None
 
 
-def test_a_wrong_key_ends_the_run_at_once(serve, tmp_path, capsys):
-    server = serve(reply({"error": {"message": "bad key"}}, "401 Unauthorized"))
-    assert play(server.url, tmp_path, instances=64) == 1
-    assert len(server.seen) == 1
-    assert "http_401: bad key" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("workers", [1, 4])
-def test_caps_hold_over_all_starts(workers, serve, tmp_path, capsys):
-    server = serve()
+def test_caps_hold_over_all_starts(serve, tmp_path, capsys):
+    server, workers = serve(), 4
     for start in range(3):
         assert play(server.url, tmp_path, max_requests=10, workers=workers) == 1, start
         assert len(server.seen) == 10
@@ -169,12 +151,8 @@ def test_a_finished_run_asks_nothing_more(serve, tmp_path):
     ("changed", "named"),
     [
         ({"seed": 1}, "seed was 0, is 1"),
-        ({"instances": 7}, "instances was 6, is 7"),
-        ({"budget": 5}, "budget was 4, is 5"),
-        ({"lenient": True}, "lenient was False, is True"),
         ({"temperature": 0.0}, "parameters.temperature was"),
-        ({"cell": 28}, "cell was 56, is 28"),
-        ({"length": (4, 11)}, "length was"),
+        ({"length": (11,)}, "length was"),
         ({"extra": '{"a": 1}'}, "extra"),
     ],
 )
@@ -183,23 +161,6 @@ def test_another_plan_in_the_same_folder_is_refused(changed, named, serve, tmp_p
     play(server.url, tmp_path)
     with pytest.raises(ValueError, match=f"{tmp_path}: the folder belongs to another run: .*{named}"):
         play(server.url, tmp_path, **changed)
-
-
-def test_another_server_may_go_on(serve, tmp_path):
-    first, second = serve(), serve()
-    assert play(first.url, tmp_path, max_requests=5) == 1
-    assert play(second.url, tmp_path) == 0
-    assert (len(first.seen), len(second.seen)) == (5, 19)
-    assert {r["address"] for r in read(tmp_path)[0]} == {first.url, second.url}
-
-
-def test_two_budgets_share_a_cache(serve, tmp_path):
-    server = serve()
-    play(server.url, tmp_path / "loose", cache=tmp_path / "cache")
-    asked = len(server.seen)
-    play(server.url, tmp_path / "tight", cache=tmp_path / "cache", budget=2)
-    assert len(server.seen) == asked
-    assert read(tmp_path / "tight")[2][0]["requests"] == 0
 
 
 def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys):

@@ -108,7 +108,7 @@ def _teller(quiet: bool) -> Callable[[str], None]:
 
 
 def estimate(options: EstimateOptions, json: bool = False) -> None:
-    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, disk, time.
+    """Say what a recipe will take, before anything is loaded: parameters, observations, FLOPs, memory, time.
 
     Args:
         json: Print JSON.

@@ -1,11 +1,12 @@
 """Backbones from nothing: a local directory in the published format, with random weights, tokenizer and processor.
 
 Real weights come from a hub; these serve tests, laptops and speed measurements at real shapes, and go through the same
-loading code.
+loading code. Large ones are written as a hub keeps them, in shards, and no more than one shard is ever in memory.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from typing import Any
 
 import torch
 
-from recommit.policy.backbones import shards
 from recommit.storage.files import Files, replace
 
 SPECIALS = [
@@ -78,8 +78,8 @@ BACKBONES = {
         3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
     ),
 }  # fmt: skip
-#: Wider ones are not drawn whole in memory, but by ``shards``.
-WIDEST = 512
+#: Wider ones are not drawn whole in memory, but in shards of so many bytes and their index.
+WIDEST, SHARD, INDEX = 512, 1_000_000_000, "model.safetensors.index.json"
 #: A conversation as one text, in the manner of Qwen: roles between marks, and a place for every picture.
 CHAT = """\
 {%- for message in messages -%}
@@ -251,7 +251,7 @@ def make_backbone(
     if shape.family in ("qwen2_5_vl", "qwen3_vl"):
         _write_for_servers(folder, tokenizer)
     if shard or shape.width > WIDEST:
-        _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or shards.SHARD)
+        _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or SHARD)
         return folder
     model = _drawn(shape, tokenizer, seed)
     adapted(model.to(getattr(torch, dtype)), tokenizer).save(folder)
@@ -280,22 +280,39 @@ def _drawn(shape: Shape, tokenizer: Any, seed: int) -> Any:
 
 
 def _make_shards(folder: Path, shape: Shape, tokenizer: Any, *, seed: int, dtype: str, shard: int) -> None:
-    """The model itself is never made: its shapes are enough."""
+    """The model itself is never made: its shapes are enough. The index comes last."""
+    from huggingface_hub import split_torch_state_dict_into_shards
+    from safetensors.torch import save
     from transformers import AutoModel
 
     from recommit.policy.backbones.backbone import family
 
-    about = config(shape, tokenizer)
+    about, kind = config(shape, tokenizer), getattr(torch, dtype)
     with torch.device("meta"):
         model = AutoModel.from_config(about)
-    shapes = {_published(shape, name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    if not about.tie_word_embeddings:
-        shapes[_HEADS.get(shape.family, "lm_head.weight")] = (shape.vocabulary, shape.width)
-    spread = float(about.text_config.initializer_range)
-    shards.write(folder, shapes, spread=spread, seed=seed, dtype=dtype, shard=shard)
+        wanted = {_published(shape, name): tensor.to(kind) for name, tensor in model.state_dict().items()}
+        if not about.tie_word_embeddings:
+            head = torch.empty(shape.vocabulary, shape.width, dtype=kind)
+            wanted[_HEADS.get(shape.family, "lm_head.weight")] = head
+    plan, spread = split_torch_state_dict_into_shards(wanted, max_shard_size=shard), about.text_config.initializer_range
+    for name, tensors in plan.filename_to_tensors.items():
+        drawn = {each: _random(each, wanted[each].shape, spread, seed).to(kind) for each in tensors}
+        replace(Files(), folder / name, save(drawn, metadata={"format": "pt"}))
+    index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
+    replace(Files(), folder / INDEX, (json.dumps(index, indent=2) + "\n").encode())
     about.dtype = dtype
     about.save_pretrained(folder)
     family(shape.family)(model, tokenizer).save_processor(folder)
+
+
+def _random(name: str, shape: torch.Size, spread: float, seed: int) -> torch.Tensor:
+    """Zeros for biases, ones for scales, draws from a random stream of its own for any other tensor: the size of shards
+    changes no value."""
+    if len(shape) == 1:
+        return torch.full(shape, 0.0 if name.endswith("bias") else 1.0)
+    stream = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    generator = torch.Generator().manual_seed(int.from_bytes(stream[:7], "little"))
+    return torch.randn(shape, generator=generator).mul_(spread)
 
 
 def _published(shape: Shape, name: str) -> str:

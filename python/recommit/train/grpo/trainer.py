@@ -145,7 +145,6 @@ class GrpoTrainer(Trainer):
         self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()
         process.seed_everything(config.run.seed)
         _freeze(policy, [part.spec.puzzle() for part in parts], config)
-        initial_policy.keep_features(policy, config.run)
         policy.backbone.recompute = config.engine.checkpointing
         policy.eval()  # no dropout: what is compared must differ by its weights alone
         reference = Reference(policy) if any(part.config.objective.kl > 0 for part in parts) else None

@@ -112,7 +112,7 @@ class ConditionedInputs:
         """[rows, numbers] of places in ``problem.rows``."""
         own = self.own[rows]
         left = np.broadcast_to(remaining, len(own))
-        return torch.cat([own, conditions(left, (prices.action, prices.observation), len(own))], dim=1)
+        return torch.cat([own, conditions(left, prices, len(own))], dim=1)
 
 
 def _expected(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: Nodes) -> torch.Tensor:
@@ -164,7 +164,7 @@ class ConditionedLearner:
         within = np.searchsorted(earliest[order], problem.longest - left, side="right")
         own, told = head.hidden.weight[:, :-CONDITIONS], head.hidden.weight[:, -CONDITIONS:]
         with torch.no_grad():
-            shifts = conditions(left, (prices.action, prices.observation), len(left)) @ told.T
+            shifts = conditions(left, prices, len(left)) @ told.T
             for begin in range(0, len(order), PIECE):
                 rows = order[begin : begin + PIECE]
                 sums = F.linear(self.inputs.own[rows], own, head.hidden.bias)

@@ -142,7 +142,6 @@ class SftTrainer(Trainer):
         self.policy.train_only(*self.tasks, depth_head=False)
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
-        initial_policy.keep_features(self.policy, config.run)
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
         process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)

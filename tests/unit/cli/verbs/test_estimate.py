@@ -11,7 +11,7 @@ pytest.importorskip("peft")
 
 from recommit.cli import main
 
-SMALL = ["--backbone", "random:tiny", "--card", "cpu", "--set"]
+SMALL = ["--card", "cpu", "--set", "model.backbone=random:tiny"]
 LITTLE = ["optim.batch=8", "validation.instances=0", "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"]
 
 
@@ -33,9 +33,8 @@ def test_both_stages_are_estimated_in_words(capsys):
 def test_flags_change_what_is_estimated(capsys):
     plain = ["engine.kind=plain", "engine.bf16=false"]
     (one,) = said(capsys, "paper-sokoban", "--stage", "grpo", *SMALL, *LITTLE, *plain)
-    (other,) = said(
-        capsys, "paper-sokoban", "--stage", "grpo", "--variant", "depth-only", "--size", "6", *SMALL, *LITTLE, *plain
-    )
+    changes = [*SMALL, *LITTLE, *plain, "variant=depth-only"]
+    (other,) = said(capsys, "paper-sokoban", "--stage", "grpo", "--size", "6", *changes)
     assert (one["task"], one["size"], other["size"]) == ("sokoban", [7, 7], [6, 6])
     assert sum(other["model"]["trained"].values()) < sum(one["model"]["trained"].values())
 
@@ -52,7 +51,7 @@ def test_a_time_needs_a_rate(capsys):
     ("words", "message"),
     [
         (["nobody"], "recipe: expected a file or one of"),
-        (["paper-sliding", "--backbone", "nobody/nothing"], "model.backbone: expected a local folder"),
+        (["paper-sliding", "--set", "model.backbone=nobody/nothing"], "model.backbone: expected a local folder"),
         (["paper-sliding", "--card", "abacus"], "card: expected one of a100"),
         (
             ["quick-sliding", "--task", "sliding", "--stage", "evaluate"],

@@ -49,16 +49,16 @@ def policy(told):
 
 def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init):
     states = TASK.generate(3, seed=1, length=(4, 9)).states
-    together = policy.look(TASK, states, np.array([2, 15, 2]))
-    alone = [policy.look(TASK, states[i : i + 1], np.array([remaining])) for i, remaining in enumerate((2, 15, 2))]
+    together = policy.encode(TASK, states, np.array([2, 15, 2]))
+    alone = [policy.encode(TASK, states[i : i + 1], np.array([remaining])) for i, remaining in enumerate((2, 15, 2))]
     assert (together - torch.cat(alone)).abs().max() < 1e-4
-    assert (policy.look(TASK, states, np.array([3, 3, 3])) - together).abs().max() > 1e-3
+    assert (policy.encode(TASK, states, np.array([3, 3, 3])) - together).abs().max() > 1e-3
     with pytest.raises(ValueError, match=r"remaining: expected a count for each state, 1\.\.99"):
-        policy.look(TASK, states)
+        policy.encode(TASK, states)
     with pytest.raises(ValueError, match="remaining: expected a count for each state"):
-        policy.look(TASK, states, np.array([0, 1, 2]))
+        policy.encode(TASK, states, np.array([0, 1, 2]))
     other = CommitPolicy.from_pretrained(best_policy(init)).eval()
-    assert torch.equal(other.look(TASK, states), other.look(TASK, states, np.array([1, 2, 3])))
+    assert torch.equal(other.encode(TASK, states), other.encode(TASK, states, np.array([1, 2, 3])))
 
 
 def decisions(policy, group):
@@ -73,7 +73,7 @@ def test_what_was_told_while_playing_is_told_while_learning(policy, group):
     batch = decisions(policy, group)
     assert set(batch.remaining) == {1, 2, 3}
     for row in range(len(batch)):  # alone, and by hand
-        z = policy.look(TASK, batch.states[row : row + 1], batch.remaining[row : row + 1])
+        z = policy.encode(TASK, batch.states[row : row + 1], batch.remaining[row : row + 1])
         logs = policy.depth_head(z).log_softmax(-1)[0, batch.choices[row]]
         assert logs.detach().numpy() == pytest.approx(batch.depth_old[row], abs=1e-4)
     before = Reference(policy)

@@ -65,7 +65,7 @@ def test_log_probabilities_are_those_under_the_plans_own_depth(told, name, advan
     """Against one action at a time, from z and the depth, in every decision."""
     policy = policy_of(told)
     batch = decisions(policy, name, **advantage)
-    z = policy.look(TASK, batch.states).detach()
+    z = policy.encode(TASK, batch.states).detach()
     for row, plan in np.ndindex(batch.plan_depth.shape):
         depth, actions = int(batch.plan_depth[row, plan]), torch.from_numpy(batch.actions[row, plan])
         entry = torch.tensor([TOLD[depth]])

@@ -161,7 +161,7 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_budgets(fitted, folder,
     )
     answers = []
     for prices, remaining in TWO:
-        again.replace_prices(prices.action, prices.observation)
+        again.replace_prices(prices)
         with torch.no_grad():
             logits = policy.depth_head(reader(slice(None), remaining, prices))
         near = logits.sort(dim=1).values
@@ -173,14 +173,14 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_budgets(fitted, folder,
         assert np.array_equal(plans, problem.graph.plans[problem.rows])
         answers.append(depths)
     assert not np.array_equal(*answers)
-    again.replace_prices(TWO[0][0].action, TWO[0][0].observation)
+    again.replace_prices(TWO[0][0])
     wrong, _ = again.act(TASK, states, remaining=np.full(len(states), TWO[1][1]))  # planted: another budget
     assert not np.array_equal(wrong, answers[0])
 
 
 def test_episodes_tell_it_the_observations_left(fitted):
     policy, _, problem = fitted
-    policy.replace_prices(0.01, 0.02)
+    policy.replace_prices(Prices(0.01, 0.02))
     starts, budget = problem.graph.states[problem.starts], 3
     reach = PolicyGraph(policy, TASK, tuple(range(1, 9)))
     rows = episodes.on_graph(reach, starts, budget, head(reach))
@@ -229,8 +229,6 @@ def test_what_does_not_fit_is_refused(fitted, folder):
         policy.act(TASK, states)
     with pytest.raises(ValueError, match=r"head\.features: expected conditioned of a policy that has a world model"):
         PolicyConfig(head=HeadConfig("conditioned"))
-    with pytest.raises(ValueError, match="prices: expected two numbers from 0 on"):
-        policy.replace_prices(-0.1, 0.0)
     with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
         conditioned.ConditionedConfig(steps=0)
     with pytest.raises(ValueError, match="features: expected conditioned or z\\+conditioned of a cond"):

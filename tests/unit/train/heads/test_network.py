@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_refused(policy, graph, tmp_path):
 def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
     nodes = np.flatnonzero(graph.planned)[:8]
     with torch.no_grad():
-        z = policy.look(TASK, graph.states[nodes])
+        z = policy.encode(TASK, graph.states[nodes])
         index = policy.task_index(TASK)
         apart = augmentations.plan_agreement(policy.decoder, z, index, policy.decoder.plans(z, index)[1])
     assert np.allclose(graph.disagreement[nodes], apart.numpy(), atol=1e-5)

@@ -41,7 +41,7 @@ def expanded(policy, rows, batch, config):
     for row, depth in zip(made.row, made.depth.astype(int), strict=True):
         if depth not in config.depths:
             continue
-        z = policy.look(TASK, batch.states[row : row + 1])
+        z = policy.encode(TASK, batch.states[row : row + 1])
         path = torch.from_numpy(batch.actions[row : row + 1])
         told = policy.conditioning(torch.tensor([depth]))
         logs = F.log_softmax(policy.decoder(z, path[:, : depth - 1], 0, depths=told), dim=-1)[0]
