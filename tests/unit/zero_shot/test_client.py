@@ -170,7 +170,6 @@ def test_nobody_there(client_of, monkeypatch):
         client_of("http://nowhere.invalid/v1").ask(QUESTION, PLACE)
 
 
-@pytest.mark.usefixtures("looks")
 def test_https_to_a_server_without_tls_shows_no_key(serve, client_of):
     server = serve()
     with pytest.raises(GaveUp, match=r"tls|timeout|disconnected"):
@@ -186,7 +185,6 @@ def test_proxies_of_the_environment_see_nothing(serve, client_of, monkeypatch):
     assert (proxy.connections, len(server.seen)) == (0, 1)
 
 
-@pytest.mark.usefixtures("looks")
 def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
     """A picture too large for the buffers, and a server that takes none of it: waiting for it would never end."""
     server = serve()

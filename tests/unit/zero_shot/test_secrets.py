@@ -48,7 +48,6 @@ def files_with(canary, folder):
     return [path for path in folder.rglob("*") if path.is_file() and canary.encode() in path.read_bytes()]
 
 
-@pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("name", ECHOES)
 def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
@@ -74,7 +73,6 @@ def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
     assert files_with(CANARY[:12], tmp_path) == []
 
 
-@pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("name", ECHOES)
 def test_no_traceback_shows_it_even_with_all_variables(name, serve, client_of):
     server = serve(ECHOES[name])
