@@ -11,12 +11,12 @@ from tests.waiting import HANG
 
 from recommit.zero_shot import transport
 from recommit.zero_shot.client import DecisionPlace
+from recommit.zero_shot.game import Observation
 from recommit.zero_shot.ledger import CapReached, Caps, GaveUp, StopRequested, Unusable
-from recommit.zero_shot.messages import Question
 from recommit.zero_shot.secret import Key
 from recommit.zero_shot.transport import LONGEST_WAIT, retry_after
 
-QUESTION, PLACE = Question("rules", "which?", b"PNG"), DecisionPlace("task/0", 0, 0)
+QUESTION, PLACE = Observation("rules", "which?", 1), DecisionPlace("task/0", 0, 0)
 
 
 @pytest.mark.parametrize(("endpoint", "limit"), [("openai", "max_completion_tokens"), ("vllm", "max_tokens")])
@@ -186,11 +186,11 @@ def test_proxies_of_the_environment_see_nothing(serve, client_of, monkeypatch):
 
 
 def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
-    """A picture too large for the buffers, and a server that takes none of it: waiting for it would never end."""
+    """A question too large for the buffers, and a server that takes none of it: waiting for it would never end."""
     server = serve()
     server.finish_request = lambda connection, _: silence(connection, server.ended)
     with pytest.raises(GaveUp, match="timeout"):
-        client_of(server.url, timeout=SHORT, retries=0).ask(Question("", "", b"x" * 30_000_000), PLACE)
+        client_of(server.url, timeout=SHORT, retries=0).ask(Observation("", "x" * 30_000_000, 1), PLACE)
 
 
 def test_errors_carry_no_trace_of_the_exchange(serve):

@@ -12,11 +12,11 @@ from tests.unit.zero_shot.servers import answer, chat, drip, error, flood, hang_
 from tests.waiting import HANG, until
 
 from recommit.zero_shot.client import DecisionPlace
+from recommit.zero_shot.game import Observation
 from recommit.zero_shot.ledger import GaveUp, Unusable
-from recommit.zero_shot.messages import Question
 from recommit.zero_shot.transport import LONGEST_WAIT
 
-QUESTION, PLACE = Question("rules", "which?", b"PNG"), DecisionPlace("task/0", 0, 0)
+QUESTION, PLACE = Observation("rules", "which?", 1), DecisionPlace("task/0", 0, 0)
 JSON = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 BOMB = gzip.compress(b" " * 50_000_000)
 
