@@ -84,6 +84,7 @@ SMALLER = {
     "train world-model": ["--steps", "1", "--starts", "16"],
     "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
+    "estimate": ["--set", "model.backbone=random:tiny"],
 }
 SMALLER["train family"] = SMALLER["train grpo"]
 
@@ -152,7 +153,7 @@ def scaled(words: list[str], server: str) -> list[str]:
         small = _without(_without(small, "--endpoint"), "--base-url")
         small += ["--endpoint", "custom", "--base-url", server, "--any-model"]
     if verb == "estimate":
-        small = [*_without(small, "--backbone"), "--backbone", "random:tiny"]
+        small = [word for word in small if not word.startswith("model.backbone=")]
     if verb == "reproduce":
         small = [*_without(small, "--preset"), "--preset", "small.yaml"]
     if "--seeds" in small:

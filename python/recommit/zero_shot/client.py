@@ -19,8 +19,8 @@ from recommit.zero_shot.transport import Address
 
 if TYPE_CHECKING:
     from recommit.zero_shot.endpoints import Endpoint
+    from recommit.zero_shot.game import Observation
     from recommit.zero_shot.ledger import Ledger, Ticket
-    from recommit.zero_shot.messages import Question
     from recommit.zero_shot.options import ZeroShotOptions
 
 #: The first pause before another attempt, which doubles each time, and the longest.
@@ -131,9 +131,9 @@ class Client:
         limit = {server.endpoint.token_parameter: options.answer_tokens}
         self.fields: dict[str, Any] = {**options.fields, **options.sampling, **limit}
 
-    def ask(self, question: Question, place: DecisionPlace) -> Answer:
-        """The answer to one decision's question."""
-        body = messages.write(self.options.model, question, self.fields)
+    def ask(self, shown: Observation, place: DecisionPlace) -> Answer:
+        """The model's answer to an observation."""
+        body = messages.write(self.options.model, shown, self.fields)
         for attempt in count(1):
             result = self._once(body, place, attempt)
             if isinstance(result, Answer):

@@ -96,7 +96,7 @@ class Score:
     actions: int  #: executed
     blocked: int
     spl: float  #: solved, weighted by the share of necessary actions
-    regret: float  #: what optimal play from the start is worth, less what these decisions leave of it
+    regret: float  #: the value of optimal play from the start, less what these decisions leave of it
 
 
 class Game:
@@ -234,8 +234,8 @@ class Game:
     def regrets(self) -> list[float]:
         """What each decision gave away against optimal play, in solved games and at this game's prices.
 
-        Their sum is what the start was worth, less what is left of it and plus what was paid. NaN where the limit was
-        hit.
+        Their sum is the value of the start, less that of the state at the end, plus what was paid. NaN where the limit
+        was hit.
         """
         distance = np.array(self.distances)
         value = solver_values(distance, parser.DEPTHS, self.budget, self.prices)

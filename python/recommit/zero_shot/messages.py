@@ -6,19 +6,13 @@ import base64
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recommit.zero_shot.game import Observation
 
 #: A count of tokens beyond this is no count.
 _MOST_TOKENS = 10**9
-
-
-@dataclass(frozen=True)
-class Question:
-    """One observation, with what the model is told beside it."""
-
-    system: str
-    text: str
-    png: bytes
 
 
 @dataclass(frozen=True)
@@ -39,11 +33,13 @@ class Malformed(ValueError):
     """A reply that is no answer; the message is ours."""
 
 
-def write(model: str, question: Question, parameters: dict[str, Any]) -> bytes:
-    """The body of a request; equal bytes for equal questions."""
-    picture = f"data:image/png;base64,{base64.b64encode(question.png).decode()}"
-    parts = [{"type": "image_url", "image_url": {"url": picture}}, {"type": "text", "text": question.text}]
-    messages = [{"role": "system", "content": question.system}, {"role": "user", "content": parts}]
+def write(model: str, shown: Observation, parameters: dict[str, Any]) -> bytes:
+    """The body of a request; equal bytes for equal observations."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": shown.text}]
+    if shown.png is not None:
+        picture = f"data:image/png;base64,{base64.b64encode(shown.png).decode()}"
+        parts.insert(0, {"type": "image_url", "image_url": {"url": picture}})
+    messages = [{"role": "system", "content": shown.system}, {"role": "user", "content": parts}]
     body = {"model": model, "messages": messages, **parameters}
     return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
 

@@ -47,7 +47,7 @@ class ZeroShotOptions:
         extra: Further fields of the request, as JSON: {"reasoning_effort": "low"}.
         any_model: Accept answers whatever model the server says it ran.
         cell: Pixels per cell of the picture.
-        timeout: Seconds that one request may take in all.
+        timeout: Seconds that a reply is waited for.
         retries: How often a request is repeated that got no answer.
     """
 

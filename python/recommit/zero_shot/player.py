@@ -10,7 +10,6 @@ from recommit.storage.errors import Damaged
 from recommit.zero_shot import parser
 from recommit.zero_shot.client import DecisionPlace
 from recommit.zero_shot.game import Game, Step
-from recommit.zero_shot.messages import Question
 from recommit.zero_shot.parser import Commitment
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Instances
     from recommit.storage.jsonl import JsonLines
     from recommit.zero_shot.client import Answer
+    from recommit.zero_shot.game import Observation
     from recommit.zero_shot.spec import ZeroShotSpec
 
 
@@ -41,7 +41,7 @@ class ModelPlayer:
         self,
         spec: ZeroShotSpec,
         instances: Instances,
-        ask: Callable[[Question, DecisionPlace], Answer],
+        ask: Callable[[Observation, DecisionPlace], Answer],
         journal: JsonLines,
     ) -> None:
         self.spec = spec
@@ -53,7 +53,7 @@ class ModelPlayer:
         for record in records:
             try:
                 place = (str(record["instance"]), int(record["decision"]))
-                _checked(record)
+                _commitment(record)
             except (KeyError, TypeError, ValueError):
                 raise Damaged("decisions.jsonl: expected records of decisions, got another") from None
             if place in self._recorded:
@@ -81,9 +81,7 @@ class ModelPlayer:
         return record
 
     def _answered(self, episode: Episode, decision: int, game: Game) -> dict[str, Any]:
-        shown = game.observe()
-        question = Question(shown.system, shown.text, shown.png or b"")
-        answer = self.ask(question, DecisionPlace(episode.instance, episode.index, decision))
+        answer = self.ask(game.observe(), DecisionPlace(episode.instance, episode.index, decision))
         said = answer.completion
         commitment = game.read(said.text, refused=said.refused, cut_off=said.cut_off)
         return {
@@ -99,18 +97,8 @@ class ModelPlayer:
 
 def _commitment(record: dict[str, Any]) -> Commitment:
     """What a record says was carried out, in the codes of the puzzle."""
-    depth, codes = _checked(record)
-    return Commitment(parser.AnswerOutcome(record["outcome"]), depth, tuple(codes))
-
-
-def _checked(record: dict[str, Any]) -> tuple[int, list[int]]:
-    """Depth and actions of a record."""
-    codes = [parser.ACTIONS.index(word) for word in record["actions"]]
-    depth = record["h"]
-    if (
-        depth != len(codes)
-        or depth > parser.DEPTHS[-1]
-        or (parser.AnswerOutcome(record["outcome"]) == "ok") != (depth > 0)
-    ):
+    outcome, depth = parser.AnswerOutcome(record["outcome"]), record["h"]
+    codes = tuple(parser.ACTIONS.index(word) for word in record["actions"])
+    if depth != len(codes) or depth > parser.DEPTHS[-1] or (outcome is parser.AnswerOutcome.OK) != (depth > 0):
         raise ValueError(f"h: expected {len(codes)}, got {depth}")
-    return depth, codes
+    return Commitment(outcome, depth, codes)

@@ -13,7 +13,7 @@ from recommit import rng
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.puzzles.puzzle import Instances
-from recommit.storage import errors, files, ownership, verified
+from recommit.storage import errors, files, jsonl, ownership, verified
 from recommit.version import VERSION
 from recommit.zero_shot.game import prompts
 from recommit.zero_shot.game_spec import GameSpec
@@ -121,19 +121,18 @@ def _refuse_beside(data: DataSpec, options: ZeroShotOptions) -> None:
 
 
 def keep(manifest: dict[str, Any], folder: Path) -> None:
-    """Write the manifest of a new run, or check that the run in ``folder`` has the same spec."""
-    if not (folder / MANIFEST).exists():
-        foreign = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
-        if foreign:
-            raise errors.WrongFolder(
-                f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}"
-            )
-        files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
-        return
-    try:
-        stored = verified.values(folder, MANIFEST, {"format": int, "run": dict})
-    except ValueError as error:
-        raise errors.WrongFolder(f"out: expected the manifest of a zero-shot run, got another: {error}") from None
-    if stored["format"] != manifest["format"]:
-        raise errors.WrongFolder(f"out: expected format {manifest['format']}, got {stored['format']} in {folder}")
-    ownership.check(folder, stored["run"], manifest["run"])
+    """Write the manifest of a new run, or of one that got no answer yet; else check that the run in ``folder`` has the
+    same spec."""
+    if (folder / MANIFEST).exists():
+        try:
+            stored = verified.values(folder, MANIFEST, {"format": int, "run": dict})
+        except ValueError as error:
+            raise errors.WrongFolder(f"out: expected the manifest of a zero-shot run, got another: {error}") from None
+        if stored["format"] != manifest["format"]:
+            raise errors.WrongFolder(f"out: expected format {manifest['format']}, got {stored['format']} in {folder}")
+        if jsonl.read(folder / "decisions.jsonl"):
+            ownership.check(folder, stored["run"], manifest["run"])
+            return
+    elif foreign := sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith(".")):
+        raise errors.WrongFolder(f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}")
+    files.replace(files.Files(), folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())

@@ -7,12 +7,13 @@ no frame that has seen the key.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
-import io
 import ipaddress
 import logging
+import socket
 import ssl
-import time
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,7 +27,6 @@ except ImportError:
     raise need("urllib3", "zero-shot") from None
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Mapping
 
     from recommit.zero_shot.secret import Key
@@ -101,14 +101,6 @@ class Broken(Exception):
         self.kind, self.sent = kind, sent
 
 
-class _TooMuch(Exception):
-    pass
-
-
-class _Encoded(Exception):
-    pass
-
-
 def retry_after(value: str | None) -> float:
     """Seconds to wait by a ``Retry-After`` header, in 0..LONGEST_WAIT; 0 where it is absent or no time."""
     try:
@@ -118,14 +110,20 @@ def retry_after(value: str | None) -> float:
 
 
 def post(address: Address, key: Key, body: bytes, *, seconds: float, most: int = MOST_BYTES) -> Reply:
-    """Send ``body`` as JSON, with the key as a bearer token, and wait for the reply."""
-    exchange = _Exchange(time.monotonic() + seconds, most)
+    """Send ``body`` as JSON, with the key as a bearer token, and wait so long for the whole reply."""
+    maker = HTTPSConnection if address.scheme == "https" else HTTPConnection
+    connection: Any = maker(address.host, address.port, timeout=min(seconds, CONNECT_SECONDS))
+    late, sent, watch = threading.Event(), False, None
+    reply: Reply | None = None
     try:
-        return exchange.run(address, key, body)
-    except _TooMuch:
-        kind = "too_large"
-    except _Encoded:
-        kind = "encoded"
+        connection.connect()
+        connection.sock.settimeout(seconds)
+        sent = True
+        _send(connection, f"{address.path}/chat/completions", key, body)
+        watch = threading.Timer(seconds, _hang_up, (connection.sock, late))
+        watch.daemon = True
+        watch.start()
+        reply, kind = _read(connection.getresponse(), most)
     except (UnicodeError, exceptions.LocationParseError, exceptions.NewConnectionError):  # no address, or nobody there
         kind = "unreachable"
     except (TimeoutError, exceptions.TimeoutError):
@@ -133,86 +131,47 @@ def post(address: Address, key: Key, body: bytes, *, seconds: float, most: int =
     except (ssl.SSLError, exceptions.SSLError):
         kind = "tls"
     except (OSError, http.client.IncompleteRead, exceptions.ProtocolError):
-        kind = "disconnected" if exchange.sent else "unreachable"
+        kind = "disconnected" if sent else "unreachable"
     except (http.client.HTTPException, exceptions.HTTPError, ValueError):
         kind = "no_http"
     finally:
-        exchange.end()
-    # Raised here, where no exception is being handled: the frames that held the key are gone.
-    raise Broken(kind, exchange.sent)
+        if watch is not None:
+            watch.cancel()
+        connection.close()
+    if reply is not None and not late.is_set():
+        return reply
+    # Raised here, where no exception is being handled: the frames that held the key are gone, and what came back is.
+    reply = None
+    raise Broken("timeout" if late.is_set() else kind, sent)
 
 
-class _Exchange(io.RawIOBase):
-    """One connection, and what urllib3 writes to and reads from in place of its socket: this one knows when and how
-    much is enough, whatever the server sends, in headers too."""
+def _send(connection: Any, path: str, key: Key, body: bytes) -> None:
+    headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+        "Content-Type": "application/json",
+        "User-Agent": "recommit",
+    }
+    if key:
+        headers["Authorization"] = f"Bearer {key.reveal()}"
+    connection.request("POST", path, body, headers, preload_content=False, decode_content=False)
 
-    def __init__(self, deadline: float, most: int) -> None:
-        super().__init__()
-        self.deadline, self.remaining_bytes, self.sent = deadline, most, False
-        self._socket: socket.socket | None = None
 
-    def run(self, address: Address, key: Key, body: bytes) -> Reply:
-        kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
-        connection: Any = kind(address.host, address.port, timeout=min(self._seconds(), CONNECT_SECONDS))
-        connection.connect()
-        self._socket, connection.sock = connection.sock, self
-        headers = {
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "Connection": "close",
-            "Content-Type": "application/json",
-            "User-Agent": "recommit",
-        }
-        if key:
-            headers["Authorization"] = f"Bearer {key.reveal()}"
-        path = f"{address.path}/chat/completions"
-        connection.request("POST", path, body, headers, preload_content=False, decode_content=False)
-        response = connection.getresponse()
-        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            raise _Encoded
-        pieces = []
-        while piece := response.read(PIECE):
-            pieces.append(piece)
-        return Reply(response.status, response.headers, b"".join(pieces))
+def _hang_up(sock: socket.socket, late: threading.Event) -> None:
+    """End whatever waits for the server: a socket's own time limit begins anew with every byte."""
+    late.set()
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
 
-    def end(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
 
-    def close(self) -> None:
-        """Nothing yet: urllib3 lets go of a socket before the reply is read."""
-
-    def settimeout(self, _: float | None) -> None:
-        """Nothing: the deadline decides."""
-
-    def sendall(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            connection = self._ready()
-            self.sent = True
-            view = view[connection.send(view) :]
-
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return io.BufferedReader(self, PIECE)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = self._ready().recv_into(buffer)
-        self.remaining_bytes -= count
-        if self.remaining_bytes < 0:
-            raise _TooMuch
-        return count
-
-    def _ready(self) -> socket.socket:
-        """The socket, which waits until the deadline and no longer."""
-        assert self._socket is not None
-        self._socket.settimeout(self._seconds())
-        return self._socket
-
-    def _seconds(self) -> float:
-        seconds = self.deadline - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError
-        return seconds
+def _read(response: Any, most: int) -> tuple[Reply | None, str]:
+    """A reply, or of which kind the one is that cannot be taken."""
+    content = bytearray()
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        return None, "encoded"
+    while len(content) <= most and (piece := response.read(PIECE)):
+        content += piece
+    if len(content) > most:
+        return None, "too_large"
+    return Reply(response.status, response.headers, bytes(content)), ""

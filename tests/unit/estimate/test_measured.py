@@ -12,7 +12,6 @@ from recommit.estimate.shadow import Shadow
 #: bound.
 CASES = {
     "warm start of a whole model in parts": (sft(WHOLE, optim={"micro_batch": 3}), None),
-    "computed again": (sft(WHOLE, engine={"checkpointing": True}), None),
     "adapter in bfloat16": (sft({**ADAPTED, "dtype": "bfloat16"}), None),
     "reinforcement of a whole model": (grpo(head={"features": "z+confidence", "hidden": 8}), sft(WHOLE).model),
     "of an adapter, computed again": (grpo(engine={"checkpointing": True}), sft(ADAPTED).model),
@@ -24,7 +23,12 @@ CASES = {
 }
 
 #: In the nightly tier: the same two engines, models and stages in other combinations.
-MORE = ("adapter in bfloat16", "of an adapter, computed again", "of a fixed depth by episodes")
+MORE = (
+    "of the depth head alone",
+    "adapter in bfloat16",
+    "of an adapter, computed again",
+    "of a fixed depth by episodes",
+)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import itertools
 import threading
-import types
 from pathlib import Path
 
 import pytest
 from tests.unit.zero_shot import servers
 from tests.waiting import HANG
 
-from recommit.zero_shot import transport
 from recommit.zero_shot.client import Client, Server
 from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.ledger import Caps, Ledger
@@ -18,7 +15,7 @@ from recommit.zero_shot.secret import Key
 from recommit.zero_shot.transport import Address
 
 CANARY = "sk-canary-9f8e7d6c5b4a3210"
-#: A time limit of six looks at the clock of ``looks``, for servers that never end an answer.
+#: A time limit for servers that never end an answer: it begins once the question is sent, on however slow a machine.
 SHORT = 0.3
 
 
@@ -40,14 +37,6 @@ def serve():
     yield start
     for server in started:
         server.close()
-
-
-@pytest.fixture
-def looks(monkeypatch):
-    """The clock of connections goes on by a twentieth of a second whenever it is looked at, and not by itself: a time
-    limit is never over before the question is sent, on however slow a machine."""
-    ticks = itertools.count()
-    monkeypatch.setattr(transport, "time", types.SimpleNamespace(monotonic=lambda: next(ticks) / 20))
 
 
 class FakeClock:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import json
 
+import numpy as np
 import pytest
 from tests.unit.zero_shot.servers import chat
 
 from recommit.puzzles import registry
 from recommit.zero_shot import game, messages
 from recommit.zero_shot.endpoints import ENDPOINTS, MODELS, find
-from recommit.zero_shot.messages import Malformed, Question, complaint, same_model
+from recommit.zero_shot.messages import Malformed, complaint, same_model
 from recommit.zero_shot.transport import Address
 
-QUESTION = Question("rules", "which?", b"PNG")
+SHOWN = game.Observation("rules", "which?", 1, np.zeros((4, 4, 3), np.uint8))
 
 
 def test_the_models_of_the_paper_are_ready():
@@ -30,9 +31,9 @@ def test_the_models_of_the_paper_are_ready():
 
 
 def test_bodies():
-    written = messages.write("tiny", QUESTION, {"max_tokens": 5, "temperature": 0.7})
-    assert written == messages.write("tiny", QUESTION, {"temperature": 0.7, "max_tokens": 5})
-    picture = {"url": f"data:image/png;base64,{base64.b64encode(b'PNG').decode()}"}
+    written = messages.write("tiny", SHOWN, {"max_tokens": 5, "temperature": 0.7})
+    assert written == messages.write("tiny", SHOWN, {"temperature": 0.7, "max_tokens": 5})
+    picture = {"url": f"data:image/png;base64,{base64.b64encode(SHOWN.png).decode()}"}
     parts = [{"type": "image_url", "image_url": picture}, {"type": "text", "text": "which?"}]
     assert json.loads(written) == {
         "model": "tiny",

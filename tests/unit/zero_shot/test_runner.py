@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from tests.unit.zero_shot.called import zero_shot
-from tests.unit.zero_shot.servers import ACTIONS, answer, chat, expert, journal_of, reply
+from tests.unit.zero_shot.servers import ACTIONS, answer, chat, error, expert, journal_of, reply
 
 import recommit
 from recommit.stats import wilson
@@ -119,6 +119,16 @@ def test_a_server_that_answers_nobody_ends_the_run(serve, tmp_path, capsys):
     assert "8 episodes in a row got no answers, the last: http_500: no" in capsys.readouterr().err
     assert play(server.url, tmp_path / "few", instances=3, retries=0) == 1
     assert read(tmp_path / "few")[2][0]["solve_rate"] is None
+
+
+def test_what_a_server_refuses_can_be_left_out_in_the_same_folder(serve, tmp_path, capsys):
+    refusal = error("400 Bad", "Unsupported value: 'temperature' does not support 0.7")
+    server = serve(script=lambda request, _: refusal if "temperature" in request.body else answer())
+    assert play(server.url, tmp_path, instances=1) == 1
+    assert "--without temperature" in capsys.readouterr().err
+    assert play(server.url, tmp_path, instances=1, without=("temperature",)) == 0
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["run"]["parameters"] == {"top_p": 0.9, "answer_tokens": 4096}
 
 
 def test_caps_hold_over_all_starts(serve, tmp_path, capsys):

@@ -18,8 +18,8 @@ from tests.waiting import HANG, until
 
 from recommit.zero_shot import secret
 from recommit.zero_shot.client import DecisionPlace
+from recommit.zero_shot.game import Observation
 from recommit.zero_shot.ledger import ZeroShotError
-from recommit.zero_shot.messages import Question
 from recommit.zero_shot.secret import HIDDEN, Key, clean
 
 ECHO = f"your key is {CANARY}, Bearer {CANARY}"
@@ -48,7 +48,6 @@ def files_with(canary, folder):
     return [path for path in folder.rglob("*") if path.is_file() and canary.encode() in path.read_bytes()]
 
 
-@pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("name", ECHOES)
 def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
@@ -74,13 +73,12 @@ def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
     assert files_with(CANARY[:12], tmp_path) == []
 
 
-@pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("name", ECHOES)
 def test_no_traceback_shows_it_even_with_all_variables(name, serve, client_of):
     server = serve(ECHOES[name])
     client = client_of(server.url, timeout=SHORT if name == "nothing" else HANG, retries=0)
     try:
-        shown = repr(client.ask(Question("rules", "which?", b""), DecisionPlace("task/0", 0, 0)))
+        shown = repr(client.ask(Observation("rules", "which?", 1), DecisionPlace("task/0", 0, 0)))
     except ZeroShotError as error:
         frames = traceback.TracebackException.from_exception(error, capture_locals=True)
         shown = "".join(frames.format()) + repr(error) + repr(error.args)
