@@ -72,7 +72,7 @@ def calls(server: str) -> dict[str, Callable[[], object]]:
     for file, text in {**FILES, "small.yaml": running.small_preset()}.items():
         Path(file).write_text(text, encoding="utf-8")
     pages = {name(each): functools.partial(page, each) for each in GUIDES if BLOCK.search(text_of(each))}
-    return {**verbs(server), **pages, "population": population, "interfaces": interfaces}
+    return {**verbs(server), **pages, "interfaces": interfaces}
 
 
 def page(path: Path) -> None:
@@ -83,12 +83,6 @@ def page(path: Path) -> None:
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-
-
-def population() -> None:
-    """Exact values of all starts."""
-    words = ["evaluate", "run", "--out", "whole", "--population", "all", "--length", "4", "4", "--agents", "adaptive"]
-    assert call(words)[0] == 0
 
 
 def interfaces() -> None:

@@ -105,8 +105,11 @@ def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     """By agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
     if not verified.exists(Path(folder), "summary.json"):
         return {}
-    rows = [row for row in verified.rows(Path(folder), "summary.json") if row.get("gain_fixed")]
-    return {(row["agent"], row["budget"]): (kind(row["gain_fixed"]), kind(row["gain_oracle"])) for row in rows}
+    return {
+        (row["agent"], row["budget"]): (kind(row["gain_fixed"]), kind(row["gain_oracle"]))
+        for row in verified.rows(Path(folder), "summary.json")
+        if row.get("gain_fixed")
+    }
 
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:

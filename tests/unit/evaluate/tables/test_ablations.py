@@ -6,8 +6,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from recommit.evaluate.family import FamilyResults, Members
 from recommit.evaluate.tables.ablations import CumulativeAblation
+
+from recommit.evaluate.family import FamilyResults, Members
 
 
 def family(folder, *names):
