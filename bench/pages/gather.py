@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from recommit.evaluate.tables.ablations import CHANGES
 
 from recommit.evaluate import seeds
 from recommit.evaluate.agent_names import AgentName, seed_of
+from recommit.evaluate.tables.solving import CHANGES
 from recommit.stats import bootstrap
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"

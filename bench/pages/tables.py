@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from bench.pages import rules
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
-from recommit.evaluate.tables.ablations import CHANGES
 
+from recommit.evaluate.tables.solving import CHANGES
 from recommit.report import plotting
 from recommit.storage.terminal_text import grid
 
