@@ -163,7 +163,7 @@ class AgentName:
         return self._kind.seeds
 
     @property
-    def words(self) -> str:
+    def does(self) -> str:
         """What it does, in words, whosever policy it asks."""
         if self.depth:
             return f"fixed depth {self.depth}" + ", sampled actions" * self.samples_actions
@@ -223,7 +223,7 @@ def readable(agent: AgentName) -> str:
     """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (RL)"."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][0] + _symmetries(agent)
-    words = agent.words + _symmetries(agent)
+    words = agent.does + _symmetries(agent)
     return f"{words} ({whose})" if (whose := _whose(agent)) else words
 
 
@@ -231,7 +231,7 @@ def brief(agent: AgentName) -> str:
     """The same in a few words, for a place beside a mark in a figure."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][1]
-    words = agent.words.replace("fixed depth", "fixed") + _symmetries(agent)
+    words = agent.does.replace("fixed depth", "fixed") + _symmetries(agent)
     own = run_kind(agent.run) == "adaptive" and seed_of(agent.run)
     whose = f"seed {own}" if own else _whose(agent).removeprefix("plans of ")
     return f"{words} ({whose})" if whose else words

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import parsed
-from recommit.evaluate.agent_names import AgentName, file_name, seed_of
+from recommit.evaluate.agent_names import file_name, seed_of
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MAX_ACTIONS
 from recommit.report.agents import Agent, agents_of
@@ -223,7 +223,7 @@ class Folder:
 
     def decisions(self, agent: Agent, budget: int | None = None) -> list[AgentDecisions]:
         """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
-        stem = f"{AgentName.parse(agent.name).stem}@{budget or self.budgets[self.widest]}"
+        stem = f"{agent.stem}@{budget or self.budgets[self.widest]}"
         names = [stem, *(f"{stem}-s{seed}" for seed in range(64))]
         return [self._decided(f"decisions/{n}.parquet") for n in names if self.has(f"decisions/{n}.parquet")]
 
@@ -238,7 +238,7 @@ class Folder:
 
     def regrets(self, agent: Agent, rows: AgentDecisions) -> AgentRegrets | None:
         """Regrets of the decisions of an agent's first seed under the largest budget; None where none were kept."""
-        name = f"decisions/{file_name(AgentName.parse(agent.name), self.budgets[self.widest], 0)}{REGRET}.parquet"
+        name = f"decisions/{file_name(agent, self.budgets[self.widest], 0)}{REGRET}.parquet"
         columns = self.table(name)
         if columns is None:
             return None
@@ -277,10 +277,9 @@ class Folder:
 
     def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
         """What every threshold of an agent's rule comes to, in order; none of an agent without one."""
-        name = AgentName.parse(agent.name)
-        if not name.swept or not self.has("thresholds.json"):
+        if not agent.swept or not self.has("thresholds.json"):
             return []
-        entry = verified.values(self.path, "thresholds.json").get(f"{name.stem}@{self.budgets[budget]}")
+        entry = verified.values(self.path, "thresholds.json").get(f"{agent.stem}@{self.budgets[budget]}")
         if entry is None:
             return []
         verified.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})

@@ -10,12 +10,11 @@ import numpy as np
 
 from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 from recommit.evaluate.options import split_words
-from recommit.report import compared as comparison
+from recommit.report import agents
 from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
 
 if TYPE_CHECKING:
-    from recommit.report.agents import Agent
-    from recommit.report.compared import AgentPoint
+    from recommit.report.agents import Agent, AgentPoint
     from recommit.report.reading import Folder
 
 #: What "significant" means, once.
@@ -170,20 +169,20 @@ def results(folder: Folder) -> Html:
 
 
 def _of_budget(folder: Folder, budget: str) -> Html:
-    points = {point.agent: point for point in comparison.points(folder, budget)}
+    points = {point.agent: point for point in agents.points(folder, budget)}
     extra = [name for name, (field, _) in EXTRA.items() if any(row.get(field) is not None for row in folder.summary)]
     head = _head(folder, extra)
     often = (name in _WIDE or " minus " in name or name.startswith("...") for name in head)
     classes = ["rare" if name in _ALL else "wide-only" if wide else "" for name, wide in zip(head, often, strict=True)]
-    why, parts = comparison.compared(folder, budget), []
-    for name, members in comparison.groups(folder, budget).items():
+    why, parts = agents.compared(folder, budget), []
+    for name, members in agents.groups(folder, budget).items():
         rows = [_row(folder, points[agent], budget, extra, why.get(agent, "")) for agent in members]
         solved = [points[agent].solved for agent in members]
         reach = f", {number(min(solved))} to {number(max(solved))} % solved" if len(members) > 1 else ""
         about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
         summary = tag("summary", tag("b", name), " ", tag("small", about))
         grid = table(head, rows, f"{name}, {budget} budget", columns=classes)
-        parts.append(tag("details", summary, grid, class_="group", open=name == comparison.COMPARED))
+        parts.append(tag("details", summary, grid, class_="group", open=name == agents.COMPARED))
     heading = tag("h3", f"{budget} budget: at most {folder.budgets[budget]} observations")
     return tag("div", tag("div", heading, _ASK, class_="line"), *parts, class_="agents")
 
