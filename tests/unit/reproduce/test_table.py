@@ -70,11 +70,12 @@ def _needs(counted, _run, machine):
     return Needs(17.2, 0.5)
 
 
+@pytest.mark.nightly
 def test_a_small_run_is_counted(tmp_path):
-    small = ["sft.model.backbone=random:tiny", "variants=[adaptive]", "seeds=[1]", "ablations=[]", "singles=[]"]
-    plans = preset.entries(preset.load("paper", [*small, "training_budgets={}"]), tmp_path)
-    listed = table.rows(plans[:1], None, looked=False, card="cpu")
-    assert [row.run for row in listed] == ["joint/sft", "sliding/family/adaptive-s1"]
+    small = ["sft.model.backbone=random:tiny", "variants=[adaptive]", "heads={}"]
+    plans = preset.entries(preset.load("demo", small), tmp_path)
+    listed = table.rows(plans, None, looked=False, card="cpu")
+    assert [row.run for row in listed] == ["sliding/sft", "sliding/family/adaptive-s0"]
     assert all(0.001 < row.gib_per_rank < 4 for row in listed)
     assert [row.hours for row in listed] == [None, None]
 
