@@ -73,8 +73,6 @@ def test_a_preset_without_joint_has_warm_starts_of_its_own():
     assert by_name["single-4-init"].folder == PAPER / "sliding" / "family" / "single-4-init"
 
 
-
-
 def test_joint_is_checked():
     for joint, message in [
         ("{}", "joint: expected recipe, got nothing"),
@@ -85,8 +83,6 @@ def test_joint_is_checked():
             preset.check({"joint": yaml.safe_load(joint), "tasks": {}})
     with pytest.raises(ValueError, match=r"tasks\.sliding\.warm_starts: expected none beside joint, got 'each'"):
         preset.load("paper", ["sliding.warm_starts=each"])
-
-
 
 
 def test_changes_of_all_puzzles_and_of_one():
@@ -214,8 +210,6 @@ GOOD = {"data": {"task": "sliding"}, "recipe": "laptop-sliding", "variants": ["a
 
 def saying(**changes):
     return {"tasks": {"sliding": copy.deepcopy(GOOD) | changes}}
-
-
 
 
 @pytest.mark.parametrize(
