@@ -138,8 +138,8 @@ class AgentPoint:
     solved_low: float
     solved_high: float
     actions: float
-    actions_low: float | None
-    actions_high: float | None
+    actions_low: float
+    actions_high: float
     #: Actions and per cent solved at every threshold of its rule.
     sweep: tuple[tuple[float, float], ...] = ()
 
@@ -149,11 +149,9 @@ def points(folder: Folder, budget: str) -> list[AgentPoint]:
     result = []
     for agent in folder.agents:
         row = folder.row(agent, budget)
-        low = high = None
-        if folder.outcomes is not None:
-            interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
-            low, high = interval.low, interval.high
+        spent = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
         solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
         sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        result.append(AgentPoint(agent, solved, least, most, float(row["actions_per_episode"]), low, high, sweep))
+        actions = float(row["actions_per_episode"]), spent.low, spent.high
+        result.append(AgentPoint(agent, solved, least, most, *actions, sweep))
     return result

@@ -130,7 +130,7 @@ def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
     front = metrics.pareto_front(could)
     if front:
         xs, ys = [p.actions for p in front], [p.solve_rate for p in front]
-        right = 1.05 * max([p.actions_high or p.actions for p in points])
+        right = 1.05 * max(p.actions_high for p in points)
         axes.step([*xs, right], [*ys, ys[-1]], where="post", color=SOFT, lw=1.1, alpha=0.7, label="Pareto front")
 
 
@@ -141,7 +141,14 @@ def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
     if len(family) > 1 and "fixed-h" in agent.family[0]:
         words = "fixed depth h" + ", sampled actions" * agent.samples_actions + " (RL)"
     inside, text = (colour, "white") if number == 0 else ("white", colour)
-    look = {"ls": DASHES[min(number, 3)], "lw": 1.2, "marker": "s", "ms": 8, "mfc": inside, "mec": colour}
+    look: dict[str, Any] = {
+        "ls": DASHES[min(number, 3)],
+        "lw": 1.2,
+        "marker": "s",
+        "ms": 8,
+        "mfc": inside,
+        "mec": colour,
+    }
     _bars(axes, family, "fixed")
     axes.plot(*_places(family), color=colour, label=plain(words), **look)
     style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 6.5, "color": text, "clip_on": True}
@@ -157,7 +164,7 @@ def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
     names = [p.agent.brief for p in points]
     words = f"{words} ({', '.join(names)})" if role == "control" and len(names) < 4 else words
     inside = "white" if role in ("privileged", "other") else COLOURS[role]
-    look = {"ms": size, "color": COLOURS[role], "mfc": inside, "zorder": 5 if role == "first" else 3}
+    look: dict[str, Any] = {"ms": size, "color": COLOURS[role], "mfc": inside, "zorder": 5 if role == "first" else 3}
     _bars(axes, points, role)
     axes.plot(*_places(points), mark, label=plain(words or points[0].agent.words), **look)
 
@@ -171,9 +178,7 @@ def _bars(axes: Axes, points: Sequence[AgentPoint], role: str) -> None:
     look: dict[str, Any] = {"color": COLOURS[role], "lw": 1.2, "alpha": 0.55}
     xs, ys = _places(points)
     axes.vlines(xs, [p.solved_low for p in points], [p.solved_high for p in points], **look)
-    lows = [p.actions if p.actions_low is None else p.actions_low for p in points]
-    highs = [p.actions if p.actions_high is None else p.actions_high for p in points]
-    axes.hlines(ys, lows, highs, **look)
+    axes.hlines(ys, [p.actions_low for p in points], [p.actions_high for p in points], **look)
 
 
 def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
@@ -276,7 +281,7 @@ def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
 
 def curves(folder: Folder) -> ReportFigure:
     """What agents have solved after 1, 2, ... decisions, and the actions they have taken."""
-    every, few = folder.curves or {}, len(folder.agents) <= 8
+    every, few = folder.curves, len(folder.agents) <= 8
     shown = [a for a in folder.agents if a.name in every and (few or a.role not in ("other", "privileged"))]
     if len(shown) > MANY:
         shown = [a for a in shown if not a.run and not a.samples_actions]

@@ -27,15 +27,16 @@ def seeds(grids: Mapping[str, Grid]) -> Html:
     return joined(*(_shown(grid, f"{budget.capitalize()} budget") for budget, grid in grids.items()))
 
 
-def tables(folder: Folder) -> Html | None:
-    """The tables; None if this evaluation was not made to be compared with the paper's."""
+def tables(folder: Folder) -> list[Html]:
+    """The tables, folded; none if this evaluation was not made to be compared with the paper's."""
     if not folder.has(FILE):
-        return None
+        return []
     values = verified.values(folder.path, FILE, {"title": str, "tables": [_TABLE]})
     for grid in (grid for each in values["tables"] for grid in each["grids"]):
         if any(len(row) != len(grid["head"]) for row in grid["rows"]):
             raise Damaged(f"{folder.path / FILE}: expected rows of as many cells as their head, got others")
-    return joined(*(_table(FilledTable.from_dict(each)) for each in values["tables"]))
+    papers = (_table(FilledTable.from_dict(each)) for each in values["tables"])
+    return [tag("details", tag("summary", "The paper's tables, with our figures"), *papers, class_="paper")]
 
 
 def _table(each: FilledTable) -> Html:

@@ -37,8 +37,7 @@ def title(folder: Folder) -> str:
 
 def compared(folder: Folder, agent: Agent, budget: str) -> dict[str, Any] | None:
     """The paired differences of the first agent from another one."""
-    comparisons = folder.comparisons or []
-    return next((c for c in comparisons if c["against"] == agent.name and c["budget"] == budget), None)
+    return next((c for c in folder.comparisons if c["against"] == agent.name and c["budget"] == budget), None)
 
 
 def significant(low: float, high: float) -> int:
@@ -114,7 +113,7 @@ def where(folder: Folder, budget: str) -> str:
 
 
 def _lengths(folder: Folder) -> str:
-    lengths = folder.instances["length"] if folder.instances else None
+    lengths = folder.instances["length"]
     return f", {min(lengths)} to {max(lengths)} actions from their goals" if lengths else ""
 
 
@@ -255,9 +254,6 @@ def _with(value: str, small: str) -> Html:
 
 def failures(folder: Folder, watched: set[int]) -> Html:
     """What the first agent fails at and others solve, and what no policy solves."""
-    if folder.outcomes is None:
-        text = "episodes.parquet is not there, so nothing can be said about single instances."
-        return tag("p", text, class_="missing")
     budget = folder.widest
     outcomes = {a: folder.outcomes[a.name, budget] for a in folder.agents}
     policies = [a for a in folder.agents if a.base not in PRIVILEGED]
@@ -273,7 +269,8 @@ def failures(folder: Folder, watched: set[int]) -> Html:
         able = {
             i: [a.words for a in folder.agents if a.base in PRIVILEGED and outcomes[a]["solved"][i] > 0] for i in places
         }
-        rows = [("", [_link(i, folder, watched), _length(folder, i), "; ".join(able[i]) or "nobody"]) for i in places]
+        length = folder.instances["length"]
+        rows = [("", [_link(i, folder, watched), str(length[i]), "; ".join(able[i]) or "nobody"]) for i in places]
         more = f" (the first {LISTED} of {int(none.sum())})" if none.sum() > LISTED else ""
         head = ("instance", "length", "solved by privileged agents")
         parts.append(table(head, rows, f"Instances that no policy solves{more}"))
@@ -283,22 +280,15 @@ def failures(folder: Folder, watched: set[int]) -> Html:
     return joined(*parts)
 
 
-def _length(folder: Folder, i: int) -> str:
-    return NONE if folder.instances is None else str(folder.instances["length"][i])
-
-
 def _link(i: int, folder: Folder, watched: set[int]) -> Html:
     """The number of an instance; a link where it can be watched."""
-    name = str(folder.instances["id"][i]) if folder.instances else None
+    name = str(folder.instances["id"][i])
     return tag("a", str(i), href=f"#i={i}", title=name) if i in watched else tag("span", str(i), title=name)
 
 
-def absent(folder: Folder, packed: dict[str, Any] | None, instances: int, *, regrets: bool) -> Html:
+def absent(folder: Folder, packed: dict[str, Any] | None, *, regrets: bool) -> Html:
     """What the evaluation did not keep, in one folded list; nothing where all is there."""
     said = {
-        "comparisons.json is not there, so there are no paired differences.": folder.comparisons is None,
-        "curves.json is not there, so only the budgets above can be shown.": folder.curves is None,
-        "The folder decisions/ is not there, so depths cannot be shown.": not folder.decisions(folder.first),
         "The run's folder is not there, or holds no steps, so its training cannot be shown.": not folder.training,
         f"There are no gain shares: they need {ORACLE} and fixed depths.": not any("gain" in r for r in folder.summary),
         "This evaluation kept no regrets: recommit evaluate --regret adds them, while the run is there.": not regrets,
@@ -306,10 +296,7 @@ def absent(folder: Folder, packed: dict[str, Any] | None, instances: int, *, reg
     lines = [line for line, missing in said.items() if missing]
     lines += [f"{name} was not played." for name in ("shuffled", ORACLE) if folder.agent(name) is None]
     if packed is None:
-        why = "none were asked for" if not instances else "the rows of decisions, episodes or instances are not there"
-        lines.append(f"There are no episodes to watch: {why}.")
-    elif not any(agent["drawn"] for agent in packed["agents"]):
-        lines.append("This evaluation kept no actions, so that the boards stay at the start.")
+        lines.append("There are no episodes to watch.")
     if not lines:
         return Html()
     items = tag("ul", *(tag("li", line) for line in lines))

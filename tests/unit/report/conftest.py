@@ -95,7 +95,7 @@ def with_gains(evaluation: Path, folder: Path) -> Path:
     return copy
 
 
-def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8", columns: bool = True) -> Path:
+def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8") -> Path:
     """An evaluation's folder, as ``recommit evaluate`` writes it."""
     task = puzzle(task_name)
     found = task.generate(COUNT, seed=3, length=(3, 12))
@@ -118,7 +118,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
                 "depth_probs": np.concatenate([c for _, c in kept]),
             }
             plain = [f.name for f in fields(play.DecisionRows) if f.name not in more]
-            table = {name: getattr(rows, name) for name in plain} | (more if columns else {})
+            table = {name: getattr(rows, name) for name in plain} | more
             stem = f"{AgentName.parse(agent).stem}@6" + (f"-s{seed}" if name in SEEDS else "")
             pq.write_table(pa.table(table), folder / "decisions" / f"{stem}.parquet")
             each.append(rows)

@@ -10,7 +10,7 @@ import pytest
 
 from recommit.report import agents
 from recommit.report.agents import agents_of
-from recommit.report.reading import Folder
+from recommit.report.reading import PARTS, Folder
 
 
 @pytest.fixture
@@ -99,8 +99,7 @@ def test_the_best_fixed_depth_is_none_of_another_seed(copy, seed):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("plan.json", None),
-        ("summary.json", None),
+        *((name, None) for name in PARTS),
         ("summary.json", "[]"),
         ("summary.json", "{"),
         ("plan.json", "[]"),

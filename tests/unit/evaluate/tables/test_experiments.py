@@ -238,7 +238,7 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     plain = ["evaluate", str(trained / "adaptive-s0"), "--agents", "adaptive", "--out", str(few), "--instances", "10"]
     assert main([*plain, "--validation", "6", "--quiet"]) == 0
     assert not (few / "tables.json").exists()
-    assert published.tables(Folder(few)) is None
+    assert published.tables(Folder(few)) == []
 
 
 def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
