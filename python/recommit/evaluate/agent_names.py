@@ -82,7 +82,7 @@ RULES = {
 }
 #: Ending of a rule's name: where the episode has been before, the next depth of its order.
 MEMORY = "+memory"
-#: Ending of a name: under so many symmetries of every picture.
+#: Ending of a name: under so many symmetry augmentations of every picture.
 _VIEWS = re.compile(r"(.*)\+views([1248])")
 _FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
 
