@@ -374,7 +374,7 @@ def _training_panels(folder: Folder) -> list[_Panel]:
         training_ = of("training", COLOURS["first"], "loss", within=listed)
         return [training_, of("validation", COLOURS["oracle"], "validation", "loss", within=listed)]
 
-    information = of("training", COLOURS["first"], "information")
+    information = of("training", COLOURS["first"], "mutual_information")
     heads = (("depth head", "first", "entropy_depth"), ("action head", "fixed", "entropy_actions"))
     return [
         ("Success", "solved, %", both("solve_rate", "solved", 100.0)),
