@@ -43,6 +43,7 @@ RENAMED: dict[str, str] = {
     "zero_std_fraction": "dead_groups",
     "exact_fraction": "settled",
     "world-model-2x4": "foresight-2x4",
+    "adaptive-of-world-model-2x4": "adaptive-of-foresight-2x4",
 }
 #: Words in expected.json of numbers that were dropped on purpose.
 #: Exact populations are what graph build --every-state and graph score have; the figure of training has one panel more.
