@@ -64,22 +64,6 @@ def test_bars_are_the_shares_of_the_depths(folder):
     assert figures.depth_means(counts).rows
 
 
-def test_bars_of_regret_are_as_high_as_the_regret():
-    distance, cause = np.array([3, 3, 5, -1]), np.array([3, 4, 0, 1])
-    one = by_distance.regret_by_distance("a $b$", distance, cause, np.array([0.5, 0.25, 0.25, 1.0]), 2)
-    figure = figures.regret([one, one])
-    with plotting.style():
-        axes = figure.draw().axes[0]
-    drawn = {
-        (bars.get_label(), i): bar.get_height()
-        for bars in axes.containers
-        for i, bar in enumerate(bars)
-        if bar.get_height()
-    }
-    assert drawn == {("too deep", 2): 25, ("too shallow", 2): 12.5, ("last observation", 4): 12.5}
-    assert axes.get_title() == "a $b$", "no name is taken for a formula"
-
-
 def test_training_shows_what_was_written_and_no_more(evaluations, tmp_path):
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     run = tmp_path / "run"

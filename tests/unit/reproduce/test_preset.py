@@ -165,14 +165,6 @@ def test_heads_are_steps_of_every_seed():
     assert not plans()["sliding"].head_steps()
 
 
-def test_a_graph_has_what_its_head_will_read():
-    whole = preset.load("laptop", ["sliding.heads.conditioned={starts: 8, features: z+conditioned, hidden: 256}"])
-    (tiles,) = (entry for entry in preset.entries(whole, PAPER) if entry.name == "sliding")
-    _, graph, conditioned = tiles.head_steps()[:3]
-    assert graph.command[-3:] == ["--starts", "8", "--features"]
-    assert conditioned.command[-6:] == ["--features", "z+conditioned", "--hidden", "256", "--seed", "0"]
-
-
 ABLATIONS = ("inputs", "observations", "objective", "episode", "exact")
 ROWS = ("paper", *(f"ablation-{name}" for name in ABLATIONS), "adaptive")
 #: Fields that may differ from the row before, and the one that must.
@@ -244,9 +236,3 @@ def test_the_entry_and_the_value_are_named(changes, said):
 def test_a_puzzle_whose_name_is_no_folder_is_refused(name):
     with pytest.raises(ValueError, match="tasks: expected names of letters"):
         preset.check({"tasks": {name: GOOD}})
-
-
-def test_what_is_missing_is_named():
-    for key in GOOD:
-        with pytest.raises(ValueError, match=f"tasks.sliding: expected {key}, got "):
-            preset.check({"tasks": {"sliding": {name: value for name, value in GOOD.items() if name != key}}})

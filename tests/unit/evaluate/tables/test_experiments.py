@@ -108,32 +108,19 @@ def test_all_tables_come_from_one_command(everything):
     assert len(cells(text_of("depths", found), "tight: h=4")) == 5
 
 
-def main_table_of(found, **figures):
-    """With these figures in adaptive's row of the loose budget, and such figures in no other row."""
-    own = [name for name in found.rows[0] if name.startswith(("gain", "value"))]
-    rows = [{name: value for name, value in row.items() if name not in own} for row in found.rows]
-    for row in rows:
-        if (row["agent"], row["budget"]) == ("adaptive", "loose"):
-            row.update(figures)
-    return text_of("main", FamilyResults(rows, found.members))
-
-
 def test_value_and_gain_share_are_columns_of_the_main_table(everything):
     _, found = everything
-    paper = ["agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff"]
-    plain = main_table_of(found)
-    assert cells(plain, "row") == paper
+    rows = [{name: v for name, v in row.items() if not name.startswith(("gain", "value"))} for row in found.rows]
+    plain = text_of("main", FamilyResults(rows, found.members))
     assert "There are no gain shares: they need `oracle-dp`" in plain
-    gain = {"gain": 0.254, "gain_low": -0.051, "gain_high": 0.487}
-    value = {"value": 0.61237, "value_low": 0.5, "value_high": 0.71}
-    both = main_table_of(found, **gain, **value)
-    assert cells(both, "row") == [*paper, "value", "gain share"]
-    assert cells(both, "loose: adaptive")[-2:] == ["0.612 (0.500 .. 0.710)", "0.25 (-0.05 .. 0.49)"]
-    assert cells(both, "tight: adaptive")[-2:] == ["-", "-"]
-    assert cells(both, "loose: RL best fixed")[-2:] == ["-", "-"]
-    assert "There are no gain shares" not in both
-    assert cells(main_table_of(found, **gain), "row") == [*paper, "gain share"]
-    assert cells(both, "loose: adaptive")[:-2] == cells(plain, "loose: adaptive")
+    both = {"gain": 0.254, "gain_low": -0.051, "gain_high": 0.487, "value": 0.61237, "value_low": 0.5}
+    (own,) = (row for row in rows if (row["agent"], row["budget"]) == ("adaptive", "loose"))
+    own |= {**both, "value_high": 0.71}
+    table = text_of("main", FamilyResults(rows, found.members))
+    assert cells(table, "row") == [*cells(plain, "row"), "value", "gain share"]
+    figures = ["0.612 (0.500 .. 0.710)", "0.25 (-0.05 .. 0.49)"]
+    assert cells(table, "loose: adaptive") == [*cells(plain, "loose: adaptive"), *figures]
+    assert cells(table, "tight: adaptive")[-2:] == ["-", "-"]
 
 
 def test_its_figures_are_drawn(everything, tmp_path):
@@ -267,28 +254,20 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     assert "n/a" in text_of("oracle", found)
     made = {name: text_of(name, found) for name in experiments.TABLES if name not in ("state", "efficiency", "depths")}
     assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
-    assert (
-        "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 "
-        in made["main"]
-    )
-    assert "--variants random depth-only paper` makes it" in made["ablation"]
-    assert "--single-commitment 8 --out FAMILY/single-8-init` makes it" in made["single"]
-    assert "--budgets 4 5 10` makes them" in made["budgets"]
-    assert "--seeds 1 2` makes them" in made["seeds"]
-    assert "recommit zero-shot --model MODEL --data DATA" in made["zero-shot"]
+    for name, words in {
+        "main": "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 ",
+        "ablation": "--variants random depth-only paper` makes it",
+        "single": "--single-commitment 8 --out FAMILY/single-8-init` makes it",
+        "budgets": "--budgets 4 5 10` makes them",
+        "seeds": "--seeds 1 2` makes them",
+        "zero-shot": "recommit zero-shot --model MODEL --data DATA",
+    }.items():
+        assert words in made[name]
 
 
 def test_the_best_fixed_depth_is_chosen_where_it_is_said_to_be():
-    def row(depth, test, validation):
-        return {
-            "agent": f"fixed-{depth}",
-            "budget": "loose",
-            "task": "sliding",
-            "solve_rate": test,
-            "validation_solve_rate": validation,
-        }
-
-    rows = [row(1, 0.1, 0.1), row(2, 0.5, 0.2), row(4, 0.4, 0.6), row(8, 0.5, 0.6)]
+    columns = zip((1, 2, 4, 8), (0.1, 0.5, 0.4, 0.5), (0.1, 0.2, 0.6, 0.6), strict=True)
+    rows = [{"agent": f"fixed-{h}", "solve_rate": s, "validation_solve_rate": v} for h, s, v in columns]
     assert best(rows, "test")["agent"] == "fixed-2", "a tie goes to the smaller depth"
     assert best(rows, "validation")["agent"] == "fixed-4"
     assert best([]) is None
