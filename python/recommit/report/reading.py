@@ -66,11 +66,6 @@ class AgentRegrets:
     best: NDArray[np.int8]  #: the nearest depth that was best
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the depth was one of the best
 
-    def plausible(self) -> bool:
-        """Are all values in their ranges?"""
-        inside = (self.cause >= -1) & (self.cause < len(CAUSES)) & (self.best >= 1) & (self.best <= MAX_ACTIONS)
-        return bool((inside & np.isfinite(self.regret)).all())
-
 
 def _digests(policy: Path) -> bytes:
     """What a policy consists of, as bytes to compare; nothing where it cannot be read."""
@@ -230,7 +225,9 @@ class Folder:
             regrets = AgentRegrets(*(columns[key].to_numpy() for key in ("regret", "best", "cause")))
         except KeyError as error:
             raise ValueError(f"eval: {name} cannot be read: {error}") from None
-        if not same or not regrets.plausible():
+        inside = (regrets.cause >= -1) & (regrets.cause < len(CAUSES))
+        inside &= (regrets.best >= 1) & (regrets.best <= MAX_ACTIONS) & np.isfinite(regrets.regret)
+        if not same or not inside.all():
             raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
         return regrets
 
@@ -268,10 +265,6 @@ class Folder:
         verified.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})
         points: list[dict[str, float]] = entry["curve"]
         return points
-
-    def text(self, name: str) -> str | None:
-        """A file of the evaluation, as text."""
-        return verified.content(self.path, name).decode("utf-8", "replace") if self.has(name) else None
 
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""

@@ -26,7 +26,7 @@ from recommit.runs import side_by_side
 from recommit.runs.process import unsettled
 from recommit.runs.progress import last_agent
 from recommit.runs.side_by_side import Piece
-from recommit.storage import files, ownership, verified
+from recommit.storage import files, ownership
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
 from recommit.train.family import processes
@@ -303,12 +303,3 @@ def _apart(call: Callable[..., int], *arguments: Any) -> int:
 
 def _train(run: Run, quiet: bool) -> int:
     return 0 if run.skipped() else run.train(quiet)
-
-
-def solve_rates(folder: str | Path) -> dict[str, Any]:
-    """The solve rates of a finished puzzle's first seed, by agent and budget."""
-    by_kind = (sorted(Path(folder).glob(f"{kind}-s*/summary.json")) for kind in ("fresh", "eval"))
-    path = next(path for paths in by_kind for path in paths)
-    rows = verified.rows(path.parent, path.name, {"agent": str, "budget": str, "solve_rate": float})
-    own = [row for row in rows if not row["agent"].startswith("adaptive@")]  # not other recipes and heads
-    return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in own}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.reproduce.preset import every_run
@@ -114,11 +114,11 @@ def _head_row(entry: PresetEntry, step: HeadStep, looked: bool) -> Row:
 
 
 def _row(entry: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
-    out = entry.folder.parent
+    out, recipe = entry.folder.parent, entry.imitation.recipe if run.verb == "sft" else entry.values["recipe"]
     return Row(
         run.folder.relative_to(out).as_posix(),
         " ".join(source.relative_to(out).as_posix() for source in run.sources),
-        f"{_recipe(entry, run)} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
+        f"{recipe} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
         run.config.optim.steps,
         fleet.places()[0].ranks if fleet else 1,
         run.state if looked else "",
@@ -126,10 +126,6 @@ def _row(entry: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked:
         need.hours,
         shlex.join(command(entry, run, fleet)),
     )
-
-
-def _recipe(entry: PresetEntry, run: Run) -> str:
-    return entry.imitation.recipe if run.verb == "sft" else str(entry.values["recipe"])
 
 
 def command(entry: PresetEntry, run: Run, fleet: Fleet | None) -> list[str]:
@@ -171,8 +167,3 @@ def text(listed: Sequence[Row]) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
-
-
-def plain(listed: Sequence[Row], preset: dict[str, Any]) -> dict[str, Any]:
-    """For a program."""
-    return {"runs": [asdict(row) for row in listed], "preset": preset}
