@@ -49,7 +49,17 @@ ROWS = (
     "fixed-[1-8]@world-model",
     "oracle-dp(@world-model)?",
 )
-HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
+HEAD: tuple[str, ...] = (
+    "agent",
+    "seeds",
+    "solved %",
+    "actions",
+    "adaptive is ahead, points",
+    "95 %",
+    "by seed",
+    "its actions",
+    "95 %",
+)
 #: Further columns, where every seed's evaluation has what they need.
 VALUE, GAIN = ("value", "95 %"), ("gain share", "95 %")
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 SIGNIFICANT = "Significant: the 95 % interval of the paired difference excludes zero."
 #: Columns of the results table that are there only where some agent has the figure: name, field, digits.
 EXTRA = {"gain share": ("gain", 2), "value": ("value", 3), "threshold": ("threshold", 3)}
-#: Columns that are hidden until all are asked for; on a narrow screen the others of ``_WIDE`` are, too.
-_ALL = ("SPL, %", "lost, %", "mean depth", "McNemar p")
-_WIDE = ("observations", "dominated", "value", "threshold")
 _ASK = Html('<label class="all"><input type="checkbox" class="show-all"> all columns</label>')
 #: Rows of the list of instances that nobody solves.
 LISTED = 12
@@ -169,13 +166,14 @@ def results(folder: Folder) -> Html:
 
 def _of_budget(folder: Folder, budget: str) -> Html:
     points = {point.agent: point for point in agents.points(folder, budget)}
-    extra = [name for name, (field, _) in EXTRA.items() if any(row.get(field) is not None for row in folder.summary)]
-    head = _head(folder, extra)
-    often = (name in _WIDE or " minus " in name or name.startswith("...") for name in head)
-    classes = ["rare" if name in _ALL else "wide-only" if wide else "" for name, wide in zip(head, often, strict=True)]
     why, parts = agents.compared(folder, budget), []
     for name, members in agents.groups(folder, budget).items():
-        rows = [_row(folder, points[agent], budget, extra, why.get(agent, "")) for agent in members]
+        columns = [_columns(folder, points[agent], budget, why.get(agent, "")) for agent in members]
+        head, classes, _ = zip(*columns[0], strict=True)
+        rows = [
+            ("first" if agent is folder.first else "", [cell for _, _, cell in cells])
+            for agent, cells in zip(members, columns, strict=True)
+        ]
         solved = [points[agent].solved for agent in members]
         reach = f", {number(min(solved))} to {number(max(solved))} % solved" if len(members) > 1 else ""
         about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
@@ -186,66 +184,54 @@ def _of_budget(folder: Folder, budget: str) -> Html:
     return tag("div", tag("div", heading, _ASK, class_="line"), *parts, class_="agents")
 
 
-def _head(folder: Folder, extra: list[str]) -> list[str]:
-    difference = f"{folder.first.words} minus this: solved, points"
-    gain, rest = [name for name in extra if name == "gain share"], [name for name in extra if name != "gain share"]
-    return [
-        "agent",
-        "solved, %",
-        "actions",
-        *gain,
-        difference,
-        "... actions",
-        "dominated",
-        "observations",
-        *rest,
-        *_ALL,
-    ]
-
-
-def _row(folder: Folder, point: AgentPoint, budget: str, extra: list[str], why: str) -> tuple[str, list[object]]:
+def _columns(folder: Folder, point: AgentPoint, budget: str, why: str) -> list[tuple[str, str, object]]:
+    """An agent's row, cell by cell with its head and class: ``rare`` ones are hidden until all are asked for,
+    ``wide-only`` ones on a narrow screen, too."""
     agent, row = point.agent, folder.row(point.agent, budget)
     swatch = tag("span", class_=f"swatch {agent.role}", aria_hidden="true")
-    p = (compared(folder, agent, budget) or {}).get("mcnemar_p")
-    more = {name: _extra(row, name) or NONE for name in extra}
-    gain = more.pop("gain share", None)
-    cells: list[object] = [
-        joined(swatch, tag("span", agent.words, title=agent.label), tag("small", why) if why else ""),
-        _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high)),
-        _with(number(point.actions), interval(point.actions_low, point.actions_high)),
-        *([] if gain is None else [gain]),
-        *_differences(folder, point, budget),
-        number(row["decisions_per_episode"]),
-        *more.values(),
-        percent(row["spl"]),
-        percent(row["lost"]),
-        number(row["mean_depth"]),
-        NONE if p is None else f"{p:.2g}".replace("-", MINUS),
+    one = compared(folder, agent, budget)
+    p, dominated = None, ""
+    if one is not None:
+        p, dominated = one["mcnemar_p"], "yes" if one["dominates"] else "no"
+        dominated = "yes, significantly" if one["dominates_significantly"] else dominated
+    words = joined(swatch, tag("span", agent.words, title=agent.label), tag("small", why) if why else "")
+    return [
+        ("agent", "", words),
+        ("solved, %", "", _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high))),
+        ("actions", "", _with(number(point.actions), interval(point.actions_low, point.actions_high))),
+        *_extra(folder, row, "gain share", ""),
+        (f"{folder.first.words} minus this: solved, points", "wide-only", _difference(one, "solve_difference", 100)),
+        ("... actions", "wide-only", _difference(one, "actions_difference", 1)),
+        ("dominated", "wide-only", dominated),
+        ("observations", "wide-only", number(row["decisions_per_episode"])),
+        *_extra(folder, row, "value", "wide-only"),
+        *_extra(folder, row, "threshold", "wide-only"),
+        ("SPL, %", "rare", percent(row["spl"])),
+        ("lost, %", "rare", percent(row["lost"])),
+        ("mean depth", "rare", number(row["mean_depth"])),
+        ("McNemar p", "rare", NONE if p is None else f"{p:.2g}".replace("-", MINUS)),
     ]
-    return ("first" if agent is folder.first else ""), cells
 
 
-def _differences(folder: Folder, point: AgentPoint, budget: str) -> list[object]:
-    """Paired differences of solved and of actions, and whether the first agent dominates this one."""
-    one = compared(folder, point.agent, budget)
+def _difference(one: dict[str, Any] | None, field: str, factor: float) -> object:
+    """The paired difference from an agent; empty for the first itself."""
     if one is None:
-        return ["", "", ""]
-    cells: list[object] = []
-    for field, factor in (("solve_difference", 100.0), ("actions_difference", 1.0)):
-        mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
-        text = _with(number(mean, sign=True), interval(low, high, sign=True))
-        cells.append(tag("span", text, class_="significant" if significant(low, high) else None))
-    return [*cells, "yes, significantly" if one["dominates_significantly"] else "yes" if one["dominates"] else "no"]
-
-
-def _extra(row: dict[str, Any], name: str) -> Html | str:
-    """A column that only some evaluations have; empty where this agent has no such figure."""
-    key, digits = EXTRA[name]
-    if row.get(key) is None:
         return ""
+    mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
+    text = _with(number(mean, sign=True), interval(low, high, sign=True))
+    return tag("span", text, class_="significant" if significant(low, high) else None)
+
+
+def _extra(folder: Folder, row: dict[str, Any], name: str, kind: str) -> list[tuple[str, str, object]]:
+    """A column that is there only where some agent has the figure; a dash for who has none."""
+    key, digits = EXTRA[name]
+    if all(each.get(key) is None for each in folder.summary):
+        return []
+    if row.get(key) is None:
+        return [(name, kind, NONE)]
     if name == "threshold":
-        return f"{row['threshold']:.3g}"
-    return _with(number(row[key], digits), interval(row.get(f"{key}_low"), row.get(f"{key}_high"), digits))
+        return [(name, kind, f"{row['threshold']:.3g}")]
+    return [(name, kind, _with(number(row[key], digits), interval(row[f"{key}_low"], row[f"{key}_high"], digits)))]
 
 
 def _with(value: str, small: str) -> Html:

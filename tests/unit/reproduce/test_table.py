@@ -12,7 +12,7 @@ pytest.importorskip("yaml")
 
 from recommit.cli import main
 from recommit.reproduce import preset, table
-from recommit.reproduce.table import Needs, Planner
+from recommit.reproduce.table import Needs
 from recommit.train.family import launch
 
 SHOW = ["reproduce", "--preset", "paper", "--show"]
@@ -54,7 +54,7 @@ def test_what_a_run_needs_stands_beside_it(monkeypatch):
     """Runs that cost the same are counted once: the warm start, and of a puzzle four kinds of variant, two of them with
     two other budgets. That of its passes is the time of all."""
     counted = []
-    monkeypatch.setattr(Planner, "_count", staticmethod(lambda _plan, run, machine: _needs(counted, run, machine)))
+    monkeypatch.setattr(table, "needs", lambda _plan, run, machine: _needs(counted, run, machine))
     plans = preset.entries(preset.load("paper"), Path("OUT"))
     listed = table.rows(plans, launch.fleet(8, elsewhere=True), looked=False, card="a100")
     said = table.text(listed).splitlines()
