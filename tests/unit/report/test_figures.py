@@ -116,8 +116,9 @@ def test_the_users_matplotlib_stays_as_it_is(evaluations):
     assert done.stdout == figures.pareto(folder, "loose").svg
 
 
-def test_a_name_leads_nowhere_else(folder, tmp_path):
+def test_a_name_leads_nowhere_else(evaluations, tmp_path):
     """A budget of somebody's evaluation is part of a figure's name."""
+    folder = Folder(evaluations["sliding"])
     (tmp_path / "figures" / "pareto-").mkdir(parents=True)
     figures.write_folder([replace(figures.pareto(folder, "loose"), name="pareto-/../../mine")], tmp_path / "figures")
     assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [

@@ -46,7 +46,7 @@ def trained(run, plan, data, tmp_path_factory):
             "run": {"log_every": 1, "threads": 1, "tensorboard": False, "keep": 2},
         },
     )
-    plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4", "random", "depth-only")}
+    plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4")}
     assert runs.train(runs.members(plans, run, out, (0,)), quiet=True) == 0
     assert runs.train(runs.members({"adaptive": plans["adaptive"]}, run, out, (1,)), quiet=True) == 0
     short = replace(plans["adaptive"], rollout=replace(plans["adaptive"].rollout, budget=4))
