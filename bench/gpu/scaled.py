@@ -64,6 +64,13 @@ def rate(run: Path) -> float:
     return max(line["states_per_s"] for line in lines)
 
 
+def solve_rates(evaluation: Path) -> dict[str, float]:
+    """By agent and budget, without other recipes and heads."""
+    rows = json.loads((evaluation / "summary.json").read_text())
+    own = [row for row in rows if not row["agent"].startswith("adaptive@")]
+    return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in own}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=WHOLE / PROMISED)
@@ -83,7 +90,7 @@ def main() -> None:
             "took_s": time.monotonic() - began,
             "warm_start_states_per_s": rate(folder / "sft"),
             "reinforcement_states_per_s": rate(next(folder.glob("family/adaptive*"))),
-            "solve_rates": stages.solve_rates(folder),
+            "solve_rates": solve_rates(next(folder.glob("eval-s*"))),
         }
     print(json.dumps(figures))
     write(figures, options.out, "reproduce", "cpu" if options.dry_run else "cuda")

@@ -22,31 +22,28 @@ import pyarrow.parquet as pq
 
 from recommit.evaluate import seeds
 from recommit.evaluate.agent_names import AgentName, seed_of
-from recommit.evaluate.tables.ablations import CHANGES
+from recommit.evaluate.tables.solving import CHANGES
 from recommit.stats import bootstrap
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 #: Folder of a policy, without its seed -> whose plans, in the tables' words.
 FOLDERS = {
-    "": "adaptive, after reinforcement",
-    "adaptive": "adaptive, after reinforcement",
-    "fixed-4": "plans trained for depth 4",
-    "fixed-8": "plans trained for depth 8",
-    "world-model-views8": "warm start, eight views",
-    "world-model-views1": "warm start, one view",
-    "world-model-adaptive": "adaptive, after reinforcement",
-    "world-model-sliding": "adaptive, after reinforcement",
-    "conditioned-sliding": "adaptive, after reinforcement",
-    "conditioned-views1": "warm start, one view",
+    **dict.fromkeys(("", "adaptive", *(f"{name}-sliding" for name in ("world-model", "conditioned"))), "adaptive (RL)"),
+    "world-model-adaptive": "adaptive (RL)",
+    "fixed-4": "fixed depth 4 (RL)",
+    "fixed-8": "fixed depth 8 (RL)",
+    "world-model-views8": "warm start, 8 augmentations",
+    "world-model-views1": "warm start",
+    "conditioned-views1": "warm start",
 }
 #: Of folders of a preset, whose plans its heads go by.
 OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["world-model-views8"]}
 #: Folder of a policy, without its seed -> who chooses the depth.
-HEADS = {"conditioned": "foresight and stakes", "world-model": "foresight", "": "own head"}
-CONSTANT, CEILING = "best constant", "perfect depths"
+HEADS = {"conditioned": "world model, conditioned head", "world-model": "world model", "": "adaptive"}
+CONSTANT, CEILING = "best fixed depth", "oracle depth"
 #: Who else chooses.
 RULES = {"confidence-entropy": "entropy threshold", "oracle-dp": CEILING}
-FIXED = {"fixed-4": "always 4", "fixed-8": "always 8"}
+FIXED = {"fixed-4": "fixed depth 4", "fixed-8": "fixed depth 8"}
 KEPT = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode")
 SHARES = ("gain", "gain_low", "gain_high")
 #: What an observation costs in ``of_episodes``; an action costs ``ACTION``.
@@ -55,12 +52,12 @@ PRICES, ACTION = (0.005, 0.01, 0.02, 0.04), 0.01
 FIRST = {"sliding": ("adaptive@conditioned", "leads"), "sokoban": ("adaptive@world-model", "rooms")}
 #: Agents by kind -> the table's words; the chosen constants come beside them.
 OTHERS = {
-    "adaptive": "own head",
+    "adaptive": "adaptive",
     "adaptive@world-model": "world model",
     "fixed-4@fixed-4": "fixed depth 4 (RL)",
     "fixed-8@fixed-8": "fixed depth 8 (RL)",
     "confidence-entropy": "entropy threshold",
-    "confidence-entropy@world-model": "entropy threshold, eight views",
+    "confidence-entropy@world-model": "entropy threshold, 8 augmentations",
 }
 FIGURES = ("solved", "actions", "decisions")
 
@@ -110,7 +107,7 @@ def _share(rows: list[dict[str, Any]]) -> None:
     names = ("seed", "budget", "plans")
     ends = {(*(row[name] for name in names), row["chooses"]): row["solve_rate"] for row in rows}
     for row in rows:
-        least, most = (ends.get((*(row[name] for name in names), end)) for end in ("best constant", "perfect depths"))
+        least, most = (ends.get((*(row[name] for name in names), end)) for end in (CONSTANT, CEILING))
         if row["gain"] is None and least is not None and most is not None and most > least:
             row["gain"] = (row["solve_rate"] - least) / (most - least)
 
@@ -129,7 +126,7 @@ def _words(agent: str, task: str) -> dict[str, str] | None:
     plans = OF_PRESET[task] if folder in HEADS else FOLDERS.get(folder)
     plans = FOLDERS[""] if not folder else plans
     head = next(words for part, words in HEADS.items() if folder.startswith(part))
-    words = "best constant" if name.depth and folder != name.base else {**FIXED, **RULES}.get(name.base, "")
+    words = CONSTANT if name.depth and folder != name.base else {**FIXED, **RULES}.get(name.base, "")
     words = head if name.base == "adaptive" else words
     return {"plans": plans, "chooses": words} if plans and words else None
 
@@ -235,8 +232,7 @@ def _others(summary: list[dict[str, Any]], own: str) -> dict[str, str]:
     names = dict.fromkeys(row["agent"] for row in summary)
     words = {agent: OTHERS[seeds.kind(agent)] for agent in names if seeds.kind(agent) in OTHERS and _own(agent, own)}
     for constant in dict.fromkeys(row["gain_fixed"] for row in summary if row.get("gain_fixed")):
-        views = ", eight views" if "@" in constant else ""
-        words.setdefault(constant, f"best constant{views}")
+        words.setdefault(constant, CONSTANT + ", 8 augmentations" * ("@" in constant))
     return words
 
 

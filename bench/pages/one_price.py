@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-prices.json"
 #: What an action and an observation cost.
 PRICES = (*(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0)), Prices())
-ALL, ONE = "one for all", "one for this price"
+ALL, ONE = "conditioned head", "one head per price"
 
 
 def taught(world_model: Path, graph: Path, prices: Prices, seed: int, out: Path, z: bool) -> Path:

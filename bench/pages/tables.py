@@ -1,6 +1,6 @@
-"""Tables and figures of docs/results-tables.md, each table also as CSV, from the figures in docs/assets.
+"""Tables of docs/results-tables.md, each also as CSV, from the figures in docs/assets; ``drawings`` draws its pictures.
 
-python -m bench.pages.tables           # every block from `<!-- SOURCE NAME TABLE -->` to `<!-- end -->`, CSV, figures
+python -m bench.pages.tables           # every block from `<!-- SOURCE NAME TABLE -->` to `<!-- end -->`, and CSV
 python -m bench.pages.tables --check   # writes nothing; exits with 1 if a table is not that of its figures
 
 The text between the blocks stays. ``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes``,
@@ -21,14 +21,11 @@ from typing import TYPE_CHECKING, Any
 from bench.pages import rules
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 
-from recommit.evaluate.tables.ablations import CHANGES
-from recommit.report import plotting
+from recommit.evaluate.tables.solving import CHANGES
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from matplotlib.figure import Figure
 
     Figures = dict[str, Any]
     Tables = dict[str, Callable[[Figures], str]]
@@ -38,31 +35,9 @@ CSV = ASSETS / "tables"
 BLOCK = re.compile(
     r"<!-- (?P<source>[a-z]+) (?P<name>[a-z0-9-]+)(?: (?P<table>[a-z]+))? -->\n.*?<!-- end -->", re.DOTALL
 )
-#: Names in the figures -> names in the tables.
+#: Rules and heads of ``baselines`` and ``rules`` -> their names in the tables.
 WORDS = {
-    "own head": "adaptive",
     "head": "adaptive",
-    "foresight": "world model",
-    "foresight and stakes": "world model, conditioned head",
-    "best constant": "best fixed depth",
-    "best constant, eight views": "best fixed depth, 8 augmentations",
-    "entropy threshold, eight views": "entropy threshold, 8 augmentations",
-    "perfect depths": "oracle depth",
-    "always 4": "fixed depth 4",
-    "always 8": "fixed depth 8",
-    "plans trained for depth 4": "fixed depth 4 (RL)",
-    "plans trained for depth 8": "fixed depth 8 (RL)",
-    "plans trained for depth 4, always 4": "fixed depth 4 (RL)",
-    "plans trained for depth 8, always 8": "fixed depth 8 (RL)",
-    "adaptive, after reinforcement": "adaptive (RL)",
-    "warm start, eight views": "warm start, 8 augmentations",
-    "warm start, one view": "warm start",
-    "foresight: least distance, predicted": "world model: argmin of the predicted distance",
-    "least distance, exact": "argmin of the exact distance",
-    "least distance, exact, deeper of equals": "argmin of the exact distance, ties to the deeper",
-    "own head's logarithms less the distance": "adaptive: log-probs minus predicted distance",
-    "one for all": "conditioned head",
-    "one for this price": "one head per price",
     "paper": "one-step (paper)",
     "paper-z": "one-step (paper), z only",
     "exact-z": "exact, z only",
@@ -83,10 +58,10 @@ def means(figures: dict[str, Any]) -> str:
         own = [r for r in figures["rows"] if (r["plans"], r["chooses"], r["budget"]) == (plans, chooses, budget)]
         solved = [100 * row["solve_rate"] for row in own]
         gains = [row["gain"] for row in own if row["gain"] is not None]
-        look = [one for one in figures["looks"] if one["plans"] == plans and _played_by(chooses, one)]
+        look = [one for one in figures["looks"] if one["plans"] == plans and played_by(chooses, one)]
         cells = [
-            words(plans),
-            words(chooses),
+            plans,
+            chooses,
             f"{own[0]['decisions']}",
             f"{mean(solved):.1f}",
             f"{min(solved):.1f} .. {max(solved):.1f}",
@@ -112,9 +87,10 @@ def means(figures: dict[str, Any]) -> str:
     return grid(head, lines)
 
 
-def _played_by(chooses: str, look: dict[str, Any]) -> bool:
-    """Was this look measured with what chooses? Nobody measured constants and thresholds beside foresight."""
-    return chooses == look["chooses"] if chooses in HEADS.values() else chooses.startswith("always")
+def played_by(chooses: str, look: dict[str, Any]) -> bool:
+    """Was this observation measured with what chooses? Nobody measured fixed depths and thresholds beside a world
+    model."""
+    return chooses == look["chooses"] if chooses in HEADS.values() else chooses.startswith("fixed depth")
 
 
 def seeds(figures: dict[str, Any]) -> str:
@@ -129,8 +105,8 @@ def seeds(figures: dict[str, Any]) -> str:
             actions = f"{row['actions_per_episode']:.1f}"
             lines.append(
                 [
-                    words(row["plans"]),
-                    words(row["chooses"]),
+                    row["plans"],
+                    row["chooses"],
                     str(row["decisions"]),
                     str(row["seed"]),
                     solved,
@@ -149,7 +125,7 @@ def ahead(figures: dict[str, Any]) -> str:
         own = [r for r in figures["compared"] if (r["plans"], r["chooses"], r["budget"]) == (plans, chooses, budget)]
         solved = "; ".join(_points_of(row["solved"], 100, row["seed"]) for row in own)
         actions = "; ".join(_points_of(row["actions"], 1, row["seed"]) for row in own)
-        lines.append([words(plans), words(chooses), budget, solved, actions])
+        lines.append([plans, chooses, budget, solved, actions])
     return grid(["minus plans of", "depth by", "budget", "solved, points (95 %)", "actions (95 %)"], lines)
 
 
@@ -163,7 +139,7 @@ def causes(figures: dict[str, Any]) -> str:
     names = ("loop", "too deep", "too shallow", "lost level")
     lines = [
         [
-            words(row["rule"]),
+            row["rule"],
             str(row["K"]),
             f"{100 * row['solved']:.1f}",
             f"{row['actions']:.1f}",
@@ -172,7 +148,7 @@ def causes(figures: dict[str, Any]) -> str:
         ]
         for row in figures["rows"]
     ]
-    return grid(["depth by", "K", "solved", "actions", "gain share", *map(words, names)], lines)
+    return grid(["depth by", "K", "solved", "actions", "gain share", "loop", *names[1:]], lines)
 
 
 def head_prices(figures: dict[str, Any]) -> str:
@@ -189,7 +165,7 @@ def head_prices(figures: dict[str, Any]) -> str:
         lines.append([str(decisions), f"{action:g}", f"{look:g}", *shares, f"{100 * solved:.1f} at {actions:.1f}"])
     every = [mean(row["gain"] for row in figures["rows"] if row["head"] == head) for head in heads]
     lines.append(["all", "", "", *(f"{value:.3f}" for value in every), ""])
-    columns = [*map(words, heads), f"{words(heads[0])}: solved at actions"]
+    columns = [*heads, f"{heads[0]}: solved at actions"]
     return grid(["K", "an action costs", "an observation costs", *columns], lines)
 
 
@@ -197,8 +173,8 @@ def estimators(figures: dict[str, Any]) -> str:
     """The gradient by each advantage estimator against the exact one, by number of episodes."""
     counts = sorted({row["episodes"] for row in figures["rows"]})
     lines = []
-    for name in dict.fromkeys(row["credit"] for row in figures["rows"]):
-        own = {row["episodes"]: row for row in figures["rows"] if row["credit"] == name}
+    for name in dict.fromkeys(row["estimator"] for row in figures["rows"]):
+        own = {row["episodes"]: row for row in figures["rows"] if row["estimator"] == name}
         last = own[counts[-1]]
         bias = f"{last['bias']:.3f}" if last["enumerated"] else f"about {last['bias']:.3f}"
         lines.append([words(name), *(f"{own[n]['cosine']:.3f}" for n in counts), bias, f"{last['noise']:.2f}"])
@@ -217,7 +193,7 @@ def value(figures: dict[str, Any]) -> str:
         values = (f"{mean(row['value'] for row in by_name[name]):.3f}" for name in names)
         shares = (_gain_share(by_name[name]) for name in HEADS.values())
         lines.append([str(decisions), f"{look:g}", *values, *shares])
-    head = ["K", "an observation costs", *map(words, names), *(f"gain share: {words(name)}" for name in HEADS.values())]
+    head = ["K", "an observation costs", *names, *(f"gain share: {name}" for name in HEADS.values())]
     return grid(head, lines)
 
 
@@ -240,7 +216,7 @@ def price_leads(figures: dict[str, Any]) -> str:
             for name in names
         )
         lines.append([str(decisions), f"{look:g}", *cells])
-    return grid(["K", "an observation costs", *map(words, names)], lines)
+    return grid(["K", "an observation costs", *names], lines)
 
 
 def _settings(rows: list[dict[str, Any]]) -> list[tuple[int, float]]:
@@ -272,7 +248,7 @@ def leads(figures: dict[str, Any]) -> str:
     for decisions, against in sorted(names, key=lambda each: -each[0]):
         own = [row for row in figures["rows"] if (row["K"], row["against"]) == (decisions, against)]
         prices = (_of(own, f"{look:g}", 1) for look in PRICES)
-        lines.append([str(decisions), words(against), _of(own, "solved", 100), _of(own, "actions", 1), *prices])
+        lines.append([str(decisions), against, _of(own, "solved", 100), _of(own, "actions", 1), *prices])
     prices_ = (f"value, an observation costs {look:g}" for look in PRICES)
     return grid(["K", "minus", "solved, points", "actions", *prices_], lines)
 
@@ -367,8 +343,8 @@ def prices(figures: Figures) -> str:
 
 def best_plain(figures: Figures) -> str:
     """The best of all settings that nobody trained: a rule or a constant."""
-    trained = {*EVERYWHERE, "paper", "paper-z", "exact-z", "exact-plan", "episode", "branch", "head"}
-    names = {row["rule"] for row in figures["rows"]} - trained - {*WORDS, *WORDS.values()}
+    trained = {*EVERYWHERE, *WORDS, "exact-plan", "episode", "branch", *HEADS.values()}
+    names = {row["rule"] for row in figures["rows"]} - trained
     return max(sorted(names), key=lambda name: mean(row["value"] for row in figures["rows"] if row["rule"] == name))
 
 
@@ -491,95 +467,6 @@ def files(page: str, figures: dict[str, dict[str, Figures]]) -> dict[str, str]:
     }
 
 
-#: Panels: whose figures.
-PANELS = ("sokoban", "conditioned")
-COLOURS = {
-    "foresight": "#1c5fb8",
-    "foresight and stakes": "#2f8f5b",
-    "own head": "#e0a458",
-    "always 8": "#8a8a94",
-    "always 4": "#b8433c",
-}
-SHAPES = "os^Dv"
-
-
-def flops(figures: dict[str, Any]) -> list[tuple[str, str, int, float, float]]:
-    """Plans, who chooses, budget, MFLOP of an episode and solved in percent: means of seeds."""
-    result = []
-    names = dict.fromkeys((row["plans"], row["chooses"], row["decisions"]) for row in figures["rows"])
-    for plans, chooses, budget in names:
-        own = [r for r in figures["rows"] if (r["plans"], r["chooses"], r["decisions"]) == (plans, chooses, budget)]
-        looks = [one for one in figures["looks"] if one["plans"] == plans and _played_by(chooses, one)]
-        if looks:
-            each = mean(one["flops"] for one in looks) / 1e6 * mean(row["decisions_per_episode"] for row in own)
-            result.append((plans, chooses, budget, each, 100 * mean(row["solve_rate"] for row in own)))
-    return result
-
-
-def compute_figure(every: dict[str, Figures]) -> Figure:
-    """Solved against the FLOPs of an episode: a panel per puzzle; both budgets of one agent are joined."""
-    figure = plotting.figure(9.4, 4.4)
-    for place, name in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
-        marks = flops(every[name])
-        for number, (plans, chooses) in enumerate(dict.fromkeys(mark[:2] for mark in marks)):
-            own = sorted((mark for mark in marks if mark[:2] == (plans, chooses)), key=lambda mark: mark[2])
-            label = words(chooses) if name == "conditioned" else f"{words(chooses)}: {words(plans)}"
-            kind = f"-{SHAPES[number % len(SHAPES)]}"
-            place.plot([mark[3] for mark in own], [mark[4] for mark in own], kind, color=COLOURS[chooses], label=label)
-        title = {"sokoban": "Sokoban 7x7, one box, K = 4 and 6", "conditioned": "sliding 3x3, K = 10 and 15"}[name]
-        low = min(60.0, min(mark[4] for mark in marks) - 4)
-        place.set(xlabel="MFLOP per episode", ylabel="solved, %", title=title, ylim=(low, 100))
-        place.set_xlim(0, 1.15 * max(mark[3] for mark in marks))
-        place.legend(fontsize=7, loc="lower right" if name == "sokoban" else "lower left")
-    return figure
-
-
-#: Puzzles in titles.
-TITLES = {"sliding": "sliding 3x3", "sokoban": "Sokoban 7x7, one box"}
-
-
-def baselines_figure(every: dict[str, Figures]) -> Figure:
-    """Gain shares at the middle price, a panel per puzzle and budget; a dot per seed."""
-    panels = [(task, figures, budget) for task, figures in every.items() for budget in budgets(figures)]
-    rows = -(-len(panels) // 2)
-    figure = plotting.figure(9.2, 4.6 * rows)
-    for place, (task, figures, budget) in zip(figure.subplots(rows, 2, squeeze=False).flat, panels, strict=True):
-        shown = [(name, [row["gain"] for row in own]) for name, own in reversed(by_value(figures, budget, MIDDLE))]
-        shown = [(name, shares) for name, shares in shown if mean(shares) > -1.0]
-        colours = ["#e0a458" if name == first(figures) else "#b8c9e0" for name, _ in shown]
-        place.barh([words(name) for name, _ in shown], [mean(shares) for _, shares in shown], color=colours)
-        for height, (_, shares) in enumerate(shown):
-            place.plot(shares, [height] * len(shares), "o", color="#1c5fb8", markersize=3)
-        place.set(title=f"{TITLES[task]}, K = {budget}", xlabel="gain share in value")
-        place.axvline(0, color=plotting.INK, linewidth=0.8)
-        place.grid(visible=False, axis="y")
-    return figure
-
-
-def gradients_figure(every: dict[str, Figures]) -> Figure:
-    """Cosine of each estimate of the gradient with the exact one, by number of episodes."""
-    rows = every["gradients"]["rows"]
-    figure = plotting.figure(6.4, 3.6)
-    axes = figure.subplots()
-    for name in dict.fromkeys(row["credit"] for row in rows):
-        own = sorted((row["episodes"], row["cosine"]) for row in rows if row["credit"] == name)
-        axes.plot(*zip(*own, strict=True), marker="o", markersize=4, linewidth=1, label=words(name))
-    counts = sorted({row["episodes"] for row in rows})
-    axes.set(xscale="log", xlabel="episodes per estimate", ylabel="cosine with the exact gradient", ylim=(-0.3, 1.02))
-    axes.set_xticks(counts, [f"{count:,}" for count in counts])
-    axes.minorticks_off()
-    figure.legend(loc="outside right center", fontsize=8)
-    return figure
-
-
-#: Files of docs/assets -> the source of their figures, and how they are drawn.
-DRAWN: dict[str, tuple[str, Callable[[dict[str, Figures]], Figure]]] = {
-    "heads-compute.svg": ("heads", compute_figure),
-    "baselines.svg": ("baselines", baselines_figure),
-    "gradient-bias.svg": ("heads", gradients_figure),
-}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a table is another")
@@ -592,9 +479,6 @@ def main() -> int:
         return int(bool(changed))
     for path in changed:
         path.write_text(wanted[path], encoding="utf-8")
-    for name, (source, draw) in DRAWN.items():
-        with plotting.style():
-            plotting.save(draw(figures[source]), ASSETS / name)
     return 0
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from recommit.evaluate import metrics
 from recommit.evaluate.family import DEPTHS, EVERY, STAGES, FamilyResults, Members, best, depth_of
-from recommit.evaluate.tables.training import steps_of
+from recommit.evaluate.tables.behaviour import steps_of
 from recommit.report import plotting
 
 if TYPE_CHECKING:

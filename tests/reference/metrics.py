@@ -68,25 +68,6 @@ def best_at(step, state, remaining, goal, depths, prices):
     return max(options)
 
 
-def expected(step, chances, state, remaining, goal, memory):
-    """[solved, actions, actions * solved, decisions] that an episode comes to on average: every choice of depths is
-    played to its end. ``chances(state, left)`` gives the probability of each depth; equal states are played once
-    (``memory``)."""
-    if goal(state):
-        return [1, 0, 0, 0]
-    if remaining == 0:
-        return [0, 0, 0, 0]
-    if (state, remaining) not in memory:
-        total = [0, 0, 0, 0]
-        for depth, probs in chances(state, remaining).items():
-            after, executed, solved = step(state, depth)
-            rest = [1, 0, 0, 0] if solved else expected(step, chances, after, remaining - 1, goal, memory)
-            play = [rest[0], rest[1] + executed, rest[2] + executed * rest[0], rest[3] + 1]
-            total = [one + probs * other for one, other in zip(total, play, strict=True)]
-        memory[state, remaining] = total
-    return memory[state, remaining]
-
-
 def sides(decisions, edges):
     """near, mid or far for each decision (distance, distance of its start), by one of the three ways to tell them."""
     known = [here for here, _ in decisions if here >= 0]

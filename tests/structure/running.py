@@ -158,8 +158,6 @@ def scaled(words: list[str], server: str) -> list[str]:
         small = [*_without(small, "--preset"), "--preset", "small.yaml"]
     if "--seeds" in small:
         small = _without(small, "--seeds")
-    if "--population" in small and "--length" not in small:
-        small += ["--length", "8", "8"]  # 116 boards of 181,440
     for flag, values in _flags(SMALLER.get(verb, ())):
         if flag == "--set" and flag in small:
             small[small.index(flag) + 1 : small.index(flag) + 1] = values

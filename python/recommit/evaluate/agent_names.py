@@ -2,7 +2,7 @@
 
 ``fixed-4@RUN`` always takes depth 4, with the plans of the policy of ``RUN``. The word before the ``@`` says what an
 agent does (``base``), the folder behind it whose policy it asks (``run``; none: that of the evaluation).
-``fixed-4+views8`` observes every picture under eight symmetries.
+``fixed-4+views8`` observes every picture under eight symmetry augmentations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,29 +20,48 @@ if TYPE_CHECKING:
 SEEDS = 5
 #: Those that sample actions leave the shared graph of plans: each of their decisions is a pass of its own.
 ACTION_SEEDS = 2
+
+
+class _Kind(NamedTuple):
+    """What an agent is called and does."""
+
+    words: str
+    #: What it decides by: what a policy says of the picture; that and what it has done in this episode ("memory"); or
+    #: what a simulator says, which no policy can ask.
+    uses: str = "picture"
+    #: How often it is played.
+    seeds: int = 1
+    #: Does it play differently under another budget, even if its policy is not budget-conditioned?
+    by_budget: bool = False
+    #: Does it ask a policy at all?
+    asks_policy: bool = True
+
+
 #: What a zero-shot model is called, with the folder of its run.
 ZERO_SHOT = "zero-shot"
 #: The best depths there are for a policy's plans.
 ORACLE = "oracle-dp"
-#: Agents that know the exact distance, which no policy can ask.
-PRIVILEGED = (ORACLE, "oracle-delta", "oracle-rate", "solver")
-#: What every agent is called; ``fixed-4`` stands for any of 1..8.
+#: Agents by name; ``fixed-4`` stands for any of 1..8.
 AGENTS = {
-    "adaptive": "adaptive",
-    "adaptive-memory": "adaptive with memory",
-    "sampled": "adaptive, sampled depths",
-    "fixed-4": "fixed depth 4",
-    "fixed-4-sampled": "fixed depth 4, sampled actions",
-    "random": "random depths",
-    "shuffled": "shuffled depths",
-    "mixture": "best state-independent mixture",
-    ORACLE: "oracle depth",
-    "oracle-delta": "greedy oracle, most progress",
-    "oracle-rate": "greedy oracle, most progress per action",
-    "solver": "optimal plans",
-    "random-actions": "random actions",
-    ZERO_SHOT: "zero-shot",
+    "adaptive": _Kind("adaptive"),
+    "adaptive-memory": _Kind("adaptive with memory", uses="memory"),
+    "sampled": _Kind("adaptive, sampled depths", seeds=SEEDS),
+    "fixed-4": _Kind("fixed depth 4"),
+    "fixed-4-sampled": _Kind("fixed depth 4, sampled actions", seeds=ACTION_SEEDS),
+    "random": _Kind("random depths", seeds=SEEDS),
+    "shuffled": _Kind("shuffled depths", seeds=SEEDS, by_budget=True),
+    "mixture": _Kind("best state-independent mixture", seeds=SEEDS, by_budget=True),
+    ORACLE: _Kind("oracle depth", "simulator", by_budget=True),
+    "oracle-delta": _Kind("greedy oracle, most progress", "simulator"),
+    "oracle-rate": _Kind("greedy oracle, most progress per action", "simulator"),
+    "solver": _Kind("optimal plans", "simulator", asks_policy=False),
+    "random-actions": _Kind("random actions", seeds=SEEDS, asks_policy=False),
+    ZERO_SHOT: _Kind("zero-shot", asks_policy=False),
 }
+#: Agents that know the exact distance, which no policy can ask.
+PRIVILEGED = tuple(name for name, kind in AGENTS.items() if kind.uses == "simulator")
+#: Depths that are drawn without reading the state: what an adaptive policy has to beat.
+CONTROLS = ("random", "shuffled", "mixture")
 #: Who plays where nobody says more.
 USUAL = tuple(
     f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
@@ -63,10 +82,7 @@ RULES = {
 }
 #: Ending of a rule's name: where the episode has been before, the next depth of its order.
 MEMORY = "+memory"
-#: What an agent decides by: what a policy says of the picture; that and what it has done in this episode; or what a
-#: simulator says, which no policy can ask.
-USES = ("picture", "memory", "simulator")
-#: Ending of a name: so many symmetries of every picture.
+#: Ending of a name: under so many symmetry augmentations of every picture.
 _VIEWS = re.compile(r"(.*)\+views([1248])")
 _FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
 
@@ -78,7 +94,7 @@ class AgentName:
     base: str
     #: Empty for the policy of the evaluation itself.
     run: str = ""
-    #: Symmetries of every picture; 0: as many as its policy has.
+    #: Symmetry augmentations of every picture; 0: as many as its policy has.
     views: int = 0
 
     @classmethod
@@ -118,29 +134,40 @@ class AgentName:
         return self.rule.removesuffix(MEMORY) in SWEPT
 
     @property
+    def _kind(self) -> _Kind:
+        if self.depth:
+            return AGENTS["fixed-4-sampled" if self.samples_actions else "fixed-4"]
+        if self.rule:
+            remembers = self.rule.endswith(MEMORY) or self.rule == "consecutive"
+            return _Kind(RULES[self.rule.removesuffix(MEMORY)], "memory" if remembers else "picture")
+        return AGENTS.get(self.base, _Kind(self.base))
+
+    @property
     def by_budget(self) -> bool:
         """Does it play differently under another budget, even if its policy is not budget-conditioned?"""
-        return self.base in ("shuffled", "mixture", ORACLE) or self.swept
+        return self._kind.by_budget or self.swept
 
     @property
     def asks_policy(self) -> bool:
         """Does it ask a policy at all?"""
-        return self.base not in (ZERO_SHOT, "solver", "random-actions")
+        return self._kind.asks_policy
 
     @property
     def uses(self) -> str:
-        """What it decides by, of ``USES``."""
-        if self.base in PRIVILEGED:
-            return "simulator"
-        remembers = self.base == "adaptive-memory" or self.base.endswith(MEMORY) or self.rule == "consecutive"
-        return "memory" if remembers else "picture"
+        """What it decides by: picture, memory or simulator."""
+        return self._kind.uses
 
     @property
     def seeds(self) -> int:
         """How often it is played."""
-        if self.samples_actions:
-            return ACTION_SEEDS
-        return SEEDS if self.base in ("sampled", "random", "shuffled", "mixture", "random-actions") else 1
+        return self._kind.seeds
+
+    @property
+    def does(self) -> str:
+        """What it does, in words, whosever policy it asks."""
+        if self.depth:
+            return f"fixed depth {self.depth}" + ", sampled actions" * self.samples_actions
+        return self._kind.words + " with memory" * self.rule.endswith(MEMORY)
 
     @property
     def stem(self) -> str:
@@ -162,7 +189,7 @@ def validation_name(agent: AgentName, k: int, seed: int) -> str:
 
 def check(base: str) -> str:
     """Return the name itself, or raise an error that lists the names."""
-    if base not in AGENTS and not _FIXED.fullmatch(base) and not AgentName(base).rule:
+    if base not in AGENTS and not AgentName(base).depth and not AgentName(base).rule:
         raise ValueError(
             f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-8), or of rules: {', '.join(RULES)} "
             f"(any{MEMORY}), got {base}"
@@ -171,7 +198,7 @@ def check(base: str) -> str:
 
 
 def with_views(names: Iterable[str], views: int) -> tuple[str, ...]:
-    """Names of agents that observe so many symmetries, where they ask a policy and say nothing else."""
+    """Names of agents under so many symmetry augmentations, where they ask a policy and say nothing else."""
     read = map(AgentName.parse, names)
     return tuple(str(replace(n, views=views) if views and n.asks_policy and not n.views else n) for n in read)
 
@@ -196,7 +223,7 @@ def readable(agent: AgentName) -> str:
     """What an agent is called in tables: ``fixed-8@fixed-8-s0`` is "fixed depth 8 (RL)"."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][0] + _symmetries(agent)
-    words = _base_words(agent) + _symmetries(agent)
+    words = agent.does + _symmetries(agent)
     return f"{words} ({whose})" if (whose := _whose(agent)) else words
 
 
@@ -204,7 +231,7 @@ def brief(agent: AgentName) -> str:
     """The same in a few words, for a place beside a mark in a figure."""
     if agent.base == "adaptive" and run_kind(agent.run) in HEADS:
         return HEADS[run_kind(agent.run)][1]
-    words = _base_words(agent).replace("fixed depth", "fixed") + _symmetries(agent)
+    words = agent.does.replace("fixed depth", "fixed") + _symmetries(agent)
     own = run_kind(agent.run) == "adaptive" and seed_of(agent.run)
     whose = f"seed {own}" if own else _whose(agent).removeprefix("plans of ")
     return f"{words} ({whose})" if whose else words
@@ -221,16 +248,8 @@ def seed_of(run: str) -> str:
     return match[1] if match else ""
 
 
-def _base_words(agent: AgentName) -> str:
-    if agent.rule:
-        return RULES[agent.rule.removesuffix(MEMORY)] + " with memory" * agent.rule.endswith(MEMORY)
-    if agent.depth:
-        return f"fixed depth {agent.depth}" + ", sampled actions" * agent.samples_actions
-    return AGENTS.get(agent.base, agent.base)
-
-
 def _symmetries(agent: AgentName) -> str:
-    return f", {agent.views} symmetries" if agent.views > 1 else ", no symmetries" if agent.views else ""
+    return f", {agent.views} augmentations" if agent.views > 1 else ", no augmentation" if agent.views else ""
 
 
 def _whose(agent: AgentName) -> str:

@@ -100,7 +100,8 @@ class PolicyPlayer:
         if agent.depth:
             return always(graph, agent.depth)
         if agent.rule:
-            return rule_on_growing(graph, self.rule(agent, budget))
+            entry = self._named(agent)
+            return rule_on_growing(graph, entry.at(self._threshold(entry, budget)) if agent.swept else entry)
         makers: dict[str, Callable[[], Chooser]] = {
             "adaptive": lambda: head(graph),
             "adaptive-memory": lambda: adaptive_memory(graph),
@@ -121,26 +122,32 @@ class PolicyPlayer:
             warnings.warn(f"oracle-dp: {best.missing:,} states were left out: a lower bound", stacklevel=2)
         return best
 
-    def rule(self, agent: AgentName, budget: int) -> NamedRule:
-        """What an agent goes by, with the threshold that is best on validation instances if it has one. It chooses
-        among the depths of the head, as the oracle does."""
-        entry = rules.named(agent.rule, self.policy.config.depths)
-        return entry.at(self._threshold(entry, budget)) if agent.swept else entry
+    def _named(self, agent: AgentName) -> NamedRule:
+        """Its rule, which chooses among the depths of the head, as the oracle does."""
+        return rules.named(agent.rule, self.policy.config.depths)
 
     def _threshold(self, entry: NamedRule, budget: int) -> float:
+        """The threshold that solves most validation instances; of equals the one with fewer actions, then the lower
+        one."""
         key = entry.name, budget
         if key not in self._thresholds:
-            self._thresholds[key] = best_threshold(self.validation or self, entry, budget)
+            chosen_on = self.validation or self
+            every = candidates(chosen_on, entry)
+            totals = _played(chosen_on, entry, every, budget).tolist()
+            self._thresholds[key] = float(every[max(range(len(every)), key=totals.__getitem__)])
         return self._thresholds[key]
 
     def sweep(self, agent: AgentName, budget: int) -> dict[str, Any]:
-        """The threshold of an agent's rule under this budget, and what every threshold would come to."""
-        entry = rules.named(agent.rule, self.policy.config.depths)
+        """The threshold of an agent's rule under this budget; and what each would solve, with how many actions per
+        episode."""
+        entry = self._named(agent)
         values = candidates(self.validation or self, entry)
-        return {
-            "threshold": self._threshold(entry, budget),
-            "curve": curve(self, entry, values, budget),
-        }
+        means = _played(self, entry, values, budget) / len(self.starts)
+        curve = [
+            {"threshold": float(value), "solve_rate": float(solved), "actions": float(-actions)}
+            for value, (solved, actions) in zip(values, means, strict=True)
+        ]
+        return {"threshold": self._threshold(entry, budget), "curve": curve}
 
     def marginal(self, budget: int) -> NDArray[np.float64]:
         """How often adaptive takes each of its depths."""
@@ -153,11 +160,8 @@ class PolicyPlayer:
     def mixture(self, budget: int) -> NDArray[np.float64]:
         """The best probabilities that are the same in every state and need no more actions than adaptive, on
         validation instances."""
-        if budget not in self._mixtures:
-            self._mixtures[budget] = self._best_mixture(budget)
-        return self._mixtures[budget]
-
-    def _best_mixture(self, budget: int) -> NDArray[np.float64]:
+        if budget in self._mixtures:
+            return self._mixtures[budget]
         chosen_on = self.validation or self
         allowed = chosen_on.rows("adaptive", budget)
         limit = int(allowed.executed[allowed.turn < budget].sum())
@@ -166,7 +170,9 @@ class PolicyPlayer:
         starts = chosen_on.graph.nodes(chosen_on.starts, budget)
         scores = on_graph.scores(chosen_on.graph, starts, budget, choices, limit)
         best = max(range(len(every)), key=scores.__getitem__)
-        return every[best] if scores[best][0] >= 0 else every[-1]  # none is cheap enough: the shallowest
+        # The shallowest depth where none is cheap enough.
+        self._mixtures[budget] = every[best] if scores[best][0] >= 0 else every[-1]
+        return self._mixtures[budget]
 
 
 def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:
@@ -210,22 +216,6 @@ def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
     nodes = np.unique(np.concatenate(steps))
     plans = Plans(graph.plans[nodes], graph.probs[nodes])
     return np.unique(entry.rule.thresholds(plans, STEPS))
-
-
-def best_threshold(player: PolicyPlayer, entry: NamedRule, budget: int) -> float:
-    """The threshold that solves most; of equals the one with fewer actions, then the lower one."""
-    every = candidates(player, entry)
-    totals = _played(player, entry, every, budget).tolist()
-    return float(every[max(range(len(every)), key=totals.__getitem__)])
-
-
-def curve(player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
-    """What each threshold solves, and with how many actions per episode."""
-    means = _played(player, entry, values, budget) / len(player.starts)
-    return [
-        {"threshold": float(value), "solve_rate": float(solved), "actions": float(-actions)}
-        for value, (solved, actions) in zip(values, means, strict=True)
-    ]
 
 
 def _played(

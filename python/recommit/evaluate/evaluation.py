@@ -12,8 +12,10 @@ so that each state passes the policy once for all of them. What is in the folder
 
 from __future__ import annotations
 
+import gc
 import re
 import time
+import weakref
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -22,14 +24,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import torch
 
 from recommit.data import held_out
-from recommit.evaluate import compute, metrics, population, regret, splits, summaries, text, transcripts
-from recommit.evaluate.agent_names import USUAL, ZERO_SHOT, AgentName, file_name, validation_name
+from recommit.evaluate import compute, metrics, regret, splits, summaries, text, transcripts
+from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.family import FamilyResults, Members
 from recommit.evaluate.options import split_words
-from recommit.evaluate.store import EvaluationStore, flat
+from recommit.evaluate.store import COMPUTE, THRESHOLDS, EvaluationStore
 from recommit.evaluate.tables import experiments
 from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
 from recommit.prices import Prices
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.options import EvaluateOptions
     from recommit.policy.config import PolicyConfig
+    from recommit.policy.policy import CommitPolicy
     from recommit.rollout.episodes import DecisionRows
 
 
@@ -73,54 +77,19 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
     members = None
     if options.paper:
         members = Members(options.run, options.seed)
-        experiments.require_paper(members)
+        if not experiments.in_paper(members):
+            raise ValueError(f"paper: expected runs of sliding or sokoban, which the paper has, got {members.task}")
         agents = experiments.agents_of(members, options.tables)
         options = replace(options, run=members.adaptive, agents=agents)
     recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
     team = ranks.meet(options.device)
     with watched(team), EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
-        if options.population != "none":
-            return _over_population(options, store, team, quiet)
         summary = Evaluation(options, store, team=team, quiet=quiet).run()
         if store is None:
             return None
         if members is None:
             return Evaluated(summary, experiments.write_plain(store, text.summary_text(summary, options.out)))
         return Evaluated(summary, experiments.write(store, FamilyResults(summary, members), options.tables))
-
-
-def _over_population(
-    options: EvaluateOptions, store: EvaluationStore | None, team: Team, quiet: bool
-) -> Evaluated | None:
-    """Exact figures over a population; of the usual agents those that have them."""
-    data, names = recipe_of(str(options.run), options.task), options.names
-    if options.agents == USUAL:
-        names = tuple(name for name in names if population.is_exact(name))
-    states, lengths = population.starts(data, options.population, options.length)
-    budgets = {name: decisions_of(name, data.task) for name in options.budgets}
-    for name in names:
-        population.check(name)
-    rows: list[dict[str, Any]] = []
-    for policy, own in by_policy(names, str(options.run)).items():
-        began = time.monotonic()
-        loaded = compute.loaded(policy, team.device)
-        player = PolicyPlayer(loaded, data.puzzle(), states, max(budgets.values()), team=team)
-        about = {"task": data.task, "size": list(data.size), "population": options.population}
-        for agent in own:
-            each = population.Population(player, lengths).rows(agent.base, budgets)
-            rows += [{"agent": str(agent), **about, **row} for row in each]
-        if team.is_main_process and not quiet:
-            planned = int(player.graph.planned.sum())
-            say(f"{policy.run}: {planned:,} states observed, {time.monotonic() - began:.1f} s")
-        weights = compute.weights_held(loaded)
-        del loaded, player
-        compute.let_go(weights)
-    if store is None:
-        return None
-    page = population.text(rows)
-    store.write_json("population.json", rows)
-    store.write_page("population.md", page)
-    return Evaluated(rows, page)
 
 
 def decisions_of(budget: str, task: str) -> int:
@@ -164,7 +133,13 @@ class Evaluation:
             splits.judge(self.options, self.store.folder, test_set, policies)
             self.store.begin({**self.options.plan(), "test_set": test_set})
             self.store.same_policies(policies)
-            self._write_instances()
+            instances: dict[str, Any] = {
+                "id": self.ids,
+                "state": [state.tobytes() for state in self.starts],
+                "length": self.length,
+            }
+            instances |= {} if self.rooms is None else {"room": self.rooms}
+            self.store.write_table("instances.parquet", instances)
         number = 0
         for policy, agents in by_policy(self.options.names, self.run_folder).items():
             for agent in agents:
@@ -189,11 +164,14 @@ class Evaluation:
             self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
 
     def _let_go(self, policy: AgentName) -> None:
-        """Give a policy's memory back before the next one is loaded."""
+        """Give a policy's memory back before the next one is loaded. Its modules go with the last who has it, unless
+        some refer to each other; only then is everything that is alive searched."""
         if policy in self._players:
-            weights = compute.weights_held(self._players[policy].policy)
+            weights = weakref.ref(self._players[policy].policy.backbone.model)
             del self._players[policy]
-            compute.let_go(weights)
+            if weights() is not None:
+                gc.collect()
+            torch.cuda.empty_cache()
 
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
@@ -220,10 +198,10 @@ class Evaluation:
                 self._keep(validation_name(agent, k, seed), partial(self._rows_of, agent, k, seed, validation=True))
         for k in every if agent.swept else ():
             name = file_name(agent, k, 0)
-            if not self.team.from_main_process(self._store is not None and name in self._store.thresholds()):
+            if not self.team.from_main_process(self._store is not None and name in self._store.entries(THRESHOLDS)):
                 entry = self._player(agent).sweep(agent, k)
                 if self._store is not None:
-                    self._store.keep_threshold(name, entry)
+                    self._store.keep_entry(THRESHOLDS, name, entry)
 
     def _played(self, agent: AgentName, k: int) -> int:
         """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the
@@ -259,10 +237,10 @@ class Evaluation:
         if name not in self._players:
             if self._validation is None:
                 self._validation = splits.chosen_on(options, self.data)
-            policy = compute.loaded(name, self.team.device, anyway=options.anyway, prices=options.prices)
-            if self.team.is_main_process:
-                each = (policy, self.task, self.starts)
-                self.store.keep_compute(str(name), partial(compute.measure, *each), partial(compute.timed, *each))
+            policy = loaded(name, self.team.device, anyway=options.anyway, prices=options.prices)
+            if self.team.is_main_process and str(name) not in self.store.entries(COMPUTE):
+                self.store.keep_timing({"policy": str(name), **compute.timed(policy, self.task, self.starts)})
+                self.store.keep_entry(COMPUTE, str(name), compute.measure(policy, self.task, self.starts))
             player = partial(
                 PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=options.prices
             )
@@ -279,13 +257,14 @@ class Evaluation:
             for budget, k in self.budgets.items():
                 every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
-                head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
+                head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every)}
+                head |= {"model": transcripts.model(Path(agent.run))} if agent.base == ZERO_SHOT else {}
                 head["uses"] = agent.uses
                 if options.instance_words != split_words():
                     head["split"] = options.instance_words
                 figures = summaries.row(every, played[name, budget], k, self.rooms, options.edges, prices)
                 if agent.swept:
-                    figures["threshold"] = self.store.thresholds()[file_name(agent, k, 0)]["threshold"]
+                    figures["threshold"] = self.store.entries(THRESHOLDS)[file_name(agent, k, 0)]["threshold"]
                 summary.append({**head, **figures, **self._validated(agent, k)})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
@@ -296,7 +275,8 @@ class Evaluation:
         compared = summaries.compare(options.agents, self.budgets, played, self.rooms, prices)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
-        self.store.list_compute()
+        if costs := self.store.entries(COMPUTE):  # also of an earlier call: then its digest is on the list
+            self.store.write_json(COMPUTE, costs)
         return summary
 
     def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
@@ -321,20 +301,29 @@ class Evaluation:
             return rate
         return {**rate, "validation_value": (sum(solved) - sum(paid)) / count}
 
-    def _write_instances(self) -> None:
-        columns: dict[str, Any] = {"id": self.ids, "state": flat(self.starts), "length": self.length}
-        if self.rooms is not None:
-            columns["room"] = self.rooms
-        self.store.write_table("instances.parquet", columns)
-
     def _say(self, words: str) -> None:
         if self.team.is_main_process and not self.quiet:
             say(words)
 
 
+def loaded(
+    name: AgentName, device: torch.device, *, anyway: bool = False, prices: Prices | None = None
+) -> CommitPolicy:
+    """The policy that agents of a run ask, under as many symmetry augmentations as they say; it plays what it was not
+    trained on only ``anyway``. A head that is conditioned on prices is given these."""
+    from recommit.policy.policy import CommitPolicy
+
+    policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=device, anyway=anyway).eval()
+    if name.views:
+        policy.replace_augmentations(name.views)
+    if prices is not None:
+        policy.replace_prices(prices)
+    return policy
+
+
 def by_policy(agents: tuple[AgentName, ...], own: str) -> dict[AgentName, list[AgentName]]:
-    """Group agents by whose policy they ask, and under how many symmetries; those that name no run ask that of
-    ``own``."""
+    """Group agents by whose policy they ask, and under how many symmetry augmentations; those that name no run ask that
+    of ``own``."""
     grouped: dict[AgentName, list[AgentName]] = {}
     for agent in agents:
         grouped.setdefault(policy_of(agent, own), []).append(agent)
@@ -344,8 +333,3 @@ def by_policy(agents: tuple[AgentName, ...], own: str) -> dict[AgentName, list[A
 def policy_of(agent: AgentName, own: str) -> AgentName:
     """A name without what the agent does: the same for all that can share what a policy says of a state."""
     return AgentName("", agent.run or own, agent.views)
-
-
-def _model(agent: AgentName) -> dict[str, str]:
-    """Who answered in a zero-shot run."""
-    return {"model": transcripts.model(Path(agent.run))} if agent.base == ZERO_SHOT else {}

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from recommit.prices import Prices
 
 #: Fields that say how and where an evaluation runs. All others are its plan, which a folder keeps to.
-_NOT_PLANNED = ("out", "population", "views", "again", "threads", "device", "anyway", "paper", "tables")
-#: What ``population`` goes with; everything else needs sampled episodes or another reading of them.
-_OF_POPULATION = ("run", "out", "agents", "budgets", "task", "length", "population", "views", "threads", "device")
+_NOT_PLANNED = ("out", "views", "again", "threads", "device", "anyway", "paper", "tables")
 
 
 def split_words(split: str = "test", fresh: int = 0) -> str:
@@ -43,8 +41,6 @@ class EvaluateOptions:
         instances: Test instances.
         validation: Instances that choices are made on.
         length: Shortest and longest length of the instances, or one number for both (default: as in the data).
-        population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
-            intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
         edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the
             start; or terciles, as many decisions of solved episodes in each.
         stop_on_deadlock: End episodes at the first observation of a state that cannot be solved. For analysis: no
@@ -81,7 +77,6 @@ class EvaluateOptions:
     instances: int = 1024
     validation: int = 256
     length: tuple[int, ...] = ()
-    population: Literal["none", "all", "data"] = "none"
     edges: Literal["fixed", "thirds", "terciles"] = "fixed"
     stop_on_deadlock: bool = False
     whole_commitments: bool = False
@@ -136,16 +131,6 @@ class EvaluateOptions:
             )
         if self.edges not in ("fixed", "thirds", "terciles"):
             raise ValueError(f"edges: expected fixed, thirds or terciles, got {self.edges}")
-        if self.population != "none":
-            self._check_population()
-
-    def _check_population(self) -> None:
-        if self.population not in ("all", "data"):
-            raise ValueError(f"population: expected none, all or data, got {self.population}")
-        others = [f.name for f in fields(self) if f.name not in _OF_POPULATION and getattr(self, f.name) != f.default]
-        # Sizes of samples and the seed have no meaning there, and do no harm.
-        if others := [name for name in others if name not in ("instances", "validation", "seed")]:
-            raise ValueError(f"population: expected none of paper and of other readings beside, got {others[0]}")
 
     @property
     def names(self) -> tuple[AgentName, ...]:

@@ -146,12 +146,16 @@ def add_gain_shares(
     digest for them.
     """
     chosen_by = "validation_solve_rate" if prices is None else "validation_value"
+
+    def preference(agent: AgentName) -> tuple[int, bool]:
+        return -agent.depth, not agent.run  # of equals the shallower; of one depth that of the evaluation's own run
+
     for alike in _by_plans(summary, plans or {}):
         top = next((row for row in alike if AgentName.parse(row["agent"]).base == ORACLE), None)
         every = [row for row in alike if chosen_by in row]
         if top is None or not every:
             continue
-        fixed = max(every, key=lambda row: (row[chosen_by], *_preferred(AgentName.parse(row["agent"]))))
+        fixed = max(every, key=lambda row: (row[chosen_by], *preference(AgentName.parse(row["agent"]))))
         for row in alike:
             three = (played[one["agent"], one["budget"]] for one in (row, fixed, top))
             rule, at_least, at_most = (
@@ -162,11 +166,6 @@ def add_gain_shares(
                 (share.mean, share.low, share.high) if share else (None, None, None)
             )
             row["gain_fixed"], row["gain_oracle"] = fixed["agent"], top["agent"]
-
-
-def _preferred(agent: AgentName) -> tuple[int, bool]:
-    """Prefer of equal depths the shallower; of the same one that of the evaluation's own run."""
-    return -agent.depth, not agent.run
 
 
 def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[list[dict[str, Any]]]:

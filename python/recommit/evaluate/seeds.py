@@ -49,7 +49,17 @@ ROWS = (
     "fixed-[1-8]@world-model",
     "oracle-dp(@world-model)?",
 )
-HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
+HEAD: tuple[str, ...] = (
+    "agent",
+    "seeds",
+    "solved %",
+    "actions",
+    "adaptive is ahead, points",
+    "95 %",
+    "by seed",
+    "its actions",
+    "95 %",
+)
 #: Further columns, where every seed's evaluation has what they need.
 VALUE, GAIN = ("value", "95 %"), ("gain share", "95 %")
 
@@ -62,7 +72,6 @@ class Played:
     actions: NDArray[np.float64]
     rooms: NDArray[np.int64] | None  #: which instances are in the same room
     value: NDArray[np.float64]  #: at the evaluation's prices; solved where nothing has a price
-    priced: bool
     #: The kinds of the best fixed depth and of the oracle that its gain share is between; empty where there are none.
     ends: tuple[str, ...] = ()
 
@@ -92,7 +101,7 @@ def read(folder: str | Path) -> dict[tuple[str, str], Played]:
             columns[name][order].astype(np.float64).reshape(-1, count).mean(axis=0) for name in names[2:]
         )
         value = prices.returns(solved, actions, decisions)
-        played = Played(solved, actions, rooms, value, prices != Prices(), ends.get((agent, budget), ()))
+        played = Played(solved, actions, rooms, value, ends.get((agent, budget), ()))
         by_kind.setdefault((kind(agent), budget), played)
     return by_kind
 
@@ -105,8 +114,11 @@ def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     """By agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
     if not verified.exists(Path(folder), "summary.json"):
         return {}
-    rows = [row for row in verified.rows(Path(folder), "summary.json") if row.get("gain_fixed")]
-    return {(row["agent"], row["budget"]): (kind(row["gain_fixed"]), kind(row["gain_oracle"])) for row in rows}
+    return {
+        (row["agent"], row["budget"]): (kind(row["gain_fixed"]), kind(row["gain_oracle"]))
+        for row in verified.rows(Path(folder), "summary.json")
+        if row.get("gain_fixed")
+    }
 
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
@@ -138,12 +150,12 @@ def together(folders: Sequence[str | Path]) -> str:
 
 def missing(folders: Sequence[str | Path]) -> list[str]:
     """Which columns some evaluations keep from being there, in words."""
-    without = [str(PurePath(folder).name) for folder in folders if not _ends(folder)]
-    lines = []
+    lines, without = [], [PurePath(folder).name for folder in folders if not _ends(folder)]
     if without:
-        names = ", ".join(without)
-        lines.append(f"There are no gain shares: {names} lacks {ORACLE} or fixed depths of the same plans.")
-    if not any(_prices(_plan(folder)) != Prices() for folder in folders):
+        lines.append(
+            f"There are no gain shares: {', '.join(without)} lacks {ORACLE} or fixed depths of the same plans."
+        )
+    if all(_prices(_plan(folder)) == Prices() for folder in folders):
         lines.append("Nothing has a price, so that the value is the share solved.")
     return lines
 
@@ -159,55 +171,46 @@ def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
     for folder, one in zip(folders, every, strict=True):
         if without := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one]:
             raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {without[0]}")
-    return {budget: _grid(every, budget) for budget in plans[0]["budgets"]}
+    priced = _prices(plans[0]) != Prices()
+    return {budget: _grid([_under(one, budget) for one in every], priced) for budget in plans[0]["budgets"]}
 
 
-def _grid(every: list[dict[tuple[str, str], Played]], budget: str) -> Grid:
-    paired = {agent: pairs for agent in _order(every) if (pairs := _pairs(every, agent, budget))}
-    lines = [_line(agent, pairs) for agent, pairs in paired.items()]
-    head: tuple[str, ...] = HEAD
-    values = [_value(pairs) for pairs in paired.values()]
-    gains = [_gain(every, agent, budget) for agent in paired]
-    for names, cells in ((VALUE, values), (GAIN, gains)):
-        if any(any(each) for each in cells):
-            head, lines = head + names, [[*line, *each] for line, each in zip(lines, cells, strict=True)]
+def _under(one: dict[tuple[str, str], Played], budget: str) -> dict[str, Played]:
+    return {agent: played for (agent, own), played in one.items() if own == budget}
+
+
+def _grid(every: list[dict[str, Played]], priced: bool) -> Grid:
+    """A row per agent, over the seeds that have it; values and gain shares where some agent has them."""
+    agents = [
+        agent for row in ROWS for agent in dict.fromkeys(a for one in every for a in one) if re.fullmatch(row, agent)
+    ]
+    head, lines, having = HEAD, [], {agent: [one for one in every if agent in one] for agent in agents}
+    gains = {agent: _gain(seeds, agent) for agent, seeds in having.items()}
+    head += (VALUE if priced else ()) + (GAIN if any(any(cells) for cells in gains.values()) else ())
+    for agent, seeds in having.items():
+        cells = _cells(agent, seeds)
+        if priced:
+            value = stats.bootstrap(np.mean([one[agent].value for one in seeds], axis=0), seeds[0][agent].rooms)
+            cells += [f"{value.mean:.3f}", f"{value.low:.3f} .. {value.high:.3f}"]
+        lines.append([*cells, *gains[agent]][: len(head)])
     return Grid.of(head, lines)
 
 
-def _value(pairs: list[tuple[Played, Played]]) -> list[str]:
-    """Mean value of its episodes; empty where nothing has a price."""
-    if not pairs[0][1].priced:
-        return ["", ""]
-    value = stats.bootstrap(np.mean([other.value for _, other in pairs], axis=0), pairs[0][1].rooms)
-    return [f"{value.mean:.3f}", f"{value.low:.3f} .. {value.high:.3f}"]
-
-
-def _gain(every: list[dict[tuple[str, str], Played]], agent: str, budget: str) -> list[str]:
+def _gain(having: list[dict[str, Played]], agent: str) -> list[str]:
     """Gain share of the mean over seeds; empty where a seed that has the agent lacks its fixed depth or its oracle."""
-    having = [one for one in every if (agent, budget) in one]
-    three = [[one.get((name, budget)) for name in (agent, *one[agent, budget].ends)] for one in having]
+    three = [[one.get(name) for name in (agent, *one[agent].ends)] for one in having]
     values = [[played.value for played in row if played] for row in three]
     if any(len(row) < 3 for row in values):
         return ["", ""]
     rule, fixed, oracle = (np.mean(column, axis=0) for column in zip(*values, strict=True))
-    share = gain_interval(rule, fixed, oracle, having[0][agent, budget].rooms)
+    share = gain_interval(rule, fixed, oracle, having[0][agent].rooms)
     return [f"{share.mean:.2f}", f"{share.low:.2f} .. {share.high:.2f}"] if share else ["-", "-"]
 
 
-def _order(every: list[dict[tuple[str, str], Played]]) -> list[str]:
-    """Agents that have a row."""
-    agents = dict.fromkeys(agent for one in every for agent, _ in one)
-    return [agent for row in ROWS for agent in agents if re.fullmatch(row, agent)]
-
-
-def _pairs(every: list[dict[tuple[str, str], Played]], agent: str, budget: str) -> list[tuple[Played, Played]]:
-    """Adaptive and the other, of every seed that has both."""
-    return [(one["adaptive", budget], one[agent, budget]) for one in every if (agent, budget) in one]
-
-
-def _line(agent: str, pairs: list[tuple[Played, Played]]) -> list[str]:
-    solved, actions = (np.mean([getattr(other, n).mean() for _, other in pairs]) for n in ("solved", "actions"))
-    shown = [readable(AgentName.parse(agent)), str(len(pairs)), f"{100 * solved:.1f}", f"{actions:.1f}"]
+def _cells(agent: str, having: list[dict[str, Played]]) -> list[str]:
+    solved, actions = (np.mean([getattr(one[agent], n).mean() for one in having]) for n in ("solved", "actions"))
+    shown = [readable(AgentName.parse(agent)), str(len(having)), f"{100 * solved:.1f}", f"{actions:.1f}"]
+    pairs = [(one["adaptive"], one[agent]) for one in having]
     if agent == "adaptive":
         rates = ", ".join(f"{100 * own.solved.mean():.1f} at {own.actions.mean():.1f}" for own, _ in pairs)
         return [*shown, "", "", rates, "", ""]

@@ -20,8 +20,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from recommit.data.table import pa, parsed, pq
 from recommit.rollout.episodes import DecisionRows
 from recommit.storage import files, ownership, verified
@@ -30,7 +28,7 @@ from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -106,31 +104,18 @@ class EvaluationStore:
         """Are there rows by this name in ``decisions/``?"""
         return os.path.lexists(self.folder / f"decisions/{name}.parquet")
 
-    def thresholds(self) -> dict[str, Any]:
-        """Those of rules, by agent and budget; see ``PolicyPlayer.sweep``."""
-        return verified.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
+    def entries(self, name: str) -> dict[str, Any]:
+        """What a JSON file of the folder maps; nothing where there is no file yet."""
+        return verified.values(self.folder, name) if os.path.lexists(self.folder / name) else {}
 
-    def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:
-        """Write one of them beside the others, in an order that does not depend on who was played first."""
-        self.write_json(THRESHOLDS, dict(sorted({**self.thresholds(), name: entry}.items())))
+    def keep_entry(self, name: str, key: str, value: Any) -> None:
+        """Write one entry beside the others, in an order that does not depend on who was played first."""
+        self.write_json(name, dict(sorted({**self.entries(name), key: value}.items())))
 
-    def compute(self) -> dict[str, Any]:
-        """What one observation costs each policy; see ``recommit.evaluate.compute``."""
-        return verified.values(self.folder, COMPUTE) if os.path.lexists(self.folder / COMPUTE) else {}
-
-    def keep_compute(
-        self, name: str, measure: Callable[[], dict[str, Any]], timed: Callable[[], dict[str, Any]]
-    ) -> None:
-        """Measure what one observation costs a policy, unless an earlier call has."""
-        if name not in (before := self.compute()):
-            with JsonLines(self.folder / TIMING) as lines:
-                lines.add({"policy": name, **timed()})
-            self.write_json(COMPUTE, dict(sorted({**before, name: measure()}.items())))
-
-    def list_compute(self) -> None:
-        """Write down again what was measured, whoever measured it: then its digest is on the list."""
-        if costs := self.compute():
-            self.write_json(COMPUTE, costs)
+    def keep_timing(self, line: dict[str, Any]) -> None:
+        """Write down what an observation took on this machine."""
+        with JsonLines(self.folder / TIMING) as lines:
+            lines.add(line)
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""
@@ -162,8 +147,3 @@ class EvaluationStore:
     def _note(self, name: str, digest: str) -> None:
         self._digests[name] = digest
         verified.write_digests(files.Files(), self.folder, self._digests)
-
-
-def flat(states: NDArray[np.uint8]) -> list[bytes]:
-    """One binary cell per state."""
-    return [state.tobytes() for state in states]

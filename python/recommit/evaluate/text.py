@@ -157,7 +157,7 @@ def beside(reported: float | None, ours: float | None, digits: int = 1) -> list[
 
 
 def short(row: dict[str, Any] | None) -> str:
-    """An agent's name without its folder."""
+    """An agent's name without its folder and its augmentations."""
     return "no run" if row is None else AgentName.parse(row["agent"]).base
 
 

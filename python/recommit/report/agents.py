@@ -1,34 +1,41 @@
-"""Agents of an evaluation on a page: their labels and words, and their role in figures."""
+"""Agents of an evaluation on a page: their labels and words, their roles in figures, and which the result is about."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from recommit.evaluate.agent_names import ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
+from recommit import stats
+from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
 
-#: Depths drawn without reading the state: what an adaptive policy has to beat.
-CONTROLS = ("random", "shuffled", "mixture")
+if TYPE_CHECKING:
+    from recommit.report.reading import Folder
+
+#: Groups of the results table, in order; the first one is open.
+COMPARED, RULES, FIXED, TRAINED, WARM, SEEDS, PRIVILEGED_GROUP = GROUPS = (
+    "The comparison",
+    "Other depth rules, same plans",
+    "Fixed depths, same plans",
+    "Plans trained in another way",
+    "Plans of the warm start",
+    "Other seeds",
+    "Privileged: with the exact distance",
+)
 
 
 @dataclass(frozen=True)
-class Agent:
+class Agent(AgentName):
     """An agent and its role in the figures."""
 
-    name: str  #: as in the files
-    label: str  #: as on the page: without folders
-    role: str  #: first, fixed, control, oracle, privileged or other
-    words: str  #: what it does, to be read: no two agents have the same
+    label: str = ""  #: as on the page: without folders
+    role: str = ""  #: first, fixed, control, oracle, privileged or other
+    words: str = ""  #: what it does, to be read: no two agents have the same
 
     @property
-    def base(self) -> str:
-        """What it does, without whose policy it asks."""
-        return AgentName.parse(self.name).base
-
-    @property
-    def run(self) -> str:
-        """The run whose policy it asks; empty for that of the evaluation."""
-        return AgentName.parse(self.name).run
+    def name(self) -> str:
+        """As in the files."""
+        return str(self)
 
     @property
     def brief(self) -> str:
@@ -41,32 +48,22 @@ class Agent:
         each."""
         return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.samples_actions
 
-    @property
-    def samples_actions(self) -> bool:
-        """Are its actions sampled from the policy?"""
-        return AgentName.parse(self.name).samples_actions
-
-    @property
-    def depth(self) -> int:
-        """The depth of an agent of fixed depth; else 0."""
-        return AgentName.parse(self.name).depth
-
 
 def agents_of(names: list[str], seed: str = "") -> list[Agent]:
     """Labels name a policy by its folder, and by as many folders above it as tell it from another; ``seed`` is that of
     the evaluation's own policy."""
     agents = [AgentName.parse(name) for name in names]
     folders = [PurePath(agent.run).parts for agent in agents]
-    labels = [str(replace(agent, run=_telling(parts, folders))) for agent, parts in zip(agents, folders, strict=True)]
+    labels = [replace(agent, run=_telling(parts, folders)) for agent, parts in zip(agents, folders, strict=True)]
+    every = zip(agents, labels, _words(labels, seed), strict=True)
     return [
-        Agent(name, label, _role(i, agent.base), words)
-        for i, (name, label, agent, words) in enumerate(zip(names, labels, agents, _words(labels, seed), strict=True))
+        Agent(**asdict(agent), label=str(label), role=_role(i, agent), words=words)
+        for i, (agent, label, words) in enumerate(every)
     ]
 
 
-def _words(labels: list[str], seed: str) -> list[str]:
+def _words(agents: list[AgentName], seed: str) -> list[str]:
     """Words for every label. Of agents with the same words, those of another seed say which, else all their folder."""
-    agents = [AgentName.parse(label) for label in labels]
     plain = [readable(agent) for agent in agents]
     by_seed = [
         f"{words}, seed {own}" if (own := seed_of(agent.run)) not in ("", seed) and plain.count(words) > 1 else words
@@ -86,11 +83,75 @@ def _telling(parts: tuple[str, ...], folders: list[tuple[str, ...]]) -> str:
     return ""
 
 
-def _role(place: int, base: str) -> str:
+def _role(place: int, agent: AgentName) -> str:
     if place == 0:
         return "first"
-    if base.startswith("fixed-"):
+    if agent.base.startswith("fixed-"):
         return "fixed"
-    if base == ORACLE:
+    if agent.base == ORACLE:
         return "oracle"
-    return "control" if base in CONTROLS else "privileged" if base in PRIVILEGED else "other"
+    return "control" if agent.base in CONTROLS else "privileged" if agent.base in PRIVILEGED else "other"
+
+
+def compared(folder: Folder, budget: str) -> dict[Agent, str]:
+    """The agents that the result is about, and why each of them is."""
+    best, constant = folder.best_fixed(budget), folder.constant(budget)
+    why = {folder.first: ""}
+    if best:
+        why[best[0]] = f"best fixed depth, chosen on {'validation' if best[1] else 'these'} puzzles"
+    if constant:
+        why.setdefault(constant, "best fixed depth for the same plans")
+    for base, words in (("shuffled", "ignores the state"), (ORACLE, "no choice of depths does better")):
+        agent = folder.agent(base)
+        if agent is not None:
+            why.setdefault(agent, words)
+    return why
+
+
+def groups(folder: Folder, budget: str) -> dict[str, list[Agent]]:
+    """Every agent in one group; groups without any are left out."""
+    first = list(compared(folder, budget))
+    grouped: dict[str, list[Agent]] = {name: [] for name in GROUPS}
+    grouped[COMPARED] = first
+    for agent in folder.agents:
+        if agent not in first:
+            grouped[_group(folder, agent)].append(agent)
+    return {name: agents for name, agents in grouped.items() if agents}
+
+
+def _group(folder: Folder, agent: Agent) -> str:
+    if agent.base in PRIVILEGED:
+        return PRIVILEGED_GROUP
+    if folder.of_another_seed(agent):
+        return SEEDS
+    if agent.run:
+        return WARM if agent.run.rstrip("/").endswith("/init") else TRAINED
+    return FIXED if agent.depth else RULES
+
+
+@dataclass(frozen=True)
+class AgentPoint:
+    """An agent under one budget as a point of the plane of success and actions, with 95 % intervals."""
+
+    agent: Agent
+    solved: float  #: per cent, as the next two
+    solved_low: float
+    solved_high: float
+    actions: float
+    actions_low: float
+    actions_high: float
+    #: Actions and per cent solved at every threshold of its rule.
+    sweep: tuple[tuple[float, float], ...] = ()
+
+
+def points(folder: Folder, budget: str) -> list[AgentPoint]:
+    """Every agent: Wilson's interval of the share solved, the bootstrap's of the mean of actions."""
+    result = []
+    for agent in folder.agents:
+        row = folder.row(agent, budget)
+        spent = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
+        solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
+        sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
+        actions = float(row["actions_per_episode"]), spent.low, spent.high
+        result.append(AgentPoint(agent, solved, least, most, *actions, sweep))
+    return result

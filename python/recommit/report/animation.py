@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 
     State = NDArray[np.uint8]
@@ -49,13 +50,6 @@ class Frame:
     time: int
     #: Is there a frame around the board, and the note in its colour?
     framed: bool = False
-
-
-class ActingPolicy(Protocol):
-    """What ``CommitPolicy`` has, and what stands in for it must have."""
-
-    def act(self, task: Puzzle, states: State) -> tuple[NDArray[Any], NDArray[Any]]:
-        """See ``CommitPolicy.act``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +99,7 @@ class PlayedEpisode:
 
 
 def episode(
-    agent: ActingPolicy | Choose | str | os.PathLike[str],
+    agent: CommitPolicy | Choose | str | os.PathLike[str],
     state: State | Sequence[Sequence[int]] | Instance,
     budget: int | None = None,
     *,
@@ -163,19 +157,13 @@ def _choose(agent: Any, task: Puzzle) -> Choose:
     if callable(agent):
         choose: Choose = agent
         return choose
+    from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
 
-    policy = CommitPolicy.from_pretrained(_folder(agent))
-    return lambda states, _: policy.act(task, states)
-
-
-def _folder(agent: str | os.PathLike[str]) -> Path:
-    """The policy in a folder; nothing is downloaded."""
-    from recommit.policy.checkpoint import local_folder
-
-    if not Path(agent).is_dir():
+    if not Path(agent).is_dir():  # nothing is downloaded
         raise ValueError(f"agent: expected a policy, a function, solver or the folder of a policy, got {agent}")
-    return local_folder(Path(agent))
+    policy = CommitPolicy.from_pretrained(local_folder(Path(agent)))
+    return lambda states, _: policy.act(task, states)
 
 
 def _optimal(task: Puzzle, states: State) -> tuple[NDArray[Any], NDArray[Any]]:

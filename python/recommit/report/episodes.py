@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.report.agents import Agent
-    from recommit.report.reading import AgentDecisions, AgentRegrets, Folder
+    from recommit.report.reading import AgentRegrets, Folder
+    from recommit.rollout.episodes import DecisionRows
 
 #: Letters of packed episodes that a page may hold.
 ROOM = 2_000_000
@@ -34,9 +35,9 @@ class Opening:
 
 def opening(folder: Folder) -> Opening | None:
     """The instance on which adaptive depth is best seen: with the most different depths, then the fewest observations,
-    of those that the first agent solves and the other does not, if there are any. None where too little was kept."""
+    of those that the first agent solves and the other does not, if there are any. None where nobody is beside it."""
     other, rows = shown_beside(folder), next(iter(folder.decisions(folder.first)), None)
-    if other is None or rows is None or folder.outcomes is None or not len(rows.instance):
+    if other is None or rows is None or not len(rows):
         return None
     count = int(folder.spec["instances"])
     taken = np.unique(np.stack([rows.instance, rows.depth.astype(np.int32)]), axis=1)[0]
@@ -63,7 +64,6 @@ def shown_beside(folder: Folder) -> Agent | None:
 
 def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
     """What is worth seeing about each instance, under the largest budget: names, and one number per instance."""
-    assert folder.outcomes is not None
     budget, first = folder.widest, folder.first
     solved = {a: folder.outcomes[a.name, budget]["solved"] for a in folder.agents}
     mine = solved[first] > 0.5
@@ -105,11 +105,9 @@ def with_opening(chosen: list[int], first: Opening | None, kinds: NDArray[np.int
 
 
 def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | None:
-    """Episodes of up to ``count`` instances, fewer if they do not fit; None if the folder lacks what is needed."""
-    if folder.outcomes is None or folder.instances is None or folder.shape is None:
-        return None
+    """Episodes of up to ``count`` instances, fewer if they do not fit; None where nothing can be watched."""
     played = [(agent, rows[0], len(rows)) for agent in folder.agents if (rows := folder.decisions(agent))]
-    if not played:
+    if not played or folder.shape is None:
         return None
     names, kinds = strata(folder)
     length = np.array(folder.instances["length"], np.int64)
@@ -125,36 +123,29 @@ def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | No
 
 def _packed(
     folder: Folder,
-    played: Sequence[tuple[Any, AgentDecisions, int]],
+    played: Sequence[tuple[Agent, DecisionRows, int]],
     names: list[str],
     kinds: NDArray[np.int64],
     chosen: list[int],
     first: Opening | None,
 ) -> dict[str, Any]:
-    assert folder.instances is not None
-    assert folder.shape is not None
-    columns = folder.instances
+    columns, shape = folder.instances, folder.shape or (0, 0)
     depths = possible_depths([rows for _, rows, _ in played])
-    other = next(
-        (i for i, (agent, _, _) in enumerate(played) if first and agent is first.other), min(1, len(played) - 1)
-    )
+    beside = (i for i, (agent, _, _) in enumerate(played) if first and agent is first.other)
     return {
         "task": folder.task,
-        "rows": folder.shape[0],
-        "cols": folder.shape[1],
+        "rows": shape[0],
+        "cols": shape[1],
         "budgets": folder.budgets,
         "budget": folder.widest,
         "of": len(kinds),
         "depths": depths,
         "causes": list(CAUSES),
         "kinds": names,
-        "other": other,
+        "other": next(beside, min(1, len(played) - 1)),
         "open": chosen.index(first.instance) if first else 0,
         "rule": first.rule if first else "",
-        "agents": [
-            {"label": a.label, "words": a.words, "depth": a.depth, "seeds": seeds, "drawn": rows.actions is not None}
-            for a, rows, seeds in played
-        ],
+        "agents": [{"label": a.label, "words": a.words, "depth": a.depth, "seeds": seeds} for a, _, seeds in played],
         "instances": [
             {"n": i, "id": str(columns["id"][i]), "kind": int(kinds[i]), "state": columns["state"][i].hex()}
             for i in chosen
@@ -166,17 +157,14 @@ def _packed(
     }
 
 
-def possible_depths(every: Sequence[AgentDecisions]) -> list[int]:
+def possible_depths(every: Sequence[DecisionRows]) -> list[int]:
     """Depths to which some depth head gave any probability."""
-    seen = np.uint64(0)
-    for rows in every:
-        if rows.depth_probs is not None and len(rows.depth_probs):
-            seen |= np.bitwise_or.reduce(rows.depth_probs)
+    seen = np.bitwise_or.reduce(np.concatenate([rows.depth_probs for rows in every]), initial=np.uint64(0))
     return [d for d in range(1, 9) if int(seen) >> (8 * (d - 1)) & 255]
 
 
 def episodes(
-    rows: AgentDecisions,
+    rows: DecisionRows,
     chosen: list[int],
     length: list[int],
     depths: list[int],
@@ -193,17 +181,16 @@ def episodes(
     packed = []
     for instance, a, b in zip(chosen, begin, end, strict=True):
         mine = order[a:b]
+        plans = zip(rows.actions[mine].tolist(), rows.executed[mine].tolist(), strict=True)
         one: dict[str, Any] = {
             "h": "".join(map(str, rows.depth[mine])),
             "x": "".join(map(str, rows.executed[mine])),
             "d": [int(length[instance]), *map(int, rows.after[mine])],
             "solved": bool(rows.solved[mine].any() or length[instance] == 0),
+            # Two bits each, the first lowest.
+            "a": "".join(str(word >> (2 * i) & 3) for word, count in plans for i in range(count)),
         }
-        if rows.actions is not None:
-            one["a"] = "".join(
-                unpack(int(w), int(n)) for w, n in zip(rows.actions[mine], rows.executed[mine], strict=True)
-            )
-        if head and rows.depth_probs is not None and rows.depth_probs[mine].any():
+        if head and rows.depth_probs[mine].any():
             one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.depth_probs[mine] for d in depths)
         if regrets is not None:
             one["r"] = [round(1000 * float(value)) for value in regrets.regret[mine]]
@@ -211,8 +198,3 @@ def episodes(
             one["c"] = "".join(str(cause + 1) for cause in regrets.cause[mine])
         packed.append(one)
     return packed
-
-
-def unpack(word: int, count: int) -> str:
-    """The first actions of a packed commitment: two bits each, the first lowest."""
-    return "".join(str(word >> (2 * i) & 3) for i in range(count))

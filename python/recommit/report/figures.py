@@ -11,7 +11,7 @@ import numpy as np
 from recommit.evaluate import metrics, reported
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
-from recommit.report import by_distance, compared, plotting
+from recommit.report import agents, by_distance, plotting
 from recommit.report.by_distance import FEW
 from recommit.report.html import csv_text
 from recommit.report.plotting import COLOURS, DEPTHS, INK, SOFT
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recommit.report.agents import Agent
+    from recommit.report.agents import AgentPoint
     from recommit.report.by_distance import DepthCounts, RegretByDistance
-    from recommit.report.compared import AgentPoint
     from recommit.report.reading import Folder
 
 #: A mark per role, its size, and the words of a legend; those of the first agent are its own.
@@ -88,9 +87,9 @@ def _made(
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
     """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
     depths and depth rules alone, or of everybody with the paper's numbers."""
-    points, published = compared.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
+    points, published = agents.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
     if compared_only:
-        shown, published = compared.compared(folder, budget), {}
+        shown, published = agents.compared(folder, budget), {}
         own = [p for p in points if not (p.agent.run or p.agent.role == "privileged" or p.agent.samples_actions)]
         points = [p for p in points if p.agent in shown or p in own]
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
@@ -131,39 +130,30 @@ def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
     front = metrics.pareto_front(could)
     if front:
         xs, ys = [p.actions for p in front], [p.solve_rate for p in front]
-        right = 1.05 * max([p.actions_high or p.actions for p in points])
+        right = 1.05 * max(p.actions_high for p in points)
         axes.step([*xs, right], [*ys, ys[-1]], where="post", color=SOFT, lw=1.1, alpha=0.7, label="Pareto front")
 
 
 def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
     """Fixed depths of one policy, joined; a mark holds its depth."""
-    agent, own = family[-1].agent, number == 0
+    agent, colour = family[-1].agent, COLOURS["fixed"]
     words = agent.brief.replace(f"fixed {agent.depth}", "fixed depth h")
     if len(family) > 1 and "fixed-h" in agent.family[0]:
         words = "fixed depth h" + ", sampled actions" * agent.samples_actions + " (RL)"
-    xs, ys = [p.actions for p in family], [p.solved for p in family]
-    _bars(axes, family, "fixed")
-    inside = COLOURS["fixed"] if own else "white"
+    inside, text = (colour, "white") if number == 0 else ("white", colour)
     look: dict[str, Any] = {
         "ls": DASHES[min(number, 3)],
         "lw": 1.2,
         "marker": "s",
         "ms": 8,
         "mfc": inside,
-        "mec": COLOURS["fixed"],
+        "mec": colour,
     }
-    axes.plot(xs, ys, color=COLOURS["fixed"], label=plain(words), **look)
+    _bars(axes, family, "fixed")
+    axes.plot(*_places(family), color=colour, label=plain(words), **look)
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 6.5, "color": text, "clip_on": True}
     for point in family:
-        colour = "white" if own else COLOURS["fixed"]
-        axes.annotate(
-            str(point.agent.depth),
-            (point.actions, point.solved),
-            ha="center",
-            va="center_baseline",
-            fontsize=6.5,
-            color=colour,
-            clip_on=True,
-        )
+        axes.annotate(str(point.agent.depth), (point.actions, point.solved), **style)
 
 
 def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
@@ -173,27 +163,22 @@ def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
     mark, size, words = MARKS[role]
     names = [p.agent.brief for p in points]
     words = f"{words} ({', '.join(names)})" if role == "control" and len(names) < 4 else words
+    inside = "white" if role in ("privileged", "other") else COLOURS[role]
+    look: dict[str, Any] = {"ms": size, "color": COLOURS[role], "mfc": inside, "zorder": 5 if role == "first" else 3}
     _bars(axes, points, role)
-    axes.plot(
-        [p.actions for p in points],
-        [p.solved for p in points],
-        mark,
-        ms=size,
-        color=COLOURS[role],
-        mfc="white" if role in ("privileged", "other") else COLOURS[role],
-        label=plain(words or points[0].agent.words),
-        zorder=5 if role == "first" else 3,
-    )
+    axes.plot(*_places(points), mark, label=plain(words or points[0].agent.words), **look)
+
+
+def _places(points: Sequence[AgentPoint]) -> tuple[list[float], list[float]]:
+    return [p.actions for p in points], [p.solved for p in points]
 
 
 def _bars(axes: Axes, points: Sequence[AgentPoint], role: str) -> None:
     """95 % intervals of both."""
     look: dict[str, Any] = {"color": COLOURS[role], "lw": 1.2, "alpha": 0.55}
-    xs, ys = [p.actions for p in points], [p.solved for p in points]
+    xs, ys = _places(points)
     axes.vlines(xs, [p.solved_low for p in points], [p.solved_high for p in points], **look)
-    lows = [p.actions if p.actions_low is None else p.actions_low for p in points]
-    highs = [p.actions if p.actions_high is None else p.actions_high for p in points]
-    axes.hlines(ys, lows, highs, **look)
+    axes.hlines(ys, [p.actions_low for p in points], [p.actions_high for p in points], **look)
 
 
 def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
@@ -296,16 +281,11 @@ def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
 
 def curves(folder: Folder) -> ReportFigure:
     """What agents have solved after 1, 2, ... decisions, and the actions they have taken."""
-    every = folder.curves or {}
-    candidates = [
-        a
-        for a in folder.agents
-        if a.name in every and (a.role not in ("other", "privileged") or len(folder.agents) <= 8)
-    ]
-    own = [a for a in candidates if not a.run and not a.samples_actions]
-    shown = own if len(candidates) > MANY else candidates
+    every, few = folder.curves, len(folder.agents) <= 8
+    shown = [a for a in folder.agents if a.name in every and (few or a.role not in ("other", "privileged"))]
+    if len(shown) > MANY:
+        shown = [a for a in shown if not a.run and not a.samples_actions]
     columns = (("solved, %", "solve_rate", 100.0), ("actions per episode", "actions", 1.0))
-    head = ("agent", "budget", "solved, %", "actions per episode")
     rows = [
         (agent.label, p["budget"], *(factor * p[key] for _, key, factor in columns))
         for agent in shown
@@ -315,42 +295,26 @@ def curves(folder: Folder) -> ReportFigure:
     def draw() -> Figure:
         figure = plotting.figure(9.2, 3.8)
         for axes, (words, key, factor) in zip(figure.subplots(1, 2), columns, strict=True):
-            for agent, look in _looks(shown):
+            for agent in reversed(shown):  # a colour per role, of fixed depths one per depth, dashes for other policies
+                colour = DEPTHS[agent.depth - 1] if agent.depth else COLOURS[agent.role]
+                look = {"color": colour, "lw": 2.6 if agent.role == "first" else 1.4, "ls": "--" if agent.run else "-"}
                 line = every[agent.name]
                 xs, ys = [p["budget"] for p in line], [factor * p[key] for p in line]
                 axes.plot(xs, ys, label=plain(agent.brief) if factor > 1 else "_", **look)
             for name, k in folder.budgets.items():
                 axes.axvline(k, color=SOFT, lw=0.8, ls=(0, (2, 3)))
-                at = (k, 1.0)
-                text = plain(f"{name}, K = {k}")
-                axes.annotate(
-                    text, at, (-2, 3), ("data", "axes fraction"), "offset points", ha="right", fontsize=7, color=SOFT
-                )
+                where: Any = ((k, 1.0), (-2, 3), ("data", "axes fraction"), "offset points")
+                axes.annotate(plain(f"{name}, K = {k}"), *where, ha="right", fontsize=7, color=SOFT)
             axes.set(xlabel="observation budget K", ylabel=words, ylim=(0, 104 if factor > 1 else None))
             axes.xaxis.get_major_locator().set_params(integer=True)
         figure.legend(loc="outside lower center", ncols=5)
         return figure
 
+    head = ("agent", "budget", "solved, %", "actions per episode")
     return _made("curves", "Success and actions over observation budgets", draw, head, rows)
 
 
-def _looks(shown: Sequence[Agent]) -> list[tuple[Agent, dict[str, Any]]]:
-    """How lines of agents look: a colour per role, of fixed depths one per depth, dashes for other policies."""
-    looks = []
-    for agent in reversed(shown):
-        colour = DEPTHS[agent.depth - 1] if agent.depth else COLOURS[agent.role]
-        width = 2.6 if agent.role == "first" else 1.4
-        looks.append((agent, {"color": colour, "lw": width, "ls": "--" if agent.run else "-"}))
-    return looks
-
-
-#: Of a run's metrics: title, name of the axis, factor, fields of a line, fields of its validation.
-_PANELS = (
-    ("Success", "solved, %", 100.0, ("solve_rate",), ("solved", "adaptive")),
-    ("Actions per episode", "actions", 1.0, ("actions",), ("actions", "adaptive")),
-    ("Reward", "reward", 1.0, ("reward",), ()),
-    ("Mutual information of depth and state", "nats", 1.0, ("information",), ()),
-)
+#: A panel of training: its title, the name of its axis, and series: label, colour, steps and values.
 _Panel = tuple[str, str, list[tuple[str, str, list[int], list[float]]]]
 
 
@@ -394,30 +358,38 @@ def training(folder: Folder) -> ReportFigure | None:
 def _training_panels(folder: Folder) -> list[_Panel]:
     lines = folder.training
     steps = [line for line in lines if "loss" in line]
-    seen = [line for line in lines if isinstance(line.get("validation"), dict)]
-    panels: list[_Panel] = []
-    for title, words, factor, own, checked in _PANELS:
-        series = [("training", COLOURS["first"], *_values(steps, own, factor))]
-        if checked:
-            series.append(("validation", COLOURS["oracle"], *_values(seen, ("validation", *checked), factor)))
-        panels.append((title, words, series))
-    heads = (("depth head", "first", "entropy_depth"), ("action head", "fixed", "entropy_actions"))
-    entropies = [(label, COLOURS[role], *_values(steps, (name,))) for label, role, name in heads]
-    panels.append(("Entropy", "nats", entropies))
+    plain_loss = [] if any("solve_rate" in line for line in steps) else lines
     taken = [line["depths"] for line in steps if isinstance(line.get("depths"), dict)]
     depths = sorted({depth for each in taken for depth in each if depth in "12345678"})
-    shares = [(f"h = {d}", DEPTHS[int(d) - 1], *_values(steps, ("depths", d), 100.0)) for d in depths]
-    panels.append(("Depths", "decisions, %", shares))
-    for title, listed in (
-        ("Loss", [] if any("solve_rate" in s for s in steps) else lines),
-        ("Warm start: loss", folder.warm_start),
-    ):
-        loss = _values([line for line in listed if "loss" in line], ("loss",))
-        checks = _values([x for x in listed if isinstance(x.get("validation"), dict)], ("validation", "loss"))
-        panels.append(
-            (title, "loss", [("training", COLOURS["first"], *loss), ("validation", COLOURS["oracle"], *checks)])
-        )
-    return panels
+
+    def of(label: str, colour: str, *fields: str, within: Any = steps, factor: float = 1.0) -> Any:
+        return (label, colour, *_values(within, fields, factor))
+
+    def both(own: str, checked: str, factor: float) -> list[Any]:
+        training_ = of("training", COLOURS["first"], own, factor=factor)
+        fields = ("validation", checked, "adaptive")
+        return [training_, of("validation", COLOURS["oracle"], *fields, within=lines, factor=factor)]
+
+    def loss(listed: list[dict[str, Any]]) -> list[Any]:
+        training_ = of("training", COLOURS["first"], "loss", within=listed)
+        return [training_, of("validation", COLOURS["oracle"], "validation", "loss", within=listed)]
+
+    information = of("training", COLOURS["first"], "mutual_information")
+    heads = (("depth head", "first", "entropy_depth"), ("action head", "fixed", "entropy_actions"))
+    return [
+        ("Success", "solved, %", both("solve_rate", "solved", 100.0)),
+        ("Actions per episode", "actions", both("actions", "actions", 1.0)),
+        ("Reward", "reward", [of("training", COLOURS["first"], "reward")]),
+        ("Mutual information of depth and state", "nats", [information]),
+        ("Entropy", "nats", [of(label, COLOURS[role], field) for label, role, field in heads]),
+        (
+            "Depths",
+            "decisions, %",
+            [of(f"h = {d}", DEPTHS[int(d) - 1], "depths", d, factor=100.0) for d in depths],
+        ),
+        ("Loss", "loss", loss(plain_loss)),
+        ("Warm start: loss", "loss", loss(folder.warm_start)),
+    ]
 
 
 def _values(lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float = 1.0) -> tuple[list[int], list[float]]:

@@ -152,7 +152,7 @@ def pack(scorer: GraphScorer, setting: Setting, name: str, rows: Attribution, pl
         "kinds": list(CAUSES),
         "other": 1,
         "open": 0,
-        "agents": [{"label": label, "seeds": 1, "drawn": True} for label in (name, "the best depths")],
+        "agents": [{"label": label, "seeds": 1} for label in (name, "the best depths")],
         "instances": [
             {"n": i, "id": "", "kind": int(rows.cause[at]), "state": graph.states[rows.node[at]].tobytes().hex()}
             for i, at in enumerate(places)

@@ -147,13 +147,13 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "pareto": [grid([figures.pareto(folder, budget) for budget in folder.budgets], drawn)],
         "depth": _depths(folder, drawn),
         "regret": _regret(folder, drawn),
-        "curves": [shown(figures.curves(folder), drawn)] if folder.curves is not None else [],
-        "training": _training(folder, drawn),
+        "curves": [shown(figures.curves(folder), drawn)],
+        "training": [shown(training, drawn)] if (training := figures.training(folder)) else [],
         "failures": [sections.failures(folder, watched)],
-        "paper": _published(folder),
+        "paper": published.tables(folder),
         "made": [sections.made(folder, instances)],
     }
-    parts["made"].append(sections.absent(folder, packed, instances, regrets=bool(parts["regret"])))
+    parts["made"].append(sections.absent(folder, packed, regrets=bool(parts["regret"])))
     there = [name for name in SECTIONS if parts[name]]
     content = [first, *(section(name, SECTIONS[name], *parts[name]) for name in there)]
     links = [("result", "Result"), *((name, SECTIONS[name].word) for name in there)]
@@ -230,17 +230,10 @@ def viewer(packed: dict[str, Any] | None) -> Html:
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
     if not others:
         return []
-    note = f"{1 + len(others)} evaluations of the same instances."
     every = [folder.path, *others]
     lacks = [tag("p", line, class_="missing") for line in across.missing(every)]
-    return [tag("p", note, class_="quiet"), published.seeds(across.grids(every)), *lacks]
-
-
-def _published(folder: Folder) -> list[Html]:
-    papers = published.tables(folder)
-    if papers is None:
-        return []
-    return [tag("details", tag("summary", "The paper's tables, with our figures"), papers, class_="paper")]
+    note = tag("p", f"{len(every)} evaluations of the same instances.", class_="quiet")
+    return [note, published.seeds(across.grids(every)), *lacks]
 
 
 def _depths(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
@@ -264,8 +257,3 @@ def _regret(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
 def regret_parts(every: list[by_distance.RegretByDistance], drawn: list[ReportFigure]) -> list[Html]:
     """The totals in words, and the figure."""
     return [*(tag("p", str(one), class_="quiet") for one in every), shown(figures.regret(every), drawn)]
-
-
-def _training(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:
-    figure = figures.training(folder)
-    return [] if figure is None else [shown(figure, drawn)]

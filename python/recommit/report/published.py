@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recommit.evaluate.tables.table import FILE, PaperTables
+from recommit.evaluate.tables.table import FILE, FilledTable
 from recommit.report.html import MINUS, NONE, Html, joined, table, tag, with_code
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
@@ -13,7 +13,6 @@ from recommit.storage.errors import Damaged
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recommit.evaluate.tables.table import FilledTable
     from recommit.evaluate.text import Grid
     from recommit.report.reading import Folder
 
@@ -28,24 +27,27 @@ def seeds(grids: Mapping[str, Grid]) -> Html:
     return joined(*(_shown(grid, f"{budget.capitalize()} budget") for budget, grid in grids.items()))
 
 
-def tables(folder: Folder) -> Html | None:
-    """The tables; None if this evaluation was not made to be compared with the paper's."""
+def tables(folder: Folder) -> list[Html]:
+    """The tables, folded; none if this evaluation was not made to be compared with the paper's."""
     if not folder.has(FILE):
-        return None
+        return []
     values = verified.values(folder.path, FILE, {"title": str, "tables": [_TABLE]})
     for grid in (grid for each in values["tables"] for grid in each["grids"]):
         if any(len(row) != len(grid["head"]) for row in grid["rows"]):
             raise Damaged(f"{folder.path / FILE}: expected rows of as many cells as their head, got others")
-    return joined(*(_table(each) for each in PaperTables.from_dict(values).tables))
+    papers = (_table(FilledTable.from_dict(each)) for each in values["tables"])
+    return [tag("details", tag("summary", "The paper's tables, with our figures"), *papers, class_="paper")]
 
 
 def _table(each: FilledTable) -> Html:
+    """Its grids, remarks, and the commands that fill empty cells; of a table of which nothing was run those alone."""
     grids = [grid for grid in each.grids if _measured(grid)]
+    remarks, commands = ([tag("li", with_code(line)) for line in lines] for lines in (each.notes, each.missing))
     if each.grids and not grids:
-        return _not_here(each)
+        summary = tag("summary", f"Not measured here: {each.title}")
+        return tag("details", summary, tag("ul", *commands)) if commands else Html()
     parts = [_shown(grid, each.title if not i else f"{each.title}, continued") for i, grid in enumerate(grids)]
     parts += [] if grids else [tag("h3", each.title)]
-    remarks, commands = ([tag("li", with_code(line)) for line in lines] for lines in (each.notes, each.missing))
     parts += [tag("ul", *remarks)] if remarks else []
     parts += [tag("details", tag("summary", MISSING), tag("ul", *commands))] if commands else []
     return joined(*parts)
@@ -55,14 +57,6 @@ def _measured(grid: Grid) -> bool:
     """Has it a figure of ours? The paper's own, differences and the first column do not count."""
     ours = [i for i, name in enumerate(grid.head) if i and not re.match(r"paper|diff|agent", name)]
     return any(row[i] not in ("-", "") for row in grid.rows for i in ours)
-
-
-def _not_here(each: FilledTable) -> Html:
-    """A table of which nothing was run: its title, and the commands that fill it."""
-    if not each.missing:
-        return Html()
-    commands = tag("ul", *(tag("li", with_code(line)) for line in each.missing))
-    return tag("details", tag("summary", f"Not measured here: {each.title}"), commands)
 
 
 def _shown(grid: Grid, label: str) -> Html:

@@ -1,10 +1,10 @@
-"""An evaluation's folder, read for a report. What is not there is None; what is damaged is an error."""
+"""A finished evaluation's folder, read for a report. What is damaged or lacks a part is an error."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import parsed
-from recommit.evaluate.agent_names import AgentName, file_name, seed_of
+from recommit.evaluate.agent_names import file_name, seed_of
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MAX_ACTIONS
 from recommit.report.agents import Agent, agents_of
+from recommit.rollout.episodes import DecisionRows
 from recommit.storage import safe_open, verified
 
 if TYPE_CHECKING:
@@ -51,37 +52,19 @@ OPTIONS: verified.Fields = {
 }
 #: How the names of files of regrets end; see ``recommit.evaluate.regret``, which needs torch.
 REGRET = "-regret"
+#: Files of every finished evaluation.
+PARTS = ("plan.json", "summary.json", "comparisons.json", "curves.json", "instances.parquet", "episodes.parquet")
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
 
 
 @dataclass(frozen=True)
-class AgentDecisions:
-    """Decisions of one agent under one budget, for one seed."""
-
-    instance: NDArray[np.int32]
-    turn: NDArray[np.int16]
-    depth: NDArray[np.int8]
-    executed: NDArray[np.int8]
-    before: NDArray[np.int32]
-    after: NDArray[np.int32]
-    solved: NDArray[np.bool_]
-    actions: NDArray[np.uint16] | None  #: two bits each, the first action lowest
-    depth_probs: NDArray[np.uint64] | None  #: of depth h in byte h - 1, in 255ths; 0 where the head was not asked
-
-
-@dataclass(frozen=True)
 class AgentRegrets:
-    """What the decisions of ``AgentDecisions`` cost against the best depth, row by row."""
+    """What decisions cost against the best depth, row by row."""
 
     regret: NDArray[np.float64]  #: in solved episodes
     best: NDArray[np.int8]  #: the nearest depth that was best
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the depth was one of the best
-
-    def plausible(self) -> bool:
-        """Are all values in their ranges?"""
-        inside = (self.cause >= -1) & (self.cause < len(CAUSES)) & (self.best >= 1) & (self.best <= MAX_ACTIONS)
-        return bool((inside & np.isfinite(self.regret)).all())
 
 
 def _digests(policy: Path) -> bytes:
@@ -104,20 +87,17 @@ class Folder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if not self.has("plan.json") or not self.has("summary.json"):
-            raise ValueError(f"eval: expected the folder of a finished evaluation, got {self.path}")
+        if without := [name for name in PARTS if not self.has(name)]:
+            raise ValueError(
+                f"eval: expected the folder of a finished evaluation, got {self.path} without {without[0]}"
+            )
         self.spec = verified.values(self.path, "plan.json", PLAN)
         options = {name: wanted for name, wanted in OPTIONS.items() if name in self.spec}
         verified.expect(self.path / "plan.json", self.spec, options)
         self.summary = verified.rows(self.path, "summary.json", SUMMARY)
-        self.comparisons = (
-            verified.rows(self.path, "comparisons.json", COMPARISON) if self.has("comparisons.json") else None
-        )
-        self.curves: dict[str, list[dict[str, float]]] | None = (
-            verified.values(self.path, "curves.json") if self.has("curves.json") else None
-        )
-        if self.curves is not None:
-            verified.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
+        self.comparisons = verified.rows(self.path, "comparisons.json", COMPARISON)
+        self.curves: dict[str, list[dict[str, float]]] = verified.values(self.path, "curves.json")
+        verified.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
         if not self.summary:
             raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
         try:
@@ -180,29 +160,29 @@ class Folder:
         return row
 
     @cached_property
-    def instances(self) -> dict[str, list[Any]] | None:
+    def instances(self) -> dict[str, list[Any]]:
         """id, state, length; room, where the data keeps rooms apart."""
-        table = self.table("instances.parquet")
-        return None if table is None else table.to_pydict()
+        columns: dict[str, list[Any]] = self.table("instances.parquet").to_pydict()
+        if missing := {"id", "state", "length"} - columns.keys():
+            raise ValueError(f"eval: instances.parquet cannot be read: expected the column {min(missing)}")
+        return columns
 
     @cached_property
     def rooms(self) -> NDArray[np.int64] | None:
         """Which instances are in the same room, where the data keeps rooms apart."""
-        return np.array(self.instances["room"], np.int64) if self.instances and "room" in self.instances else None
+        return np.array(self.instances["room"], np.int64) if "room" in self.instances else None
 
     @property
     def shape(self) -> tuple[int, int] | None:
-        """Rows and columns of the states, from the instances' names."""
-        match = re.search(r"/(\d+)x(\d+)", str(self.instances["id"][0])) if self.instances else None
+        """Rows and columns of the states, from the instances' names; None where these do not say them."""
+        match = re.search(r"/(\d+)x(\d+)", str(self.instances["id"][0])) if self.instances["id"] else None
         shape = (int(match[1]), int(match[2])) if match else None
-        return shape if shape and self.instances and shape[0] * shape[1] == len(self.instances["state"][0]) else None
+        return shape if shape and shape[0] * shape[1] == len(self.instances["state"][0]) else None
 
     @cached_property
-    def outcomes(self) -> dict[tuple[str, str], dict[str, NDArray[np.float64]]] | None:
+    def outcomes(self) -> dict[tuple[str, str], dict[str, NDArray[np.float64]]]:
         """By agent and budget: solved, actions and lost per instance, means over seeds."""
         table = self.table("episodes.parquet")
-        if table is None:
-            return None
         count = int(self.spec["instances"])
         agent, budget = (np.array(table[name].to_pylist()) for name in ("agent", "budget"))
         where = table["instance"].to_numpy()
@@ -221,33 +201,33 @@ class Folder:
             }
         return by_agent
 
-    def decisions(self, agent: Agent, budget: int | None = None) -> list[AgentDecisions]:
-        """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
-        stem = f"{AgentName.parse(agent.name).stem}@{budget or self.budgets[self.widest]}"
-        names = [stem, *(f"{stem}-s{seed}" for seed in range(64))]
-        return [self._decided(f"decisions/{n}.parquet") for n in names if self.has(f"decisions/{n}.parquet")]
+    def decisions(self, agent: Agent) -> list[DecisionRows]:
+        """Rows under the largest budget, for every seed that was kept."""
+        stem = f"{agent.stem}@{self.budgets[self.widest]}"
+        names = [f"decisions/{name}.parquet" for name in (stem, *(f"{stem}-s{seed}" for seed in range(64)))]
+        return [self._decided(name) for name in names if self.has(name)]
 
-    def _decided(self, name: str) -> AgentDecisions:
+    def _decided(self, name: str) -> DecisionRows:
         table = self.table(name)
-        plain = ("instance", "turn", "depth", "executed", "before", "after", "solved")
-        optional = (table[key].to_numpy() if key in table.column_names else None for key in ("actions", "depth_probs"))
         try:
-            return AgentDecisions(*(table[key].to_numpy() for key in plain), *optional)
+            return DecisionRows(*(table[field.name].to_numpy() for field in fields(DecisionRows)))
         except KeyError as error:
             raise ValueError(f"eval: {name} cannot be read: {error}") from None
 
-    def regrets(self, agent: Agent, rows: AgentDecisions) -> AgentRegrets | None:
+    def regrets(self, agent: Agent, rows: DecisionRows) -> AgentRegrets | None:
         """Regrets of the decisions of an agent's first seed under the largest budget; None where none were kept."""
-        name = f"decisions/{file_name(AgentName.parse(agent.name), self.budgets[self.widest], 0)}{REGRET}.parquet"
-        columns = self.table(name)
-        if columns is None:
+        name = f"decisions/{file_name(agent, self.budgets[self.widest], 0)}{REGRET}.parquet"
+        if not self.has(name):
             return None
+        columns = self.table(name)
         try:
             same = all(np.array_equal(columns[key].to_numpy(), getattr(rows, key)) for key in ("instance", "turn"))
             regrets = AgentRegrets(*(columns[key].to_numpy() for key in ("regret", "best", "cause")))
         except KeyError as error:
             raise ValueError(f"eval: {name} cannot be read: {error}") from None
-        if not same or not regrets.plausible():
+        inside = (regrets.cause >= -1) & (regrets.cause < len(CAUSES))
+        inside &= (regrets.best >= 1) & (regrets.best <= MAX_ACTIONS) & np.isfinite(regrets.regret)
+        if not same or not inside.all():
             raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
         return regrets
 
@@ -277,24 +257,19 @@ class Folder:
 
     def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
         """What every threshold of an agent's rule comes to, in order; none of an agent without one."""
-        name = AgentName.parse(agent.name)
-        if not name.swept or not self.has("thresholds.json"):
+        if not agent.swept or not self.has("thresholds.json"):
             return []
-        entry = verified.values(self.path, "thresholds.json").get(f"{name.stem}@{self.budgets[budget]}")
+        entry = verified.values(self.path, "thresholds.json").get(f"{agent.stem}@{self.budgets[budget]}")
         if entry is None:
             return []
         verified.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})
         points: list[dict[str, float]] = entry["curve"]
         return points
 
-    def text(self, name: str) -> str | None:
-        """A file of the evaluation, as text."""
-        return verified.content(self.path, name).decode("utf-8", "replace") if self.has(name) else None
-
     def has(self, name: str) -> bool:
         """Is there a file by this name, or should there be one?"""
         return verified.exists(self.path, name)
 
     def table(self, name: str) -> Any:
-        """A file of columns; None where it is not there."""
-        return parsed(self.path / name, verified.content(self.path, name)) if self.has(name) else None
+        """A file of columns."""
+        return parsed(self.path / name, verified.content(self.path, name))

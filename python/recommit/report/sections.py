@@ -10,21 +10,17 @@ import numpy as np
 
 from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 from recommit.evaluate.options import split_words
-from recommit.report import compared as comparison
+from recommit.report import agents
 from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
 
 if TYPE_CHECKING:
-    from recommit.report.agents import Agent
-    from recommit.report.compared import AgentPoint
+    from recommit.report.agents import Agent, AgentPoint
     from recommit.report.reading import Folder
 
 #: What "significant" means, once.
 SIGNIFICANT = "Significant: the 95 % interval of the paired difference excludes zero."
 #: Columns of the results table that are there only where some agent has the figure: name, field, digits.
 EXTRA = {"gain share": ("gain", 2), "value": ("value", 3), "threshold": ("threshold", 3)}
-#: Columns that are hidden until all are asked for; on a narrow screen the others of ``_WIDE`` are, too.
-_ALL = ("SPL, %", "lost, %", "mean depth", "McNemar p")
-_WIDE = ("observations", "dominated", "value", "threshold")
 _ASK = Html('<label class="all"><input type="checkbox" class="show-all"> all columns</label>')
 #: Rows of the list of instances that nobody solves.
 LISTED = 12
@@ -38,8 +34,7 @@ def title(folder: Folder) -> str:
 
 def compared(folder: Folder, agent: Agent, budget: str) -> dict[str, Any] | None:
     """The paired differences of the first agent from another one."""
-    comparisons = folder.comparisons or []
-    return next((c for c in comparisons if c["against"] == agent.name and c["budget"] == budget), None)
+    return next((c for c in folder.comparisons if c["against"] == agent.name and c["budget"] == budget), None)
 
 
 def significant(low: float, high: float) -> int:
@@ -115,7 +110,7 @@ def where(folder: Folder, budget: str) -> str:
 
 
 def _lengths(folder: Folder) -> str:
-    lengths = folder.instances["length"] if folder.instances else None
+    lengths = folder.instances["length"]
     return f", {min(lengths)} to {max(lengths)} actions from their goals" if lengths else ""
 
 
@@ -170,84 +165,73 @@ def results(folder: Folder) -> Html:
 
 
 def _of_budget(folder: Folder, budget: str) -> Html:
-    points = {point.agent: point for point in comparison.points(folder, budget)}
-    extra = [name for name, (field, _) in EXTRA.items() if any(row.get(field) is not None for row in folder.summary)]
-    head = _head(folder, extra)
-    often = (name in _WIDE or " minus " in name or name.startswith("...") for name in head)
-    classes = ["rare" if name in _ALL else "wide-only" if wide else "" for name, wide in zip(head, often, strict=True)]
-    why, parts = comparison.compared(folder, budget), []
-    for name, members in comparison.groups(folder, budget).items():
-        rows = [_row(folder, points[agent], budget, extra, why.get(agent, "")) for agent in members]
+    points = {point.agent: point for point in agents.points(folder, budget)}
+    why, parts = agents.compared(folder, budget), []
+    for name, members in agents.groups(folder, budget).items():
+        columns = [_columns(folder, points[agent], budget, why.get(agent, "")) for agent in members]
+        head, classes, _ = zip(*columns[0], strict=True)
+        rows = [
+            ("first" if agent is folder.first else "", [cell for _, _, cell in cells])
+            for agent, cells in zip(members, columns, strict=True)
+        ]
         solved = [points[agent].solved for agent in members]
         reach = f", {number(min(solved))} to {number(max(solved))} % solved" if len(members) > 1 else ""
         about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
         summary = tag("summary", tag("b", name), " ", tag("small", about))
         grid = table(head, rows, f"{name}, {budget} budget", columns=classes)
-        parts.append(tag("details", summary, grid, class_="group", open=name == comparison.COMPARED))
+        parts.append(tag("details", summary, grid, class_="group", open=name == agents.COMPARED))
     heading = tag("h3", f"{budget} budget: at most {folder.budgets[budget]} observations")
     return tag("div", tag("div", heading, _ASK, class_="line"), *parts, class_="agents")
 
 
-def _head(folder: Folder, extra: list[str]) -> list[str]:
-    difference = f"{folder.first.words} minus this: solved, points"
-    gain, rest = [name for name in extra if name == "gain share"], [name for name in extra if name != "gain share"]
-    return [
-        "agent",
-        "solved, %",
-        "actions",
-        *gain,
-        difference,
-        "... actions",
-        "dominated",
-        "observations",
-        *rest,
-        *_ALL,
-    ]
-
-
-def _row(folder: Folder, point: AgentPoint, budget: str, extra: list[str], why: str) -> tuple[str, list[object]]:
+def _columns(folder: Folder, point: AgentPoint, budget: str, why: str) -> list[tuple[str, str, object]]:
+    """An agent's row, cell by cell with its head and class: ``rare`` ones are hidden until all are asked for,
+    ``wide-only`` ones on a narrow screen, too."""
     agent, row = point.agent, folder.row(point.agent, budget)
     swatch = tag("span", class_=f"swatch {agent.role}", aria_hidden="true")
-    p = (compared(folder, agent, budget) or {}).get("mcnemar_p")
-    more = {name: _extra(row, name) or NONE for name in extra}
-    gain = more.pop("gain share", None)
-    cells: list[object] = [
-        joined(swatch, tag("span", agent.words, title=agent.label), tag("small", why) if why else ""),
-        _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high)),
-        _with(number(point.actions), interval(point.actions_low, point.actions_high)),
-        *([] if gain is None else [gain]),
-        *_differences(folder, point, budget),
-        number(row["decisions_per_episode"]),
-        *more.values(),
-        percent(row["spl"]),
-        percent(row["lost"]),
-        number(row["mean_depth"]),
-        NONE if p is None else f"{p:.2g}".replace("-", MINUS),
+    one = compared(folder, agent, budget)
+    p, dominated = None, ""
+    if one is not None:
+        p, dominated = one["mcnemar_p"], "yes" if one["dominates"] else "no"
+        dominated = "yes, significantly" if one["dominates_significantly"] else dominated
+    words = joined(swatch, tag("span", agent.words, title=agent.label), tag("small", why) if why else "")
+    return [
+        ("agent", "", words),
+        ("solved, %", "", _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high))),
+        ("actions", "", _with(number(point.actions), interval(point.actions_low, point.actions_high))),
+        *_extra(folder, row, "gain share", ""),
+        (f"{folder.first.words} minus this: solved, points", "wide-only", _difference(one, "solve_difference", 100)),
+        ("... actions", "wide-only", _difference(one, "actions_difference", 1)),
+        ("dominated", "wide-only", dominated),
+        ("observations", "wide-only", number(row["decisions_per_episode"])),
+        *_extra(folder, row, "value", "wide-only"),
+        *_extra(folder, row, "threshold", "wide-only"),
+        ("SPL, %", "rare", percent(row["spl"])),
+        ("lost, %", "rare", percent(row["lost"])),
+        ("mean depth", "rare", number(row["mean_depth"])),
+        ("McNemar p", "rare", NONE if p is None else f"{p:.2g}".replace("-", MINUS)),
     ]
-    return ("first" if agent is folder.first else ""), cells
 
 
-def _differences(folder: Folder, point: AgentPoint, budget: str) -> list[object]:
-    """Paired differences of solved and of actions, and whether the first agent dominates this one."""
-    one = compared(folder, point.agent, budget)
+def _difference(one: dict[str, Any] | None, field: str, factor: float) -> object:
+    """The paired difference from an agent; empty for the first itself."""
     if one is None:
-        return ["", "", ""]
-    cells: list[object] = []
-    for field, factor in (("solve_difference", 100.0), ("actions_difference", 1.0)):
-        mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
-        text = _with(number(mean, sign=True), interval(low, high, sign=True))
-        cells.append(tag("span", text, class_="significant" if significant(low, high) else None))
-    return [*cells, "yes, significantly" if one["dominates_significantly"] else "yes" if one["dominates"] else "no"]
-
-
-def _extra(row: dict[str, Any], name: str) -> Html | str:
-    """A column that only some evaluations have; empty where this agent has no such figure."""
-    key, digits = EXTRA[name]
-    if row.get(key) is None:
         return ""
+    mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
+    text = _with(number(mean, sign=True), interval(low, high, sign=True))
+    return tag("span", text, class_="significant" if significant(low, high) else None)
+
+
+def _extra(folder: Folder, row: dict[str, Any], name: str, kind: str) -> list[tuple[str, str, object]]:
+    """A column that is there only where some agent has the figure; a dash for who has none."""
+    key, digits = EXTRA[name]
+    if all(each.get(key) is None for each in folder.summary):
+        return []
+    if row.get(key) is None:
+        return [(name, kind, NONE)]
     if name == "threshold":
-        return f"{row['threshold']:.3g}"
-    return _with(number(row[key], digits), interval(row.get(f"{key}_low"), row.get(f"{key}_high"), digits))
+        return [(name, kind, f"{row['threshold']:.3g}")]
+    return [(name, kind, _with(number(row[key], digits), interval(row[f"{key}_low"], row[f"{key}_high"], digits)))]
 
 
 def _with(value: str, small: str) -> Html:
@@ -256,9 +240,6 @@ def _with(value: str, small: str) -> Html:
 
 def failures(folder: Folder, watched: set[int]) -> Html:
     """What the first agent fails at and others solve, and what no policy solves."""
-    if folder.outcomes is None:
-        text = "episodes.parquet is not there, so nothing can be said about single instances."
-        return tag("p", text, class_="missing")
     budget = folder.widest
     outcomes = {a: folder.outcomes[a.name, budget] for a in folder.agents}
     policies = [a for a in folder.agents if a.base not in PRIVILEGED]
@@ -274,7 +255,8 @@ def failures(folder: Folder, watched: set[int]) -> Html:
         able = {
             i: [a.words for a in folder.agents if a.base in PRIVILEGED and outcomes[a]["solved"][i] > 0] for i in places
         }
-        rows = [("", [_link(i, folder, watched), _length(folder, i), "; ".join(able[i]) or "nobody"]) for i in places]
+        length = folder.instances["length"]
+        rows = [("", [_link(i, folder, watched), str(length[i]), "; ".join(able[i]) or "nobody"]) for i in places]
         more = f" (the first {LISTED} of {int(none.sum())})" if none.sum() > LISTED else ""
         head = ("instance", "length", "solved by privileged agents")
         parts.append(table(head, rows, f"Instances that no policy solves{more}"))
@@ -284,22 +266,15 @@ def failures(folder: Folder, watched: set[int]) -> Html:
     return joined(*parts)
 
 
-def _length(folder: Folder, i: int) -> str:
-    return NONE if folder.instances is None else str(folder.instances["length"][i])
-
-
 def _link(i: int, folder: Folder, watched: set[int]) -> Html:
     """The number of an instance; a link where it can be watched."""
-    name = str(folder.instances["id"][i]) if folder.instances else None
+    name = str(folder.instances["id"][i])
     return tag("a", str(i), href=f"#i={i}", title=name) if i in watched else tag("span", str(i), title=name)
 
 
-def absent(folder: Folder, packed: dict[str, Any] | None, instances: int, *, regrets: bool) -> Html:
+def absent(folder: Folder, packed: dict[str, Any] | None, *, regrets: bool) -> Html:
     """What the evaluation did not keep, in one folded list; nothing where all is there."""
     said = {
-        "comparisons.json is not there, so there are no paired differences.": folder.comparisons is None,
-        "curves.json is not there, so only the budgets above can be shown.": folder.curves is None,
-        "The folder decisions/ is not there, so depths cannot be shown.": not folder.decisions(folder.first),
         "The run's folder is not there, or holds no steps, so its training cannot be shown.": not folder.training,
         f"There are no gain shares: they need {ORACLE} and fixed depths.": not any("gain" in r for r in folder.summary),
         "This evaluation kept no regrets: recommit evaluate --regret adds them, while the run is there.": not regrets,
@@ -307,10 +282,7 @@ def absent(folder: Folder, packed: dict[str, Any] | None, instances: int, *, reg
     lines = [line for line, missing in said.items() if missing]
     lines += [f"{name} was not played." for name in ("shuffled", ORACLE) if folder.agent(name) is None]
     if packed is None:
-        why = "none were asked for" if not instances else "the rows of decisions, episodes or instances are not there"
-        lines.append(f"There are no episodes to watch: {why}.")
-    elif not any(agent["drawn"] for agent in packed["agents"]):
-        lines.append("This evaluation kept no actions, so that the boards stay at the start.")
+        lines.append("There are no episodes to watch.")
     if not lines:
         return Html()
     items = tag("ul", *(tag("li", line) for line in lines))

@@ -57,7 +57,6 @@ _FIELDS: dict[str, Any] = {
         **dict.fromkeys(("stop_on_deadlock", "whole_commitments", "regret"), bool),
         "length": [int],
         "budgets": list,
-        "edges": list,
         "task": str,
     },
     "zero_shot": [dict],

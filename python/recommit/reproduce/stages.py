@@ -14,13 +14,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce import evaluations, heads
+from recommit.evaluate import seeds as across_seeds
+from recommit.evaluate.agent_names import seed_of
+from recommit.evaluate.family import Members
+from recommit.evaluate.options import EvaluateOptions
+from recommit.evaluate.tables import experiments
+from recommit.report.options import ReportOptions
+from recommit.reproduce import heads
 from recommit.reproduce import preset as presets
 from recommit.runs import parallel
-from recommit.runs.parallel import Job
+from recommit.runs.process import unsettled
+from recommit.runs.progress import last_agent
 from recommit.storage import files, ownership
 from recommit.storage.lock import Lock
 from recommit.storage.terminal_text import say
+from recommit.train.family import processes
+from recommit.train.family.processes import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +99,6 @@ class Task:
 
     def prepare(self) -> None:
         """Refuse what cannot be done before anything is, and write down what every run is made of."""
-        from recommit.train.family import processes
 
         for folder in self.entry.folders():
             files.own_folder(folder)
@@ -163,13 +171,11 @@ class Task:
 
     def evaluation(self) -> None:
         """Play everybody, several seeds at a time; then put all seeds in one table."""
-        from recommit.evaluate import seeds
-        from recommit.evaluate.tables import experiments
 
         first, *others = self.entry.seeds
         if self.fleet is not None or self.jobs == 1 or not evaluation_pieces(self.entry, self.quiet):
             self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
-        table = seeds.together([self.entry.evaluation(seed) for seed in self.entry.seeds])
+        table = across_seeds.together([self.entry.evaluation(seed) for seed in self.entry.seeds])
         files.replace(files.Files(), self.entry.folder / "results.md", table.encode())
         if not self.quiet:
             say(table)
@@ -177,30 +183,27 @@ class Task:
     def report(self) -> None:
         """Write the page about the first seed, with all seeds in one table."""
         from recommit.report import page
-        from recommit.report.options import ReportOptions
 
         first, *others = (self.entry.evaluation(seed) for seed in self.entry.seeds)
         page.write(ReportOptions(first, self.entry.folder / "report.html", tuple(others)))
 
     def _train(self, every: list[Run]) -> None:
-        from recommit.train.family import processes
 
         assert self.fleet is not None
         _fine(processes.train(self.fleet, every, self.entry.launch, quiet=self.quiet))
 
     def _evaluate(self, tables: dict[int, tuple[str, ...]]) -> None:
         """The tables (none named: all) of each seed."""
-        from recommit.train.family import processes
 
         if self.fleet is not None:
-            work = [evaluations.job(self.entry, seed, names) for seed, names in tables.items()]
+            work = [evaluation_job(self.entry, seed, names) for seed, names in tables.items()]
             _fine(processes.run(self.fleet, work, self.entry.launch, quiet=self.quiet))
         elif self.jobs == 1 or len(tables) == 1:
             for seed, names in tables.items():
-                evaluations.play(self.entry, seed, names, self.quiet)
+                evaluate(self.entry, seed, names, self.quiet)
         else:
             calls = [(self.entry, seed, names, self.quiet, 1) for seed, names in tables.items()]
-            _fine(parallel.run_parallel(evaluations.play, calls, self.jobs))
+            _fine(parallel.run_parallel(evaluate, calls, self.jobs))
 
 
 def _fine(status: int) -> None:
@@ -218,26 +221,23 @@ def _finished(entry: PresetEntry) -> set[str]:
     return there
 
 
-def pieces(entry: PresetEntry, quiet: bool) -> list[Job]:
+def pieces(entry: PresetEntry, quiet: bool) -> list[parallel.Job]:
     """Warm starts, heads and reinforcement, each after what it begins with."""
-    imitation, reinforcement = list[Job](), list[Job]()
+    imitation, reinforcement = list[parallel.Job](), list[parallel.Job]()
     for run in entry.runs:
-        piece = Job(_apart, (_train, run, quiet), str(run.folder), frozenset(map(str, run.sources)))
+        piece = parallel.Job(_apart, (_train, run, quiet), str(run.folder), frozenset(map(str, run.sources)))
         (imitation if run.verb == "sft" else reinforcement).append(piece)
-    heads_of_seeds = list[Job]()
+    heads_of_seeds = list[parallel.Job]()
     for seed in entry.seeds if entry.head_steps() else ():
         steps = entry.head_steps(seed)
         name, needs = str(entry.folder / f"heads-s{seed}"), frozenset(map(str, steps[0].sources))
-        heads_of_seeds.append(Job(_apart, (heads.train, steps, quiet), name, needs))
+        heads_of_seeds.append(parallel.Job(_apart, (heads.train, steps, quiet), name, needs))
     return [*imitation, *heads_of_seeds, *reinforcement]
 
 
-def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Job]:
+def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[parallel.Job]:
     """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later, nor
     where models behind an endpoint play before."""
-    from recommit.evaluate.agent_names import seed_of
-    from recommit.evaluate.tables import experiments
-
     first, *others = entry.seeds
     if not others or entry.zero_shot():
         return []
@@ -245,28 +245,62 @@ def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Job]:
     needs = {seed: [name for name in names if seed_of(name) in ("", str(seed))] for seed in others}
     needs[first] = names
     tables = {first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)}
-    plays = {seed: (evaluations.play, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}
-    return [Job(_apart, plays[seed], str(entry.evaluation(seed)), frozenset(needs[seed])) for seed in entry.seeds]
+    plays = {seed: (evaluate, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}
+    return [
+        parallel.Job(_apart, plays[seed], str(entry.evaluation(seed)), frozenset(needs[seed])) for seed in entry.seeds
+    ]
+
+
+def evaluation_job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
+    """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
+    out = entry.evaluation(seed)
+    log, written, before = entry.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
+    whom = _whom(entry, seed, tables)
+    words = ["evaluate", str(whom.pop("run")), "--seed", str(seed), "--out", str(out)]
+    words += ["--device", entry.device or "auto"]
+    for name, value in {**whom, **entry.values.get("evaluate", {})}.items():
+        words += _option(name, value)
+    return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """As the command line has it: a switch stands alone, or not at all."""
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [flag] if value else []
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    return [flag, *map(str, values)] if values else []
+
+
+def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> dict[str, Any]:
+    """The family, or of a puzzle that the paper does not have everybody in it by name."""
+    members = Members(entry.family, seed)
+    if experiments.in_paper(members):
+        return {"run": entry.family, "paper": True, "tables": tables}
+    return {"run": members.adaptive, "agents": experiments.agents_of(members, tables)}
+
+
+def _changed(file: Path) -> int:
+    """When it was written; 0 if it was not."""
+    return file.stat().st_mtime_ns if file.is_file() else 0
+
+
+def evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
+    """Play everybody of one seed in this process, and fill its tables; 0."""
+    from recommit.evaluate.evaluation import evaluated
+
+    values = entry.values.get("evaluate", {})
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    settings |= {"seed": seed, "threads": threads, "device": entry.device or "auto", **_whom(entry, seed, tables)}
+    evaluated(EvaluateOptions(out=entry.evaluation(seed), **settings), quiet=quiet)
+    return 0
 
 
 def _apart(call: Callable[..., int], *arguments: Any) -> int:
     """A piece in a process that does others before and after."""
-    from recommit.runs.process import unsettled
-
     with unsettled():
         return call(*arguments)
 
 
 def _train(run: Run, quiet: bool) -> int:
     return 0 if run.skipped() else run.train(quiet)
-
-
-def solve_rates(folder: str | Path) -> dict[str, Any]:
-    """The solve rates of a finished puzzle's first seed, by agent and budget."""
-    from recommit.storage import verified
-
-    by_kind = (sorted(Path(folder).glob(f"{kind}-s*/summary.json")) for kind in ("fresh", "eval"))
-    path = next(path for paths in by_kind for path in paths)
-    rows = verified.rows(path.parent, path.name, {"agent": str, "budget": str, "solve_rate": float})
-    own = [row for row in rows if not row["agent"].startswith("adaptive@")]  # not other recipes and heads
-    return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in own}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.reproduce.preset import every_run
@@ -26,34 +26,16 @@ class Needs(NamedTuple):
     hours: float | None = None
 
 
-class Planner:
-    """Counts what runs need on a card, as ``recommit estimate`` does: seconds for each that is like no other."""
+def needs(entry: PresetEntry, run: Run, machine: Machine) -> Needs:
+    """What a run needs on a machine, as ``recommit estimate`` counts it: in seconds."""
+    from recommit.estimate import estimate as count
 
-    def __init__(self, card: str | None, ranks: int) -> None:
-        from recommit.estimate import Machine
-
-        self._machine = None if card is None else Machine(card, ranks)
-        self._counted: dict[str, Needs] = {}
-
-    def __call__(self, entry: PresetEntry, run: Run) -> Needs:
-        """Count what a run needs; nothing if no card was named."""
-        if self._machine is None:
-            return Needs()
-        key = repr((entry.name, alike(run)))
-        if key not in self._counted:
-            self._counted[key] = self._count(entry, run, self._machine)
-        return self._counted[key]
-
-    @staticmethod
-    def _count(entry: PresetEntry, run: Run, machine: Machine) -> Needs:
-        from recommit.estimate import estimate as count
-
-        data_specs = entry.imitation.data_specs if run.verb == "sft" else (entry.data,)
-        model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
-        each = [count(run.config, model, data_spec.puzzle(), machine) for data_spec in data_specs]
-        hours = [one.seconds / 3600 for one in each if one.seconds is not None]
-        # Puzzles share the batches of a joint warm start evenly.
-        return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)
+    data_specs = entry.imitation.data_specs if run.verb == "sft" else (entry.data,)
+    model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
+    each = [count(run.config, model, data_spec.puzzle(), machine) for data_spec in data_specs]
+    hours = [one.seconds / 3600 for one in each if one.seconds is not None]
+    # Puzzles share the batches of a joint warm start evenly.
+    return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)
 
 
 def alike(run: Run) -> dict[str, Any]:
@@ -85,9 +67,18 @@ class Row:
 
 def rows(entries: Sequence[PresetEntry], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
     """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
-    ranks = fleet.ranks if fleet else 1
-    planner = Planner(card, ranks)
-    runs = [_row(entry, run, fleet, planner(entry, run), looked) for entry, run in every_run(entries)]
+    from recommit.estimate import CARDS, Machine
+
+    if card is not None and card not in CARDS:
+        raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
+    machine = None if card is None else Machine(card, fleet.ranks if fleet else 1)
+    counted: dict[str, Needs] = {}  # once for runs that cost the same
+    runs = []
+    for entry, run in every_run(entries):
+        key = repr((entry.name, alike(run)))
+        if key not in counted:
+            counted[key] = Needs() if machine is None else needs(entry, run, machine)
+        runs.append(_row(entry, run, fleet, counted[key], looked))
     return [*runs, *(_head_row(entry, step, looked) for entry in entries for step in entry.head_steps())]
 
 
@@ -108,11 +99,11 @@ def _head_row(entry: PresetEntry, step: HeadStep, looked: bool) -> Row:
 
 
 def _row(entry: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
-    out = entry.folder.parent
+    out, recipe = entry.folder.parent, entry.imitation.recipe if run.verb == "sft" else entry.values["recipe"]
     return Row(
         run.folder.relative_to(out).as_posix(),
         " ".join(source.relative_to(out).as_posix() for source in run.sources),
-        f"{_recipe(entry, run)} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
+        f"{recipe} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
         run.config.optim.steps,
         fleet.ranks if fleet else 1,
         run.state if looked else "",
@@ -120,10 +111,6 @@ def _row(entry: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked:
         need.hours,
         shlex.join(command(entry, run, fleet)),
     )
-
-
-def _recipe(entry: PresetEntry, run: Run) -> str:
-    return entry.imitation.recipe if run.verb == "sft" else str(entry.values["recipe"])
 
 
 def command(entry: PresetEntry, run: Run, fleet: Fleet | None) -> list[str]:
@@ -164,8 +151,3 @@ def text(listed: Sequence[Row]) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
-
-
-def plain(listed: Sequence[Row], preset: dict[str, Any]) -> dict[str, Any]:
-    """For a program."""
-    return {"runs": [asdict(row) for row in listed], "preset": preset}

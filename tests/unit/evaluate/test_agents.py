@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
-from recommit.evaluate import agent_names, agents, metrics
+from recommit.evaluate import agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.episodes import always, head, play, sampled
 from recommit.rollout import episodes
@@ -66,12 +66,6 @@ def test_the_solver_is_optimal_and_random_actions_are_not(player):
     assert not player.rows("random-actions", 5).solved.all()
 
 
-def test_shuffled_draws_as_adaptive_does(player):
-    marginal = player.marginal(5)
-    rows = player.rows("adaptive", 5)
-    assert marginal.tolist() == pytest.approx([(rows.depth == d).mean() for d in DEPTHS])
-
-
 @pytest.mark.parametrize("agent", ["adaptive", "adaptive-memory"])
 def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent):
     """Episode by episode, by hand; who has no memory does the same again."""
@@ -89,19 +83,6 @@ def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent
             state = player.task.execute(state, plans[:, 0], np.array(depths[-1:], np.int32)).states
         assert rows.depth[rows.instance == episode].tolist() == depths
     assert (same_again > 0) == (agent == "adaptive")
-
-
-def test_mixtures_need_no_more_actions_than_adaptive(player):
-    probs = player.mixture(5)
-    assert probs.sum() == pytest.approx(1)
-    assert len(agents.simplex(3, 4)) == 15
-
-
-def test_wrong_agents_are_refused(player):
-    with pytest.raises(ValueError, match=r"agents: expected names of adaptive.*, got clever"):
-        agent_names.check("clever")
-    with pytest.raises(ValueError, match=r"agent: expected 25 depths of 1\.\.8"):
-        episodes.of_callable(lambda s, _t: (np.full(len(s), 9), np.zeros((len(s), 8))), player.task, player.starts, 2)
 
 
 @pytest.mark.parametrize("budget", [2, 5])

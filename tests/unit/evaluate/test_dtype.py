@@ -10,9 +10,7 @@ torch = pytest.importorskip("torch")
 from safetensors import safe_open
 from tests.unit.train.runs import plan_of
 
-import recommit
 from recommit.evaluate import EvaluateOptions, evaluate
-from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy import checkpoint
 from recommit.policy.config import DecoderConfig, LoraConfig
 from recommit.runs.directory import best_policy
@@ -71,21 +69,9 @@ def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
     assert all(got == wanted and torch.bfloat16 in wanted.values() for got, wanted in loaded)
 
 
-def test_a_player(warm):
-    policy = recommit.CommitPolicy.from_pretrained(warm).eval()
-    player = PolicyPlayer(policy, recommit.Sliding(2, 3), recommit.Sliding(2, 3).generate(2, seed=0).states, 2)
-    player.rows("adaptive", 2)
-    assert dtypes(player.policy) == expected(policy)
-
-
 def test_a_backbone_trained_whole_keeps_its_files_dtype(warm):
     folder = best_policy(warm)
     if not (folder / "backbone").is_dir():
         pytest.skip("an adapter's backbone is not saved")
     with safe_open(folder / "backbone" / "model.safetensors", "pt") as file:
         assert {file.get_slice(name).get_dtype() for name in file.keys()} == {"BF16"}  # noqa: SIM118  (no mapping)
-
-
-def test_another_dtype_can_be_asked_for(warm):
-    policy = recommit.CommitPolicy.from_pretrained(warm, dtype=torch.float32)
-    assert set(dtypes(policy).values()) == {torch.float32}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.reference import gain as slow
 
-from recommit.evaluate import regret, text
+from recommit.evaluate import regret
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.metrics import EpisodeRows
 from recommit.prices import Prices
@@ -82,30 +82,3 @@ def test_at_prices_shares_are_of_values():
         assert row["gain_fixed"] == "fixed-8", "by solved instances alone it is the shallower"
         wanted = (worth[row["agent"]] - worth["fixed-8"]) / (worth["oracle-dp"] - worth["fixed-8"])
         assert row["gain"] == pytest.approx(wanted)
-
-
-def test_instances_of_one_room_are_drawn_together():
-    summary, played = evaluated(RATES)
-    regret.add_gain_shares(summary, played, np.arange(COUNT) // 20)
-    by_room = {row["agent"]: row for row in summary}
-    regret.add_gain_shares(summary := evaluated(RATES)[0], played)
-    alone = {row["agent"]: row for row in summary}
-    assert by_room["adaptive"]["gain"] == alone["adaptive"]["gain"]
-    assert by_room["adaptive"]["gain_low"] != alone["adaptive"]["gain_low"]
-
-
-def test_nothing_to_take_is_no_share():
-    summary, played = evaluated({"fixed-1": 0.0, "oracle-dp": 0.0, "adaptive": 0.0})
-    regret.add_gain_shares(summary, played)
-    assert all(row["gain"] is None for row in summary)
-
-
-def test_without_a_ceiling_there_is_no_column():
-    row = {"agent": "adaptive", "task": "sliding", "budget": "5", "decisions": 5, "instances": 3}
-    figures = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode", "spl", "lost")
-    row |= {**dict.fromkeys(figures, 0.5), "mean_depth": 2.0}
-    assert "gain share" not in text.main_table([row])
-    table = text.main_table([row | {"gain": 0.25, "gain_low": 0.1, "gain_high": 0.4, "threshold": 0.5}, row])
-    assert "| gain share |" in table
-    assert "0.25 | 0.10 .. 0.40 |       0.5 |" in table
-    assert "threshold" in table

@@ -96,21 +96,6 @@ def test_near_and_far_by_every_edge(edges, solved_only):
     assert solved_only or all(fast[name]["count"] for name in metrics.BUCKETS)
 
 
-def test_the_edges_differ_and_nothing_has_no_edges():
-    every, length = random_episodes(200, 6)
-    rows = rows_of(every)
-    played = metrics.episodes(rows, length, LARGEST)
-    counts = {
-        e: [b["count"] for b in metrics.by_distance(rows, played, LARGEST, edges=e).values()] for e in metrics.EDGES
-    }
-    assert len(set(map(tuple, counts.values()))) == 3
-    assert max(counts["terciles"]) < 2 * min(counts["terciles"]), "a third each, but for equal distances"
-    nothing = rows.where(np.zeros(len(rows), bool))
-    for edges in metrics.EDGES:
-        played = metrics.episodes(nothing, length, LARGEST)
-        assert all(b["count"] == 0 for b in metrics.by_distance(nothing, played, LARGEST, edges=edges).values())
-
-
 def test_episodes_that_end_where_they_are_lost():
     every, length = random_episodes(300, 4)
     rows = metrics.until_lost(rows_of(every))
@@ -133,14 +118,6 @@ def test_a_planted_defect_is_caught():
     fast = metrics.episodes(rows, length, LARGEST)
     wanted = [slow.episode(d, int(n), LARGEST)["actions"] for d, n in zip(every, length, strict=True)]
     assert fast.actions.tolist() != wanted
-
-
-def test_larger_budgets_never_solve_less():
-    every, length = random_episodes(400, 3)
-    curve = metrics.over_budgets(rows_of(every), length, LARGEST)
-    rates = [point["solve_rate"] for point in curve]
-    assert rates == sorted(rates)
-    assert rates[0] < rates[-1]
 
 
 def test_fronts_and_volumes_by_hand():

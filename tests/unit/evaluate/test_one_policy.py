@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import shutil
 import weakref
 
@@ -11,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate import compute, evaluation
+from recommit.evaluate import evaluation
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.options import EvaluateOptions
 from recommit.evaluate.store import EvaluationStore
@@ -58,35 +57,6 @@ def backbones(monkeypatch):
     return seen, others
 
 
-@pytest.mark.parametrize(("circle", "searches"), [(False, [0, 0]), (True, [1, 1])])
-def test_memory_is_searched_only_for_what_stays(runs, backbones, tmp_path, monkeypatch, circle, searches):
-    """A look through everything that is alive takes as long as a small evaluation."""
-    counts, collect, load = [], gc.collect, compute.loaded
-
-    def loaded(*a, **options):
-        counts.append(0)
-        policy = load(*a, **options)
-        policy.backbone.model.itself = (policy.backbone.model,) if circle else ()
-        return policy
-
-    def searched():
-        counts[-1] += 1
-        return collect()
-
-    gc.disable()
-    try:
-        monkeypatch.setattr(compute, "loaded", loaded)
-        monkeypatch.setattr("recommit.evaluate.compute.gc.collect", searched)
-        with EvaluationStore(tmp_path / "eval") as store:
-            agents = ("fixed-2", f"fixed-2@{runs[1]}")
-            options = EvaluateOptions(runs[0], store.folder, agents, "3", instances=2, validation=2)
-            Evaluation(options, store, quiet=True).run()
-    finally:
-        gc.enable()
-    assert counts == searches
-    assert backbones[1] == [0, 0]
-
-
 def test_one_policy_at_a_time_and_the_rows_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
     grouped = play(runs, tmp_path / "grouped")
     seen, others = backbones
@@ -97,14 +67,3 @@ def test_one_policy_at_a_time_and_the_rows_of_the_plans_own_order(runs, backbone
     others.clear()
     assert play(runs, tmp_path / "planned") == grouped
     assert others == list(range(3)), "without letting go all of them would be there"
-
-
-def test_a_run_leaves_nothing_behind(run, backbones, tmp_path):
-    """Reinforcement gives its policy back when it ends, for whatever comes next in the process."""
-    from tests.unit.train.runs import plan_of
-
-    from recommit.train.grpo import trainer as grpo
-
-    assert grpo.train(plan_of(optim={"steps": 1}), run, tmp_path / "rl", quiet=True) == 0
-    gc.collect()
-    assert [one() for one in backbones[0]] == [None]

@@ -18,7 +18,6 @@ import recommit
 from recommit.cli import main
 from recommit.data.table import pq
 from recommit.evaluate import regret
-from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
@@ -82,18 +81,6 @@ def test_regrets_equal_plain_python(player):
         assert (kept["best"] == rows.depth)[kept["cause"] < 0].all()
 
 
-def test_the_ceiling_regrets_nothing_and_the_sum_is_the_gap(player):
-    every = regret.of(player, AGENTS)
-    assert every["oracle-dp"].total() == pytest.approx(0, abs=1e-12)
-    graph, starts = board(player)
-    prices = player.prices or Prices()
-    most = [slow.best(graph, start, BUDGET, prices.action, prices.observation) for start in starts.tolist()]
-    for rows in every.values():
-        solved, actions, looks = rows.outcome()
-        worth = prices.returns(solved, actions, looks)
-        assert rows.total() == pytest.approx(most - worth, abs=1e-12)
-
-
 def test_what_was_not_looked_at_is_noticed(monkeypatch):
     """The planted defect: nothing is searched beyond what agents looked at themselves."""
     search, differs = oracle.search, []
@@ -112,14 +99,6 @@ def test_a_graph_that_is_too_large_has_none(player, monkeypatch):
     monkeypatch.setattr(oracle, "search", lambda *_: 3)
     with pytest.warns(UserWarning, match="states were left out, so that no regret is exact"):
         assert regret.of(player, ("adaptive",)) == {}
-
-
-@pytest.mark.parametrize(
-    ("name", "has"),
-    [("adaptive", True), ("fixed-2", True), ("fixed-3", False), ("fixed-2-sampled", False), ("solver", False)],
-)
-def test_who_has_regrets(name, has):
-    assert regret.has_regret(AgentName.parse(name), DEPTHS) == has
 
 
 def evaluated(run, out, *more):

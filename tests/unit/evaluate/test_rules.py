@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import numpy as np
@@ -91,13 +90,6 @@ def test_a_planted_defect_is_noticed(name, defect):
     assert any(differs)
 
 
-def test_new_episodes_remember_nothing(player):
-    for name in ("consecutive+memory", "repetition+memory"):
-        choose = rule_on_growing(player.graph, entry_of(name))
-        first, second = (episodes.on_graph(player.graph, player.starts, BUDGET, choose) for _ in range(2))
-        assert np.array_equal(first.depth, second.depth)
-
-
 def at(entry, value):
     """With a threshold; sums of entropies are in single precision there, and may be equal to it."""
     return entry.at(float(value) + 1e-5 * ("entropy" in entry.name))
@@ -149,28 +141,9 @@ def files_of(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def test_evaluations_have_rules_as_agents(done):
-    summary = {(row["agent"], row["decisions"]): row for row in json.loads((done / "summary.json").read_text())}
-    noted = json.loads((done / "thresholds.json").read_text())
-    assert set(noted) == {f"confidence-least{m}@{k}" for m in ("", "+memory") for k in (3, 5)}
-    for k in (3, 5):
-        entry = noted[f"confidence-least@{k}"]
-        assert summary["confidence-least", k]["threshold"] == entry["threshold"]
-        point = next(p for p in entry["curve"] if p["threshold"] == entry["threshold"])
-        assert point["solve_rate"] == pytest.approx(summary["confidence-least", k]["solve_rate"])
-        assert point["actions"] == pytest.approx(summary["confidence-least", k]["actions_per_episode"])
-        assert "threshold" not in summary["adaptive", k]
-
-
 def test_a_torn_one_is_completed_whatever_the_order(done, run, tmp_path):
     again = shutil.copytree(done, tmp_path / "again")
     for name in ("thresholds.json", "decisions/confidence-least@3.parquet", "summary.json"):
         (again / name).unlink()
     assert evaluated(run, again) == 0
     assert files_of(again) == files_of(done)
-
-
-def test_unknown_rules_are_refused(run, tmp_path, capsys):
-    for name in ("confidence", "adaptive+memory", "confidence-least-shared"):
-        assert evaluated(run, tmp_path / "e", (name,)) == 2
-        assert f"got {name}" in capsys.readouterr().err

@@ -56,59 +56,15 @@ def test_figures_by_hand(tmp_path):
     )
 
 
-def test_instances_are_paired(tmp_path):
-    seen = seeds.read(write(tmp_path / "0", 0))
-    assert seen["adaptive", "loose"].solved.tolist() == [1, 1, 0, 1]
-    assert seen["shuffled", "loose"].actions.tolist() == [10.5, 20.5, 30.5, 40.5], "means over draws"
-    assert seen["fixed-4@fixed-4", "loose"].solved.tolist() == [0, 1, 0, 1]
-
-
-def test_intervals_hold_the_mean(tmp_path):
-    table = rows(seeds.together([write(tmp_path / "0", 0)]))
-    low, high = (float(x) for x in table["shuffled depths"][4].split(" .. "))
-    assert low <= 50 <= high
-    assert low < high
-    assert np.isclose(float(table["shuffled depths"][3]), 50)
-
-
-def test_title_counts_seeds(tmp_path):
-    folders = [write(tmp_path / name, seed) for seed, name in enumerate("01")]
-    titles = [seeds.together(folders[:n]).splitlines()[0] for n in (1, 2)]
-    assert titles == ["# One seed", "# 2 seeds together"]
-
-
 def test_intervals_are_over_rooms(tmp_path):
     """Adaptive is ahead in the second and the fourth instance, half of either room: rooms leave nothing to chance."""
     table = rows(seeds.together([write(tmp_path / "0", 0, rooms=[0, 0, 1, 1])]))
     assert table["shuffled depths"][4] == "+50.0 .. +50.0"
 
 
-@pytest.mark.parametrize(
-    ("agent", "kind"),
-    [
-        ("adaptive", "adaptive"),
-        ("fixed-4@/x/fixed-4-s12", "fixed-4@fixed-4"),
-        ("fixed-8@/x/adaptive-s0/init", "fixed-8@init"),
-        ("adaptive@paper-s0", "adaptive@paper"),
-    ],
-)
-def test_kinds(agent, kind):
-    assert seeds.kind(agent) == kind
-
-
 def test_other_instances_are_refused(tmp_path):
     with pytest.raises(ValueError, match="folders: expected evaluations on one test set, got 2 that differ"):
         seeds.together([write(tmp_path / "0", 0), write(tmp_path / "1", 1, test_set="other")])
-
-
-def test_a_folder_without_adaptive_is_refused(tmp_path, monkeypatch):
-    write(tmp_path / "s1", 1)
-    monkeypatch.setitem(SOLVED, 0, {name: row for name, row in SOLVED[0].items() if name != "adaptive"})
-    lacking = write(tmp_path / "lacking", 0)
-    with pytest.raises(
-        ValueError, match=r"folders: expected evaluations of adaptive, got .*lacking without it under loose"
-    ):
-        seeds.together([tmp_path / "s1", lacking])
 
 
 #: By agent: which of four instances each seed solves, and its looks; the constant is worse on the second seed.

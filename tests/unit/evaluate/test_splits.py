@@ -70,11 +70,6 @@ def test_a_share_that_training_has_is_refused(monkeypatch):
         held_out.fresh(BOARDS, 99, 8, ())
 
 
-def test_the_seed_of_the_data_is_refused():
-    with pytest.raises(WrongDataSpec, match="fresh: expected another seed than that of the data, got 3"):
-        held_out.fresh(BOARDS, 3, 4, ())
-
-
 def test_choices_are_made_on_other_validation_instances_than_are_played():
     spec = EvaluateOptions("run", "out", ("fixed-4",), instances=9, validation=7, split="validation")
     played, chosen = splits.played(spec, BOARDS).states, splits.chosen_on(spec, BOARDS)
@@ -82,12 +77,6 @@ def test_choices_are_made_on_other_validation_instances_than_are_played():
     both = symmetry.keys("sliding", np.concatenate([played, chosen]))
     assert symmetry.belongs(both, "validation").all()
     assert len(np.unique(both)) == 16
-
-
-@pytest.mark.parametrize("values", [{"split": "train"}, {"fresh": -1}, {"fresh": 4, "split": "validation"}])
-def test_what_is_no_split_is_refused(values):
-    with pytest.raises(ValueError, match="split: expected test or validation, and fresh from 1 on with test alone"):
-        EvaluateOptions("run", "out", ("fixed-4",), **values)
 
 
 @pytest.fixture(scope="module")

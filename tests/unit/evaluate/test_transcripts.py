@@ -44,39 +44,19 @@ def done(run, asked, tmp_path_factory):
     return out
 
 
-def test_both_play_the_same_test_set(done, asked):
-    plan = json.loads((done / "plan.json").read_text())
-    manifest = json.loads((asked / "manifest.json").read_text())
-    assert manifest["run"]["played"]["test_set"] == plan["test_set"]
-
-
 def test_its_row_has_the_figures_of_the_run_itself(done, asked):
     theirs = {row["budget"]: row for row in json.loads((asked / "summary.json").read_text())}
     ours = [r for r in json.loads((done / "summary.json").read_text()) if r["agent"].startswith("zero-shot@")]
     assert [row["budget"] for row in ours] == ["loose", "tight"]
-    names = (
-        "instances",
-        "solved",
-        "solve_rate",
-        "solve_low",
-        "solve_high",
-        "actions_per_episode",
-        "spl",
-        "decisions_per_episode",
-        "mean_depth",
-        "decisions",
-    )
+    names = "instances solved solve_rate solve_low solve_high actions_per_episode spl decisions_per_episode mean_depth"
+    plan, manifest = (json.loads(path.read_text()) for path in (done / "plan.json", asked / "manifest.json"))
+    assert manifest["run"]["played"]["test_set"] == plan["test_set"]
     for row in ours:
         assert row["model"] == "tiny"
-        for name in names:
+        for name in names.split():
             assert row[name] == pytest.approx(theirs[row["budget"]][name]), name
     assert ours[0]["solved"] > 0
     assert ours[0]["wasted_solved"] > 0, "nonsense lowers no distance"
-
-
-def test_a_page_shows_it(done, tmp_path):
-    assert main(["report", str(done), "--out", str(tmp_path / "page.html"), "--quiet"]) == 0
-    assert "zero-shot@zs" in (tmp_path / "page.html").read_text()
 
 
 def test_other_instances_and_unfinished_ones_are_refused(run, asked, tmp_path, capsys):

@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
 
 import recommit
-from recommit import stats
 from recommit.data.table import pa, pq
-from recommit.evaluate import metrics
+from recommit.evaluate import metrics, summaries
+from recommit.evaluate.agent_names import AgentName
 from recommit.puzzles import registry
 from recommit.rollout import episodes as play
 
@@ -95,23 +95,20 @@ def with_gains(evaluation: Path, folder: Path) -> Path:
     return copy
 
 
-def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8", columns: bool = True) -> Path:
+def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8") -> Path:
     """An evaluation's folder, as ``recommit evaluate`` writes it."""
-    from recommit.evaluate.agent_names import AgentName
-    from recommit.report.agents import agents_of
-
     task = puzzle(task_name)
     found = task.generate(COUNT, seed=3, length=(3, 12))
     (folder / "decisions").mkdir(parents=True)
     names = {name: name.format(run=run) for name in AGENTS}
     length = task.distance(found.states)
-    ids = [f"{task_name}/{task.size_name}:3..12/3/{i}" for i in range(COUNT)]
-    pq.write_table(
-        pa.table({"id": ids, "state": [s.tobytes() for s in found.states], "length": length}),
-        folder / "instances.parquet",
-    )
-    summary, curves, episodes, played = [], {}, [], {}
-    for agent, name in zip(agents_of(list(names.values())), AGENTS, strict=True):
+    instances = {
+        "id": [f"{task_name}/{task.size_name}:3..12/3/{i}" for i in range(COUNT)],
+        "state": [s.tobytes() for s in found.states],
+        "length": length,
+    }
+    summary, curves, played = [], {}, {}
+    for name, agent in names.items():
         each = []
         for seed in range(SEEDS.get(name, 1)):
             kept: list = []
@@ -120,46 +117,20 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
                 "actions": np.concatenate([a for a, _ in kept]),
                 "depth_probs": np.concatenate([c for _, c in kept]),
             }
-            old = [f.name for f in fields(play.DecisionRows) if f.name not in more]  # what older evaluations kept
-            table = {name: getattr(rows, name) for name in old} | (more if columns else {})
-            ending = f"-s{seed}" if name in SEEDS else ""
-            pq.write_table(
-                pa.table(table), folder / "decisions" / f"{AgentName.parse(agent.name).stem}@6{ending}.parquet"
-            )
+            plain = [f.name for f in fields(play.DecisionRows) if f.name not in more]
+            table = {name: getattr(rows, name) for name in plain} | more
+            stem = f"{AgentName.parse(agent).stem}@6" + (f"-s{seed}" if name in SEEDS else "")
+            pq.write_table(pa.table(table), folder / "decisions" / f"{stem}.parquet")
             each.append(rows)
-        curves[agent.name] = metrics.over_budgets(each[0], length, 6)
+        curves[agent] = metrics.over_budgets(each[0], length, 6)
         for budget, k in BUDGETS.items():
-            one = [metrics.episodes(rows, length, k) for rows in each]
-            played[agent.name, budget] = one
-            row = metrics.summarise(one[0], each[0], k)
-            row["solve_rate"] = float(np.mean([e.solved.mean() for e in one]))
-            row["actions_per_episode"] = float(np.mean([e.actions.mean() for e in one]))
-            row["solve_low"], row["solve_high"] = stats.wilson(row["solve_rate"] * COUNT, COUNT)
-            summary.append({"agent": agent.name, "task": task_name, "budget": budget, "seeds": len(one), **row})
-            for seed, e in enumerate(one):
-                cells = {f.name: getattr(e, f.name) for f in fields(metrics.EpisodeRows)}
-                heads = {"agent": [agent.name] * COUNT, "budget": [budget] * COUNT, "seed": [seed] * COUNT}
-                episodes.append(pa.table({**heads, "instance": list(range(COUNT)), **cells}))
-    pq.write_table(pa.concat_tables(episodes), folder / "episodes.parquet")
-    compared = []
-    for budget in BUDGETS:
-        own = played["adaptive", budget][0]
-        for name in list(names.values())[1:]:
-            other = played[name, budget][0]
-            solved = stats.bootstrap(own.solved.astype(float) - other.solved)
-            actions = stats.bootstrap((own.actions - other.actions).astype(float))
-            compared.append(
-                {
-                    "agent": "adaptive",
-                    "against": name,
-                    "budget": budget,
-                    "solve_difference": vars(solved),
-                    "actions_difference": vars(actions),
-                    "mcnemar_p": stats.mcnemar(own.solved, other.solved),
-                    "dominates": solved.mean > 0 > actions.mean,
-                    "dominates_significantly": solved.low > 0 > actions.high,
-                }
-            )
+            played[agent, budget] = one = [metrics.episodes(rows, length, k) for rows in each]
+            about = {"agent": agent, "task": task_name, "budget": budget, "seeds": len(one)}
+            summary.append({**about, **summaries.row(each, one, k)})
+    tables = {"instances": instances, "episodes": summaries.episode_columns(played)}
+    for name, values in tables.items():
+        pq.write_table(pa.table(values), folder / f"{name}.parquet")
+    compared = summaries.compare(tuple(names.values()), BUDGETS, played)
     plan = {
         "run": "/somewhere/else/rl",
         "agents": list(names.values()),
@@ -181,3 +152,11 @@ def evaluations(tmp_path_factory):
     """By task; not to be changed."""
     root = tmp_path_factory.mktemp("evaluations")
     return {task: write(root / task, task) for task in ("sliding", "sokoban")}
+
+
+@pytest.fixture
+def unpainted(monkeypatch):
+    """Figures are drawn, but not painted, which takes most of a page's time."""
+    from recommit.report import plotting
+
+    monkeypatch.setattr(plotting, "content", lambda *_: b"")

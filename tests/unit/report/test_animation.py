@@ -34,12 +34,6 @@ def test_the_states_follow_from_the_actions():
         assert np.array_equal(state, after)
 
 
-def test_the_solver_needs_a_look_for_every_eight_actions():
-    played = recommit.episode("solver", START)
-    assert (played.solved, len(played), played.observations, played.budget) == (True, 12, 2, 15)
-    assert TASK.is_solved(played.states[-1])
-
-
 def test_an_episode_ends_at_the_goal_in_the_middle_of_a_commitment():
     start = np.array([[1, 2, 3], [4, 5, 6], [7, 0, 8]], np.uint8)
     played = recommit.episode(lambda *_: (np.array([8]), np.full((1, 8), 3, np.uint8)), start)
@@ -84,17 +78,3 @@ def test_a_film_has_a_picture_per_look_and_action_and_an_end(tmp_path, theme):
 def test_what_cannot_be_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_end_has_its_own_colours(theme, tmp_path):
-    """A box on its goal is green, which no picture before the last one is."""
-    image = pytest.importorskip("PIL.Image")
-    start = recommit.Sokoban(size=7, boxes=1).generate(1, seed=0, length=8)[0]
-    played = recommit.episode("solver", start)
-    with image.open(played.save(tmp_path / "a.gif", theme=theme)) as film:
-        film.seek(film.n_frames - 1)
-        whole = np.asarray(film.convert("RGB")).astype(int)
-    drawn = whole[animation.HEAD : -animation.MARGIN, animation.MARGIN : -animation.MARGIN]
-    apart = abs(drawn - played.task.render(played.states[-1], 48, theme=theme)).max(axis=2)
-    assert (apart > 40).mean() < 0.001  # all but single pixels of a smooth edge

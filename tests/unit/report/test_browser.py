@@ -118,34 +118,6 @@ def test_the_page_runs_under_its_own_policy(evaluations, tmp_path):
     assert "Colours: as the system" in text
 
 
-KEYS = """
-addEventListener("load", () => {
-  const turn = document.getElementById("turn"), out = {};
-  const press = (key) => {
-    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
-    document.body.dispatchEvent(event);
-    return [turn.value, event.defaultPrevented];
-  };
-  out.right = press("ArrowRight");
-  out.left = press("ArrowLeft");
-  out.page = [" ", "ArrowDown", "ArrowUp", "PageDown"].map(press);
-  press("p"); out.playing = document.getElementById("play").textContent; press("p");
-  document.getElementById("viewer").style.marginTop = "5000px";
-  out.away = press("ArrowRight");
-  document.body.textContent = "RESULT" + JSON.stringify(out) + "END";
-});
-"""
-
-
-def test_keys_work_at_once_and_the_page_still_scrolls(evaluations, tmp_path):
-    out = driven(page.make(Folder(evaluations["sliding"]), 3).html, KEYS, tmp_path)
-    assert out["right"] == ["1", True]
-    assert out["left"] == ["0", True]
-    assert out["page"] == [["0", False]] * 4, "what scrolls a page is the page's"
-    assert out["playing"] == "Pause"
-    assert out["away"][1] is False, "the viewer is not on the screen"
-
-
 REGRETS = """
 addEventListener("load", () => {
   const all = (query) => [...document.querySelectorAll(query)], lines = [];

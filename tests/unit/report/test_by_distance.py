@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from tests.unit.report.conftest import with_regrets
 
 from recommit.data.table import pa, pq
 from recommit.graph.regret import CAUSES
-from recommit.report import by_distance, episodes, figures, page
+from recommit.report import by_distance, episodes
 from recommit.report.reading import Folder
 
 
@@ -42,16 +41,6 @@ def test_sums_equal_plain_python(folder):
     assert own.lost.sum() + own.elsewhere == pytest.approx(sum(sums.values()))
 
 
-def test_a_cause_that_is_left_out_is_noticed(folder):
-    """The planted defect: rounds are not counted."""
-    rows = rows_of(folder)
-    distance, cause, value = (np.array(column) for column in zip(*rows, strict=True))
-    whole = by_distance.regret_by_distance("a", distance, cause, value, 24)
-    torn = by_distance.regret_by_distance("a", distance, np.where(cause == CAUSES.index("loop"), -1, cause), value, 24)
-    assert whole.lost.sum() > torn.lost.sum()
-    assert not torn.lost[:, CAUSES.index("loop")].any()
-
-
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_shares_and_means_count_decisions(evaluations, task):
     folder = Folder(evaluations[task])
@@ -69,27 +58,12 @@ def test_shares_and_means_count_decisions(evaluations, task):
             assert half == pytest.approx(1.96 * here.std(ddof=1) / np.sqrt(len(here)))
 
 
-def test_answers_without_a_depth_are_not_counted(folder, monkeypatch):
-    """A zero-shot model's answer that could not be read has depth 0."""
-    rows = SimpleNamespace(before=np.array([1, 3, 5, 40]), depth=np.array([0, 2, 0, 8], np.int8))
-    monkeypatch.setattr(type(folder), "decisions", lambda *_: [rows])
-    for one in by_distance.depth_counts(folder):
-        assert one.counts.sum() == 2
-        assert one.counts[:, 1].sum() == one.counts[:, 7].sum() == 1
-
-
 def test_lost_states_have_no_column():
     lost = by_distance.regret_by_distance(
         "a", np.array([3, -1, 0]), np.array([3, 0, -1]), np.array([0.5, 0.25, 0.0]), 2
     )
     assert (lost.lost.sum(), lost.elsewhere) == (0.5, 0.25)
     assert "in states that cannot be solved 33%" in str(lost)
-
-
-def test_nothing_lost_is_said():
-    nothing = by_distance.regret_by_distance("solver", np.array([3]), np.array([-1], np.int8), np.array([0.0]), 2)
-    assert "has no regret" in str(nothing)
-    assert figures.regret([nothing]).svg
 
 
 def test_the_viewer_has_every_commitment(folder):
@@ -103,15 +77,6 @@ def test_the_viewer_has_every_commitment(folder):
         assert one["b"] == "".join(str(row["best"]) for row in own)
         assert one["c"] == "".join(str(row["cause"] + 1) for row in own)
     assert "r" not in packed["played"][labels.index("oracle-dp")][0]
-
-
-def test_what_is_missing_is_said(evaluations, folder):
-    without = page.make(Folder(evaluations["sliding"]), 3).html
-    assert "This evaluation kept no regrets" in without
-    assert '<section id="regret">' not in without
-    html = page.make(folder, 3).html
-    assert "kept no regrets" not in html
-    assert '<section id="regret">' in html
 
 
 @pytest.mark.parametrize("damage", ["turn", "cause", "best", "regret", "short", "column"])

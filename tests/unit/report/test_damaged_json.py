@@ -54,12 +54,14 @@ def check(folder, tmp_path, capsys, count, seed):
         assert status == 0 or (said.startswith("recommit: ") and named and "Error" not in said), where
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_some(evaluations, tmp_path, capsys, record_property):
     record_property("executed", 40)
     check(evaluations["sliding"], tmp_path, capsys, 40, seed=0)
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("unpainted")
 def test_many(evaluations, tmp_path, capsys, record_property):
     record_property("executed", 1000)
     check(evaluations["sliding"], tmp_path, capsys, 1000, seed=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -51,27 +50,12 @@ def test_packed_episodes_replay_to_the_same_distances(evaluations, task):
             assert len(one.get("p", "")) in (0, 8 * len(one["h"]))
 
 
-def test_kinds_say_what_happened(evaluations):
-    folder = Folder(evaluations["sokoban"])
-    names, kinds = episodes.strata(folder)
-    own = folder.outcomes["adaptive", "loose"]
-    assert names[0] == "lost by adaptive"
-    assert ((kinds == 0) == (own["lost"] > 0.5)).all()
-    assert own["solved"][kinds >= 3].all()
-    assert not own["solved"][kinds <= 2].any()
-
-
 def test_a_page_holds_no_more_than_it_may(evaluations):
     folder = Folder(evaluations["sliding"])
     packed = episodes.pack(folder, 24, room=12_000)
     assert 1 <= len(packed["instances"]) < 24
     assert len(json.dumps(packed, separators=(",", ":"))) <= 12_000
     assert len(episodes.pack(folder, 24, room=1)["instances"]) == 1
-
-
-def test_actions_are_packed_by_two_bits():
-    assert episodes.unpack(0b11_10_01_00, 4) == "0123"
-    assert episodes.unpack(0b11_10_01_00, 2) == "01"
 
 
 def by_hand(folder):
@@ -102,9 +86,3 @@ def test_it_can_be_watched_however_few_are(evaluations, count):
     assert len(packed["instances"]) == count
     assert packed["instances"][packed["open"]]["n"] == episodes.opening(folder).instance
     assert packed["agents"][packed["other"]]["label"] == episodes.shown_beside(folder).label
-
-
-def test_without_decisions_nothing_is_chosen(evaluations, tmp_path):
-    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
-    shutil.rmtree(copy / "decisions")
-    assert episodes.opening(Folder(copy)) is None

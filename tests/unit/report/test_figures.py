@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recommit import stats
 from recommit.evaluate import reported
-from recommit.report import by_distance, compared, figures, plotting
+from recommit.report import agents, by_distance, figures, plotting
 from recommit.report.reading import Folder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,20 +36,10 @@ def marks(figure, label):
     ]
 
 
-def test_points_have_their_intervals(folder):
-    for point in compared.points(folder, "tight"):
-        row = folder.row(point.agent, "tight")
-        assert (point.solved, point.solved_low, point.solved_high) == pytest.approx(
-            tuple(100 * row[k] for k in ("solve_rate", "solve_low", "solve_high"))
-        )
-        again = stats.bootstrap(folder.outcomes[point.agent.name, "tight"]["actions"])
-        assert (point.actions_low, point.actions_high) == (again.low, again.high)
-
-
 def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_joined(folder):
     points = {
         point.agent.base: [point.actions, point.solved]
-        for point in compared.points(folder, "loose")
+        for point in agents.points(folder, "loose")
         if not point.agent.run
     }
     figure = figures.pareto(folder, "loose")
@@ -63,22 +52,6 @@ def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_jo
     assert len(figures.pareto(folder, "loose", compared_only=True).rows) == len(folder.agents) - 1, "no other policy"
 
 
-def test_a_rule_with_a_threshold_is_a_line(folder, monkeypatch):
-    sweep = ((4.0, 20.0), (9.0, 90.0))
-    monkeypatch.setattr(
-        figures.compared, "points", lambda *_, of=compared.points: [replace(p, sweep=sweep) for p in of(*_)]
-    )
-    label = f"{folder.agents[0].brief}: thresholds"
-    assert marks(figures.pareto(folder, "loose"), label) == list(map(list, sweep))
-
-
-def test_curves_end_at_the_largest_budget(folder):
-    last = {row[0]: row[2:] for row in figures.curves(folder).rows if row[1] == 6}
-    for agent in folder.agents:
-        end = folder.curves[agent.name][-1]
-        assert last[agent.label] == pytest.approx((100 * end["solve_rate"], end["actions"]))
-
-
 def test_bars_are_the_shares_of_the_depths(folder):
     counts = by_distance.depth_counts(folder)
     with plotting.style():
@@ -89,22 +62,6 @@ def test_bars_are_the_shares_of_the_depths(folder):
             heights += [bar.get_height() for bar in bars]
         assert heights == pytest.approx(100.0 * (one.total > 0))
     assert figures.depth_means(counts).rows
-
-
-def test_bars_of_regret_are_as_high_as_the_regret():
-    distance, cause = np.array([3, 3, 5, -1]), np.array([3, 4, 0, 1])
-    one = by_distance.regret_by_distance("a $b$", distance, cause, np.array([0.5, 0.25, 0.25, 1.0]), 2)
-    figure = figures.regret([one, one])
-    with plotting.style():
-        axes = figure.draw().axes[0]
-    drawn = {
-        (bars.get_label(), i): bar.get_height()
-        for bars in axes.containers
-        for i, bar in enumerate(bars)
-        if bar.get_height()
-    }
-    assert drawn == {("too deep", 2): 25, ("too shallow", 2): 12.5, ("last observation", 4): 12.5}
-    assert axes.get_title() == "a $b$", "no name is taken for a formula"
 
 
 def test_training_shows_what_was_written_and_no_more(evaluations, tmp_path):
@@ -128,7 +85,8 @@ def test_training_shows_what_was_written_and_no_more(evaluations, tmp_path):
     assert {row[0] for row in long.rows} == {"Success", "Depths"}, "what was not written down has no panel"
 
 
-def test_a_figure_is_the_same_bytes_in_every_process_and_knows_no_date(folder):
+def test_a_figure_is_the_same_bytes_in_every_process_and_knows_no_date(evaluations):
+    folder = Folder(evaluations["sliding"])
     code = (
         "import sys; from recommit.report import figures; from recommit.report.reading import Folder\n"
         "figure = figures.pareto(Folder(sys.argv[1]), 'loose')\n"
@@ -143,8 +101,9 @@ def test_a_figure_is_the_same_bytes_in_every_process_and_knows_no_date(folder):
     assert ET.fromstring(made.svg).tag.endswith("svg")
 
 
-def test_the_users_matplotlib_stays_as_it_is(folder):
+def test_the_users_matplotlib_stays_as_it_is(evaluations):
     """No backend is chosen, pyplot is not imported, and settings are those from before; the user's change nothing."""
+    folder = Folder(evaluations["sliding"])
     code = (
         "import sys, matplotlib; matplotlib.rcParams['font.size'] = 31\n"
         "before = repr(dict.items(matplotlib.rcParams))\n"
@@ -157,8 +116,9 @@ def test_the_users_matplotlib_stays_as_it_is(folder):
     assert done.stdout == figures.pareto(folder, "loose").svg
 
 
-def test_a_name_leads_nowhere_else(folder, tmp_path):
+def test_a_name_leads_nowhere_else(evaluations, tmp_path):
     """A budget of somebody's evaluation is part of a figure's name."""
+    folder = Folder(evaluations["sliding"])
     (tmp_path / "figures" / "pareto-").mkdir(parents=True)
     figures.write_folder([replace(figures.pareto(folder, "loose"), name="pareto-/../../mine")], tmp_path / "figures")
     assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from tests.unit.graph import cases
 from recommit.graph import rules, score
 from recommit.graph import tables as text
 from recommit.graph.regret import attribute
-from recommit.graph.rules import DepthTable
 from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
 from recommit.report import graph_page
@@ -43,17 +40,6 @@ def replayed(graph, one, state):
     return [*distances, int(puzzle.distance(state)[0])], bool(puzzle.is_solved(state)[0])
 
 
-def test_the_worst_are_the_worst(scorer, rows):
-    places = text.worst(rows, 5)
-    lost = rows.regret[places].tolist()
-    assert lost == sorted(lost, reverse=True)
-    assert lost[0] == rows.regret.max()
-    assert len({int(rows.node[i]) for i in places}) == len(places)
-    each = text.described(scorer.graph, rows, places)
-    assert [one["regret"] for one in each] == lost
-    assert [one["state"] for one in each] == [scorer.graph.states[rows.node[i]].tolist() for i in places]
-
-
 def test_what_is_watched_is_what_was_judged(scorer, rows):
     graph, places = scorer.graph, text.worst(rows, 6)
     packed = graph_page.pack(scorer, SETTING, "repetition", rows, places)
@@ -80,19 +66,3 @@ def test_the_page_holds_rules_figures_and_commitments(scorer):
     packed = json.loads(re.search(r'id="packed">(.*?)</script>', html)[1])
     assert html.count('href="#i=') == len(packed["instances"]) > 3
     assert html == graph_page.make(scorer, score.score(scorer, entries), entries, "about <it>", "A graph")
-
-
-def test_a_rule_that_loses_nothing_has_nothing_to_watch(scorer):
-    one = GraphScorer(scorer.graph, (Setting(1, Prices()),))
-    best = one.best(Setting(1, Prices()))
-    columns = best.graph.landing[best.graph.rows]
-    depths = np.full(len(scorer.graph), 1)
-    depths[best.graph.rows] = 1 + best.value[0][columns].argmax(axis=1)
-    entry = rules.NamedRule("best", DepthTable(tuple(depths.tolist())))
-    html = graph_page.make(one, score.score(one, [entry]), [entry], "", "A graph")
-    assert "best has no regret: every depth is one of the best." in html
-
-
-def test_no_torch_is_needed():
-    code = "import sys, recommit.report.graph_page, recommit.graph.score; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,8 +8,9 @@ import shutil
 import numpy as np
 import pytest
 
+from recommit.report import agents
 from recommit.report.agents import agents_of
-from recommit.report.reading import Folder
+from recommit.report.reading import PARTS, Folder
 
 
 @pytest.fixture
@@ -18,41 +19,12 @@ def copy(evaluations, tmp_path):
 
 
 def test_roles_and_labels():
-    names = [
-        "adaptive",
-        "fixed-4",
-        "fixed-4@/a/x/init",
-        "fixed-4@/b/x/init",
-        "fixed-8-sampled@/c/run",
-        "mixture",
-        "oracle-dp",
-        "solver",
-        "fixed-4@/c/run",
-    ]
-    found = agents_of(names)
-    assert [a.label for a in found] == [
-        "adaptive",
-        "fixed-4",
-        "fixed-4@a/x/init",
-        "fixed-4@b/x/init",
-        "fixed-8-sampled@run",
-        "mixture",
-        "oracle-dp",
-        "solver",
-        "fixed-4@run",
-    ]
-    assert [a.role for a in found] == [
-        "first",
-        "fixed",
-        "fixed",
-        "fixed",
-        "fixed",
-        "control",
-        "oracle",
-        "privileged",
-        "fixed",
-    ]
-    assert [a.depth for a in found] == [0, 4, 4, 4, 8, 0, 0, 0, 4]
+    names = "adaptive fixed-4 fixed-4@/a/x/init fixed-4@/b/x/init fixed-8-sampled@/c/run mixture oracle-dp solver"
+    found = agents_of(names.split())
+    labels = "adaptive fixed-4 fixed-4@a/x/init fixed-4@b/x/init fixed-8-sampled@run mixture oracle-dp solver"
+    assert [a.label for a in found] == labels.split()
+    assert [a.role for a in found] == ["first", *["fixed"] * 4, "control", "oracle", "privileged"]
+    assert [a.depth for a in found] == [0, 4, 4, 4, 8, 0, 0, 0]
     together = agents_of(["fixed-2@/f/fixed-2-s0", "fixed-8@/f/fixed-8-s0", "fixed-8-sampled@/f/fixed-8-s0", "fixed-2"])
     assert together[0].family == together[1].family
     assert len({a.family for a in together}) == 3
@@ -124,20 +96,10 @@ def test_the_best_fixed_depth_is_none_of_another_seed(copy, seed):
     assert (best.name == new) == (seed == 0)
 
 
-def test_what_is_missing_is_none(copy):
-    for name in ("comparisons.json", "curves.json", "episodes.parquet", "instances.parquet"):
-        (copy / name).unlink()
-    shutil.rmtree(copy / "decisions")
-    folder = Folder(copy)
-    assert folder.comparisons is folder.curves is folder.outcomes is folder.instances is folder.shape is None
-    assert folder.decisions(folder.first) == []
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("plan.json", None),
-        ("summary.json", None),
+        *((name, None) for name in PARTS),
         ("summary.json", "[]"),
         ("summary.json", "{"),
         ("plan.json", "[]"),
@@ -154,18 +116,23 @@ def test_what_is_damaged_is_an_error_that_says_so(copy, name, content):
         Folder(copy)
 
 
-def test_damaged_tables_are_an_error_that_names_them(copy):
-    (copy / "episodes.parquet").write_bytes(b"PAR1")
-    with pytest.raises(ValueError, match="episodes"):
-        _ = Folder(copy).outcomes
+FAMILY = [
+    *("adaptive", "fixed-4", "fixed-8@f/fixed-8-s0", "fixed-8@f/fixed-8-s1", "fixed-8@f/fixed-8-s2"),
+    *("adaptive@f/adaptive-s1", "adaptive@f/adaptive-s2", "fixed-4@a/init", "fixed-4@b/init", "fixed-4@f/adaptive-s0"),
+]
 
 
-def test_training_is_read_up_to_a_line_that_is_being_written(copy, tmp_path):
-    plan = json.loads((copy / "plan.json").read_text()) | {"run": str(tmp_path / "run")}
-    (copy / "plan.json").write_text(json.dumps(plan))
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n{"step": 2, "lo')
-    assert Folder(copy).training == [{"step": 1, "loss": 2}]
-    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n[1]\n{"step": 2, "lo')
-    with pytest.raises(ValueError, match=r"metrics\.jsonl: expected an object, got a list"):
-        _ = Folder(copy).training
+def test_no_two_agents_have_the_same_words():
+    words = [agent.words for agent in agents_of(FAMILY, "0")]
+    assert len(set(words)) == len(FAMILY)
+    assert words[2:4] == ["fixed depth 8 (RL)", "fixed depth 8 (RL), seed 1"]
+    assert words[-3:-1] == ["fixed depth 4 (warm start) (a/init)", "fixed depth 4 (warm start) (b/init)"]
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_everybody_is_in_one_group(evaluations, task):
+    folder = Folder(evaluations[task])
+    grouped = agents.groups(folder, "loose")
+    assert sorted(agent.name for group in grouped.values() for agent in group) == sorted(a.name for a in folder.agents)
+    assert next(iter(grouped)) == agents.COMPARED
+    assert grouped[agents.COMPARED][0] is folder.first

@@ -37,25 +37,11 @@ def test_the_sentence_says_what_is_significant(evaluations, tmp_path, solved, ac
     assert "the best fixed depth" in sentence
 
 
-def test_without_comparisons_there_is_no_judgement(evaluations, tmp_path):
-    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
-    (copy / "comparisons.json").unlink()
-    sentence = sections.verdict(Folder(copy), "loose")
-    assert "significant" not in sentence
-    assert "the best fixed depth" in sentence
-
-
 def test_the_headline_figure_has_its_interval(evaluations, tmp_path):
     assert sections.gain_share(Folder(evaluations["sliding"]), "loose") is None
     html = page.make(Folder(with_gains(evaluations["sliding"], tmp_path)), 2).html
     assert '<strong>0.75</strong> <span class="bounds">0.50 .. 0.88, significant</span>' in html
     assert "from fixed depth 2 (" in html
-
-
-def test_no_hash_is_a_headline(evaluations):
-    html = page.make(Folder(evaluations["sliding"]), 2).html
-    assert "0123456789abcdef" not in html.partition('<section id="made">')[0]
-    assert "0123456789abcdef" in html
 
 
 def test_the_sentence_has_the_numbers_of_the_files(evaluations):

@@ -73,13 +73,6 @@ def test_a_preset_without_joint_has_warm_starts_of_its_own():
     assert by_name["single-4-init"].folder == PAPER / "sliding" / "family" / "single-4-init"
 
 
-def test_the_laptop_trains_plans_under_random_depths_with_every_seed():
-    for plan in preset.entries(preset.load("laptop"), PAPER):
-        names = [run.name for run in plan.runs]
-        assert {f"{name}-s{seed}" for name in ("adaptive", "fixed-8", "random") for seed in plan.seeds} <= set(names)
-        assert len(names) == len(set(names))
-
-
 def test_joint_is_checked():
     for joint, message in [
         ("{}", "joint: expected recipe, got nothing"),
@@ -90,11 +83,6 @@ def test_joint_is_checked():
             preset.check({"joint": yaml.safe_load(joint), "tasks": {}})
     with pytest.raises(ValueError, match=r"tasks\.sliding\.warm_starts: expected none beside joint, got 'each'"):
         preset.load("paper", ["sliding.warm_starts=each"])
-
-
-def test_the_main_table_needs_the_first_seed_alone():
-    main = [run.name for run in plans()["sliding"].main_runs()]
-    assert main == ["adaptive-s42", "fixed-1-s42", "fixed-2-s42", "fixed-4-s42", "fixed-8-s42"]
 
 
 def test_changes_of_all_puzzles_and_of_one():
@@ -129,13 +117,9 @@ def test_changes_of_all_puzzles_and_of_one():
             ),
         ),
         ("sft.optim.steps", "got 'sft.optim.steps'"),
-        ("seeds.first=3", "got 'seeds.first=3'"),
         ("ice.seeds=[3]", r"got 'ice\.seeds=\[3\]'"),
-        ("sliding=3", "got 'sliding=3'"),
         ("seeds=3", r"tasks\.sliding\.seeds: expected a list, got 3"),
-        ("sokoban.seeds=[a]", r"tasks\.sokoban\.seeds: expected a number, got 'a'"),
         ("seeds=[", r"set: expected a value in YAML, got 'seeds=\['"),
-        ("warm_starts=all", r"tasks\.sliding\.warm_starts: expected one or each, got 'all'"),
     ],
 )
 def test_changes_that_fit_nothing(change, message):
@@ -181,14 +165,6 @@ def test_heads_are_steps_of_every_seed():
     assert not plans()["sliding"].head_steps()
 
 
-def test_a_graph_has_what_its_head_will_read():
-    whole = preset.load("laptop", ["sliding.heads.conditioned={starts: 8, features: z+conditioned, hidden: 256}"])
-    (tiles,) = (entry for entry in preset.entries(whole, PAPER) if entry.name == "sliding")
-    _, graph, conditioned = tiles.head_steps()[:3]
-    assert graph.command[-3:] == ["--starts", "8", "--features"]
-    assert conditioned.command[-6:] == ["--features", "z+conditioned", "--hidden", "256", "--seed", "0"]
-
-
 ABLATIONS = ("inputs", "observations", "objective", "episode", "exact")
 ROWS = ("paper", *(f"ablation-{name}" for name in ABLATIONS), "adaptive")
 #: Fields that may differ from the row before, and the one that must.
@@ -228,80 +204,25 @@ def saying(**changes):
     return {"tasks": {"sliding": copy.deepcopy(GOOD) | changes}}
 
 
-def test_a_preset_that_says_everything_is_fine():
-    more = {
-        "sft": ["optim.steps=3"],
-        "grpo": [],
-        "ablations": ["paper"],
-        "singles": [1, 4],
-        "warm_starts": "each",
-        "training_budgets": {"budgets": [3, 6], "variants": ["adaptive"]},
-        "heads": {
-            "plans": "warm-start",
-            "views": 8,
-            "world_model": {"steps": 3, "starts": 9},
-            "conditioned": {
-                "starts": 8,
-                "length": [4, 8],
-                "features": "z+conditioned",
-                "hidden": 8,
-                "updates": 2,
-                "budget": [3],
-                "price_observation": 0.1,
-            },
-        },
-        "zero_shot": [{"model": "tiny", "endpoint": "vllm"}],
-        "evaluate": {"instances": 8, "length": [4, 8], "budgets": ["loose"], "stop_on_deadlock": True},
-    }
-    preset.check(saying())
-    preset.check(saying(**more))
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"steps": 3}, "tasks.sliding: expected keys of data"),
         ({"recipe": 3}, "tasks.sliding.recipe: expected a text, got 3"),
-        ({"recipe": "a\0b"}, r"tasks.sliding.recipe: expected a text, got 'a\x00b'"),
         ({"data": []}, "tasks.sliding.data: expected a mapping, got []"),
-        ({"sft": [3]}, "tasks.sliding.sft: expected a text, got 3"),
-        ({"variants": "adaptive"}, "tasks.sliding.variants: expected a list, got 'adaptive'"),
         ({"variants": [["adaptive"]]}, "tasks.sliding.variants: expected a text, got ['adaptive']"),
         ({"seeds": [True]}, "tasks.sliding.seeds: expected a number, got True"),
         ({"seeds": []}, "tasks.sliding.seeds: expected numbers, got none"),
-        ({"singles": ["4"]}, "tasks.sliding.singles: expected a number, got '4'"),
-        ({"zero_shot": ["tiny"]}, "tasks.sliding.zero_shot: expected a mapping, got 'tiny'"),
         ({"zero_shot": [{}]}, "tasks.sliding.zero_shot.model: expected a text, got None"),
-        ({"zero_shot": [{"model": 3}]}, "tasks.sliding.zero_shot.model: expected a text, got 3"),
         ({"zero_shot": [{"model": "tiny"}], "evaluate": {"fresh": 3}}, "expected none beside evaluate.fresh"),
         ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
         (
             {"training_budgets": {"budgets": [3]}},
             "tasks.sliding.training_budgets: expected variants, got budgets",
         ),
-        (
-            {"training_budgets": {"budgets": [3.5], "variants": []}},
-            "training_budgets.budgets: expected a number, got 3.5",
-        ),
         ({"heads": {"conditioned": {}}}, "tasks.sliding.heads: expected world_model, got conditioned"),
-        (
-            {"heads": {"world_model": {"lr": 1}}},
-            "tasks.sliding.heads.world_model: expected keys of steps, starts, got lr",
-        ),
-        ({"heads": {"world_model": 3}}, "tasks.sliding.heads.world_model: expected a mapping, got 3"),
-        (
-            {"heads": {"world_model": {"steps": "3"}}},
-            "tasks.sliding.heads.world_model.steps: expected a number, got '3'",
-        ),
+        ({"heads": {"world_model": {"steps": "3"}}}, "heads.world_model.steps: expected a number, got '3'"),
         ({"heads": {"world_model": {}, "plans": "mine"}}, "heads.plans: expected warm-start or adaptive, got 'mine'"),
-        (
-            {"heads": {"world_model": {}, "conditioned": {"budget": 3}}},
-            "heads.conditioned.budget: expected a list, got 3",
-        ),
-        (
-            {"heads": {"world_model": {}, "conditioned": {"features": 3}}},
-            "tasks.sliding.heads.conditioned.features: expected a text, got 3",
-        ),
         ({"warm_starts": "all"}, "tasks.sliding.warm_starts: expected one or each, got 'all'"),
     ],
 )
@@ -315,9 +236,3 @@ def test_the_entry_and_the_value_are_named(changes, said):
 def test_a_puzzle_whose_name_is_no_folder_is_refused(name):
     with pytest.raises(ValueError, match="tasks: expected names of letters"):
         preset.check({"tasks": {name: GOOD}})
-
-
-def test_what_is_missing_is_named():
-    for key in GOOD:
-        with pytest.raises(ValueError, match=f"tasks.sliding: expected {key}, got "):
-            preset.check({"tasks": {"sliding": {name: value for name, value in GOOD.items() if name != key}}})

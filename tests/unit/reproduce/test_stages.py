@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from recommit.reproduce import evaluations, preset, stages
+from recommit.reproduce import preset, stages
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage.errors import FolderBusy
 
@@ -46,14 +46,14 @@ def test_a_second_one_is_refused_before_it_touches_anything(tmp_path, monkeypatc
 
 def test_a_switch_of_an_evaluation_stands_alone(tmp_path, monkeypatch):
     """On several ranks an evaluation is a command, and a command has no ``--regret True``."""
-    monkeypatch.setattr(evaluations, "_whom", lambda *_: {"run": "family"})
+    monkeypatch.setattr(stages, "_whom", lambda *_: {"run": "family"})
     (tmp_path / "preset.yaml").write_text(PRESET.replace("seeds: [0]", "seeds: [0], evaluate: {VALUES}"))
     words = {}
     for values in ("regret: true, instances: 8", "regret: false, length: [1, 3]"):
         text = (tmp_path / "preset.yaml").read_text().replace("VALUES", values)
         (tmp_path / "this.yaml").write_text(text)
         (entry,) = preset.entries(preset.load(str(tmp_path / "this.yaml"), ()), tmp_path / "out")
-        words[values] = evaluations.job(entry, 0, ()).words
+        words[values] = stages.evaluation_job(entry, 0, ()).words
     asked, plain = words.values()
     assert asked[-3:] == ("--regret", "--instances", "8")
     assert plain[-3:] == ("--length", "1", "3")

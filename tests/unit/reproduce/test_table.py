@@ -12,7 +12,7 @@ pytest.importorskip("yaml")
 
 from recommit.cli import main
 from recommit.reproduce import preset, table
-from recommit.reproduce.table import Needs, Planner
+from recommit.reproduce.table import Needs
 from recommit.train.family.launch import LaunchOptions
 
 SHOW = ["reproduce", "--preset", "paper", "--show"]
@@ -54,7 +54,7 @@ def test_what_a_run_needs_stands_beside_it(monkeypatch):
     """Runs that cost the same are counted once: the warm start, and of a puzzle four kinds of variant, two of them with
     two other budgets. That of its passes is the time of all."""
     counted = []
-    monkeypatch.setattr(Planner, "_count", staticmethod(lambda _plan, run, machine: _needs(counted, run, machine)))
+    monkeypatch.setattr(table, "needs", lambda _plan, run, machine: _needs(counted, run, machine))
     plans = preset.entries(preset.load("paper"), Path("OUT"))
     listed = table.rows(plans, LaunchOptions(gpus=8).fleet(elsewhere=True), looked=False, card="a100")
     said = table.text(listed).splitlines()
@@ -70,11 +70,12 @@ def _needs(counted, _run, machine):
     return Needs(17.2, 0.5)
 
 
+@pytest.mark.nightly
 def test_a_small_run_is_counted(tmp_path):
-    small = ["sft.model.backbone=random:tiny", "variants=[adaptive]", "seeds=[1]", "ablations=[]", "singles=[]"]
-    plans = preset.entries(preset.load("paper", [*small, "training_budgets={}"]), tmp_path)
-    listed = table.rows(plans[:1], None, looked=False, card="cpu")
-    assert [row.run for row in listed] == ["joint/sft", "sliding/family/adaptive-s1"]
+    small = ["sft.model.backbone=random:tiny", "variants=[adaptive]", "heads={}"]
+    plans = preset.entries(preset.load("demo", small), tmp_path)
+    listed = table.rows(plans, None, looked=False, card="cpu")
+    assert [row.run for row in listed] == ["sliding/sft", "sliding/family/adaptive-s0"]
     assert all(0.001 < row.gib_per_rank < 4 for row in listed)
     assert [row.hours for row in listed] == [None, None]
 

@@ -5,6 +5,7 @@ What a stage works with is imported when it runs.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,7 +225,7 @@ def _show_preset(options: ReproduceOptions, card: str | None, json: bool) -> int
     entries = presets.entries(whole, out, options.device)
     listed = table.rows(entries, options.fleet(elsewhere=True), looked=options.out is not None, card=card)
     if json:
-        tell(dumps(table.plain(listed, whole), indent=2))
+        tell(dumps({"runs": [asdict(row) for row in listed], "preset": whole}, indent=2))
     else:
         tell(f"{table.text(listed)}\n{yaml.safe_dump(whole, sort_keys=False)}", end="")
     return 0

@@ -1,22 +1,41 @@
-"""The paper's tables of who solves how much: "paper | ours | difference"."""
+"""The paper's tables of who solves how much, "paper | ours | difference": against fixed depths, without a part of the
+recipe, against the oracle depth, and beside heads and models that the paper's tables have no row for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import reported
+from recommit.evaluate import metrics, reported, transcripts
+from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, ZERO_SHOT, AgentName, readable
 from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
-from recommit.evaluate.tables.table import Content, Table
+from recommit.evaluate.regret import plans_digest
+from recommit.evaluate.reported import Reported
+from recommit.evaluate.tables.table import Content, table
 from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short, with_interval
+from recommit.runs.directory import best_policy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from recommit.evaluate.family import FamilyResults, Members
 
-#: Adaptive's depths and actions sampled: the paper does not say whether its figures are of this
-#: one.
+#: Adaptive's depths sampled: the paper does not say whether its figures are of this one.
 SAMPLED = "sampled"
 #: The run by the paper's recipe, in families whose adaptive run has another.
 PAPER = "paper"
+#: Depth rules that know the distance.
+ORACLES = PRIVILEGED[:3]
+#: Runs from the paper's recipe to ours -> what changes there, from the row above.
+CHANGES = {
+    "paper": "the paper's recipe",
+    "ablation-inputs": "features: confidence and z, with a hidden layer",
+    "ablation-observations": "15 observations per training episode instead of 5",
+    "ablation-objective": "objective: clip 0.2 for 0.05, no KL, less entropy",
+    "ablation-episode": "advantage: solved episodes less actions, in groups of four",
+    "ablation-exact": "advantage: exact values",
+    "adaptive": "last phases: more updates of the head, at last alone",
+}
 
 
 def fixed(members: Members) -> tuple[str, ...]:
@@ -38,55 +57,43 @@ def absent_depths(members: Members) -> list[str]:
     return absent(members, *(f"fixed-{depth}" for depth in EVERY))
 
 
-class Main(Table):
+def _compared(cell: Reported, row: dict[str, Any] | None) -> list[str]:
+    """Solved and actions, each beside the paper's."""
+    return [*beside(cell.solved, hundred(row)), *beside(cell.actions, of(row, "actions_per_episode"))]
+
+
+@table("main", "Main table", fixed, absent_depths)
+def main(results: FamilyResults) -> Content:
     """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of
-    those that the depth head has."""
-
-    name, title = "main", "Main table"
-
-    def agents(self) -> tuple[str, ...]:
-        """Adaptive and all fixed depths."""
-        return fixed(self.members)
-
-    def missing(self) -> list[str]:
-        """Fixed depths that were not trained."""
-        return absent_depths(self.members)
-
-    def render(self, results: FamilyResults) -> Content:
-        """A block of rows per budget."""
-        head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff", *_further(results))
-        lines = [row for budget in ("tight", "loose") for row in _under(results, budget)]
-        return Content((Grid.of(head, lines),), _without(results))
-
-
-def _under(results: FamilyResults, budget: str) -> list[list[str]]:
-    published, further = reported.MAIN[results.task, budget], _further(results)
-
-    def solving(name: str, cell: reported.Reported, row: dict[str, Any] | None) -> list[str]:
-        solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
-        return [name, short(row), *solved, *actions, *(_figure(row, *how) for how in further.values())]
-
-    lines = [
-        solving(f"{budget}: adaptive", published["adaptive"], results.row("adaptive", budget)),
-        solving(f"{budget}: adaptive, sampled", published["adaptive"], results.row(SAMPLED, budget)),
-    ]
-    for kind in ("RL", "SFT"):
-        name = f"{kind} best fixed"
-        lines.append(solving(f"{budget}: {name}", published[name], results.best_fixed(kind, budget)))
-    for kind in ("RL", "SFT"):
-        name = f"{budget}: {kind} best fixed, chosen on the test set"
-        lines.append(solving(name, reported.Reported(), results.best_fixed(kind, budget, "test")))
-    for kind in ("RL", "SFT"):
-        name = f"{budget}: {kind} best fixed of h = {', '.join(map(str, DEPTHS))}"
-        row = results.best_fixed(kind, budget, depths=DEPTHS)
-        lines.append(solving(name, _published_within(results.task, budget, kind), row))
-    return lines
-
-
-def _further(results: FamilyResults) -> dict[str, tuple[str, int]]:
-    """Columns of ours that the paper does not have, where some row has the figure: its key and its digits by head."""
+    those that the depth head has. Values and gain shares are columns where some row has them."""
     every = {"value": ("value", 3), "gain share": ("gain", 2)}
-    return {name: how for name, how in every.items() if any(row.get(how[0]) is not None for row in results.rows)}
+    further = {name: how for name, how in every.items() if any(row.get(how[0]) is not None for row in results.rows)}
+    lines = []
+    for budget in ("tight", "loose"):
+        paper, rows = reported.MAIN[results.task, budget], list[tuple[str, Reported, dict[str, Any] | None]]()
+        rows += [("adaptive", paper["adaptive"], results.row("adaptive", budget))]
+        rows += [("adaptive, sampled", paper["adaptive"], results.row(SAMPLED, budget))]
+        best_of = {kind: f"{kind} best fixed" for kind in ("RL", "SFT")}
+        rows += [(name, paper[name], results.best_fixed(kind, budget)) for kind, name in best_of.items()]
+        rows += [
+            (f"{name}, chosen on the test set", Reported(), results.best_fixed(kind, budget, "test"))
+            for kind, name in best_of.items()
+        ]
+        for kind, name in best_of.items():
+            # Where the paper's best of all is one of the head's depths, it is their best too.
+            within = reported.WITHIN.get((results.task, budget, kind), Reported())
+            cell = paper[name] if paper[name].depth in DEPTHS else within
+            row = results.best_fixed(kind, budget, depths=DEPTHS)
+            rows.append((f"{name} of h = {', '.join(map(str, DEPTHS))}", cell, row))
+        lines += [
+            [f"{budget}: {name}", short(row), *_compared(cell, row), *(_figure(row, *how) for how in further.values())]
+            for name, cell, row in rows
+        ]
+    note = "There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too."
+    if "gain share" in further:
+        note = "Gain shares are of the fixed depths and the oracle of the same plans."
+    head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff", *further)
+    return Content((Grid.of(head, lines),), (note,))
 
 
 def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
@@ -95,89 +102,246 @@ def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
     return figure if figure == "-" else f"{figure} ({interval})"
 
 
-def _without(results: FamilyResults) -> tuple[str, ...]:
-    """Say where gain shares are missing."""
-    if any(row.get("gain") is not None for row in results.rows):
-        return ("Gain shares are of the fixed depths and the oracle of the same plans.",)
-    return ("There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too.",)
+def _every_depth(members: Members) -> tuple[str, ...]:
+    kinds = (clamped(EVERY, members.init), members.trained(sampled=False), clamped(EVERY, None))
+    return ("adaptive", *(agent for kind in kinds for agent in kind))
 
 
-def _published_within(task: str, budget: str, kind: str) -> reported.Reported:
-    """The paper's best fixed depth of those that the head has: where the best of all is one of them, that one."""
-    cell = reported.MAIN[task, budget][f"{kind} best fixed"]
-    return cell if cell.depth in DEPTHS else reported.WITHIN.get((task, budget, kind), reported.Reported())
-
-
-class FixedDepths(Table):
+@table("sweep", "Sweep of fixed depths", _every_depth, absent_depths)
+def sweep(results: FamilyResults) -> Content:
     """All eight fixed depths, of the warm start, trained, and of the adaptive run clamped. The paper has a figure."""
-
-    name, title = "sweep", "Sweep of fixed depths"
-
-    def agents(self) -> tuple[str, ...]:
-        """Every depth of the three, their actions greedy."""
-        members = self.members
-        kinds = (clamped(EVERY, members.init), members.trained(sampled=False), clamped(EVERY, None))
-        return ("adaptive", *(agent for kind in kinds for agent in kind))
-
-    def missing(self) -> list[str]:
-        """Fixed depths that were not trained."""
-        return absent_depths(self.members)
-
-    def render(self, results: FamilyResults) -> Content:
-        """A column per depth."""
-        lines = []
-        for budget in ("tight", "loose"):
-            for kind in ("SFT", "RL", "clamped"):
-                cells = {
-                    depth_of(r): f"{percent(r['solve_rate'])} at {number(r['actions_per_episode'])}"
-                    for r in results.kind(kind, budget)
-                    if not short(r).endswith("-sampled")
-                }
-                lines.append([f"{budget}: {kind}", *(cells.get(depth, "-") for depth in EVERY)])
-        return Content((Grid.of(("solved % at actions", *(f"h={depth}" for depth in EVERY)), lines),))
+    lines = []
+    for budget in ("tight", "loose"):
+        for kind in ("SFT", "RL", "clamped"):
+            cells = {
+                depth_of(r): f"{percent(r['solve_rate'])} at {number(r['actions_per_episode'])}"
+                for r in results.kind(kind, budget)
+                if not short(r).endswith("-sampled")
+            }
+            lines.append([f"{budget}: {kind}", *(cells.get(depth, "-") for depth in EVERY)])
+    return Content((Grid.of(("solved % at actions", *(f"h={depth}" for depth in EVERY)), lines),))
 
 
-class OneDepth(Table):
-    """Trained at one depth alone, played at every one, loose budget; the best that was played as it was trained."""
+def _further_run(members: Members) -> tuple[str, ...]:
+    return () if members.like_paper else (PAPER,)
 
-    name, title = "single", "Trained at one depth alone"
 
-    def agents(self) -> tuple[str, ...]:
-        """Every such run at every depth of the head."""
-        members = self.members
-        return ("adaptive", *(a for kind in ("SFT", "RL") for depth in DEPTHS for a in members.alone(depth, kind)))
+@table(
+    "ablation",
+    "Ablation",
+    lambda members: (
+        *fixed(members),
+        *members.other("random", "random"),
+        *members.other("adaptive", "depth-only"),
+        *(name for agent in ("adaptive", "shuffled") for name in members.other(agent, PAPER)),
+    ),
+    lambda members: [*absent_depths(members), *absent(members, "random", "depth-only", *_further_run(members))],
+)
+def ablation(results: FamilyResults) -> Content:
+    """What is left without a part, loose budget: a row per part."""
+    members = results.members
+    ours = {
+        "SFT best fixed": results.best_fixed("SFT", "loose"),
+        "RL best fixed": results.best_fixed("RL", "loose"),
+        "random": results.first(members.other("random", "random"), "loose"),
+        "depth-only": results.first(members.other("adaptive", "depth-only"), "loose"),
+        "adaptive": results.row("adaptive", "loose"),
+        "adaptive, sampled": results.row(SAMPLED, "loose"),
+    }
+    if _further_run(members):
+        ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
+    published = reported.ABLATION[results.task]
+    lines = [[name, *beside(published[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
+    return Content((Grid.of("row | paper % | ours % | diff", lines),))
 
-    def missing(self) -> list[str]:
-        """Warm starts at one depth, and their reinforcement."""
-        lines, seed = [], self.members.seed
+
+def _changed(members: Members) -> dict[str, tuple[str, ...]]:
+    """The agent of every change, by the change; nobody where none was run."""
+    if not any(name.startswith("ablation-") and members.run(name) for name in CHANGES):
+        return {}
+    return {name: members.other("adaptive", name) for name in CHANGES}
+
+
+@table(
+    "cumulative-ablation",
+    "Cumulative ablation, from the paper's recipe to ours",
+    lambda members: tuple(agent for agents in _changed(members).values() for agent in agents),
+    lambda members: (
+        []
+        if _changed(members)
+        else ["No runs: `recommit reproduce --preset cumulative-ablation --out OUT` makes them."]
+    ),
+)
+def cumulative_ablation(results: FamilyResults) -> Content:
+    """A row per change that was run and per budget: the preset ``cumulative-ablation``."""
+    lines = [
+        (
+            *(f"{budget}, K = {row['decisions']}", name, CHANGES[name]),
+            *(percent(row["solve_rate"]), number(row["actions_per_episode"])),
+        )
+        for budget in results.budgets
+        for name, agents in _changed(results.members).items()
+        for row in results.of(agents, budget)
+    ]
+    return Content((Grid.of("budget | run | what changes | solved % | actions", lines),) if lines else ())
+
+
+def _no_single(members: Members) -> list[str]:
+    lines = []
+    for depth in DEPTHS:
+        start = f"FAMILY/single-{depth}-init"
+        if members.single(depth, "SFT") is None:
+            call = f"recommit train sft --recipe RECIPE --data DATA --single-commitment {depth} --out {start}"
+            lines.append(f"No run for SFT, h={depth}: `{call}` makes it.")
+        if members.single(depth, "RL") is None:
+            call = f"recommit train grpo --recipe RECIPE --init {start} --variant fixed-{depth} --seed {members.seed}"
+            lines.append(f"No run for RL, h={depth}: `{call} --out FAMILY/single-{depth}-s{members.seed}` makes it.")
+    return lines
+
+
+@table(
+    "single",
+    "Trained at one depth alone",
+    lambda members: (
+        "adaptive",
+        *(a for kind in ("SFT", "RL") for depth in DEPTHS for a in members.alone(depth, kind)),
+    ),
+    _no_single,
+)
+def single(results: FamilyResults) -> Content:
+    """Trained at one depth alone, played at every one, loose budget; then the best that was played as it was
+    trained."""
+    lines, same = [], []
+    for kind in ("SFT", "RL"):
         for depth in DEPTHS:
-            start = f"FAMILY/single-{depth}-init"
-            if self.members.single(depth, "SFT") is None:
-                call = f"recommit train sft --recipe RECIPE --data DATA --single-commitment {depth} --out {start}"
-                lines.append(f"No run for SFT, h={depth}: `{call}` makes it.")
-            if self.members.single(depth, "RL") is None:
-                call = f"recommit train grpo --recipe RECIPE --init {start} --variant fixed-{depth} --seed {seed}"
-                lines.append(f"No run for RL, h={depth}: `{call} --out FAMILY/single-{depth}-s{seed}` makes it.")
-        return lines
+            rows = {depth_of(row): row for row in results.of(results.members.alone(depth, kind), "loose")}
+            same += [rows[depth]] if depth in rows else []
+            lines.append([f"{kind}, trained at h={depth}", *(number(hundred(rows.get(d))) for d in DEPTHS)])
+    top, own = best(same, "test"), results.row("adaptive", "loose")
+    published, leads = reported.SINGLE[results.task], reported.ABLATION[results.task]["adaptive"]
+    as_trained = [
+        ["best of those played as trained", *beside(published, hundred(top))],
+        ["adaptive ahead of it", *beside(leads - published, less(hundred(own), hundred(top)))],
+    ]
+    played = Grid.of(("solved %", *(f"played at h={d}" for d in DEPTHS)), lines)
+    return Content((played, Grid.of("row | paper % | ours % | diff", as_trained)))
 
-    def render(self, results: FamilyResults) -> Content:
-        """Trained by played depth, then the best of the diagonal."""
-        lines, same = [], []
-        for kind in ("SFT", "RL"):
-            for depth in DEPTHS:
-                rows = {depth_of(row): row for row in results.of(self.members.alone(depth, kind), "loose")}
-                same += [rows[depth]] if depth in rows else []
-                lines.append([f"{kind}, trained at h={depth}", *(number(hundred(rows.get(d))) for d in DEPTHS)])
-        played = Grid.of(("solved %", *(f"played at h={d}" for d in DEPTHS)), lines)
-        return Content((played, self._as_trained(results, same)))
 
-    def _as_trained(self, results: FamilyResults, same: list[dict[str, Any]]) -> Grid:
-        top, own = best(same, "test"), results.row("adaptive", "loose")
-        published = reported.SINGLE[results.task]
-        leads = reported.MAIN[results.task, "loose"]["adaptive"].solved
-        assert leads is not None
-        lines = [
-            ["best of those played as trained", *beside(published, hundred(top))],
-            ["adaptive ahead of it", *beside(leads - published, less(hundred(own), hundred(top)))],
+@table("oracle", "Oracle", lambda members: (*fixed(members), *ORACLES))
+def oracle(results: FamilyResults) -> Content:
+    """The oracle depth for the adaptive run's plans, and how much of the gap to it is closed."""
+    lines = [
+        [
+            name,
+            *_compared(reported.ORACLE[results.task] if name == ORACLE else Reported(), results.row(name, "loose")),
         ]
-        return Grid.of("row | paper % | ours % | diff", lines)
+        for name in ORACLES
+    ]
+    own, top = results.row("adaptive", "loose"), results.row(ORACLE, "loose")
+    for kind, published in (("RL", reported.RECOVERED[results.task]), ("SFT", None)):
+        share = recovered(own, results.best_fixed(kind, "loose"), top)
+        paper, ours, diff = beside(published, share)
+        lines.append([f"gap to {kind} best fixed closed", paper, "n/a" if share is None else ours, diff, "-", "-", "-"])
+    shares = of(top, "depth_shares") or {}
+    by_depth = ", ".join(f"h={d} {percent(shares.get(str(d), 0.0))}" for d in DEPTHS)
+    note = f"Decisions of {ORACLE}, % (the paper: every depth at least 11): {by_depth}."
+    return Content((Grid.of("row | paper % | ours % | diff | paper actions | ours | diff", lines),), (note,))
+
+
+def recovered(own: dict[str, Any] | None, base: dict[str, Any] | None, top: dict[str, Any] | None) -> float | None:
+    """(adaptive - fixed) / (oracle - fixed) in per cent; None unless the oracle is higher."""
+    if own is None or base is None or top is None or top["solve_rate"] <= base["solve_rate"]:
+        return None
+    return float(100 * (own["solve_rate"] - base["solve_rate"]) / (top["solve_rate"] - base["solve_rate"]))
+
+
+def _on_front(members: Members) -> tuple[str, ...]:
+    return (*fixed(members), "sampled", "adaptive-memory", *CONTROLS, *clamped(EVERY, None), "solver")
+
+
+@table("pareto", "Pareto", _on_front)
+def pareto(results: FamilyResults) -> Content:
+    """Who is on the Pareto front, and which fixed depths cannot be dominated: a remark per budget."""
+    notes = []
+    for budget in ("tight", "loose"):
+        own = results.row("adaptive", budget)
+        if own is None:
+            continue
+        # Not other seeds, checkpoints or models that other tables have brought along.
+        rows = [r for r in results.of(_on_front(results.members), budget) if r["agent"] != "solver"]
+        points = [metrics.ParetoPoint(short(r), r["solve_rate"], r["actions_per_episode"]) for r in rows]
+        never = metrics.undominated(own["decisions"], own["actions_per_episode"], EVERY)
+        most, alone = 8.0 * own["decisions"], [p for p in points if p.name.startswith("fixed")]
+        whole, of_fixed = (100 * metrics.hypervolume(each, most) for each in (points, alone))
+        names = ", ".join(point.name for point in metrics.pareto_front(points))
+        spared = ", ".join(f"h={depth}" for depth in never) or "none"
+        volumes = f"hypervolume to {most:.0f} actions {whole:.1f}, of fixed depths alone {of_fixed:.1f}"
+        notes.append(f"{budget}: front {names}; {volumes}; never to be dominated: {spared}")
+    return Content((), tuple(notes))
+
+
+def _models(members: Members) -> dict[str, str]:
+    """Agents, and the model behind each."""
+    return {f"{ZERO_SHOT}@{folder}": transcripts.model(folder) for folder in members.zero_shot}
+
+
+def _not_asked(members: Members) -> list[str]:
+    if set(_models(members).values()) == reported.ZERO_SHOT.keys():
+        return []
+    call = "recommit zero-shot --model MODEL --data DATA --instances N --out FAMILY/zero-shot-NAME"
+    return [f"No run for those without a figure of ours: `{call}` makes one, as many instances as here."]
+
+
+@table("zero-shot", "Zero-shot models", lambda members: ("adaptive", *_models(members)), _not_asked)
+def zero_shot(results: FamilyResults) -> Content:
+    """Models that were not trained, on the same instances, beside adaptive; loose budget."""
+    rows = {r["model"]: r for r in results.of(tuple(_models(results.members)), "loose")}
+    published = {name: cells[results.task] for name, cells in reported.ZERO_SHOT.items()}
+    published["adaptive"] = reported.MAIN[results.task, "loose"]["adaptive"]
+    ours = {**rows, "adaptive": results.row("adaptive", "loose")}
+    lines = []
+    for name in dict.fromkeys((*reported.ZERO_SHOT, *rows, "adaptive")):
+        row, cell = ours.get(name), published.get(name, Reported())
+        # The paper reports no actions where nothing is solved; neither do we.
+        actions = of(row, "actions_per_episode") if of(row, "solve_rate") else None
+        lines.append([name, *beside(cell.solved, hundred(row)), *beside(cell.actions, actions)])
+    return Content((Grid.of("model | paper % | ours % | diff | paper actions | ours | diff", lines),))
+
+
+def _with_heads(members: Members) -> Sequence[str]:
+    """Every head; fixed depths, thresholds and oracle of its plans."""
+    if not members.heads:
+        return ()
+    # Where its plans are those of the adaptive run, fixed depths and oracle are there already.
+    one, other = (plans_digest(folder) for folder in (members.heads["world-model"], best_policy(members.adaptive)))
+    folder: Path | None = None if one == other else members.heads["world-model"]
+    others = (f"{name}@{folder}" if folder else name for name in ("confidence-entropy", ORACLE))
+    return (
+        *(f"adaptive@{head}" for head in reversed(members.heads.values())),
+        *("adaptive", *others, *clamped(EVERY, folder)),
+    )
+
+
+@table(
+    "heads",
+    "Heads with a world model",
+    _with_heads,
+    lambda members: (
+        [] if members.heads else ["No run: `recommit train world-model RUN --out FAMILY/world-model-s0` trains one."]
+    ),
+)
+def heads(results: FamilyResults) -> Content:
+    """Heads that are conditioned on a world model, prices or budget, the run's own head, and other rules on the same
+    plans; none is the paper's. Of the fixed depths per budget the best on validation."""
+    lines = []
+    for budget in results.budgets:
+        rows = results.of(_with_heads(results.members), budget)
+        fixed_depth = best([row for row in rows if depth_of(row)])
+        for row in rows:
+            if row is fixed_depth or not depth_of(row):
+                agent = readable(AgentName.parse(row["agent"]))
+                spent = number(row["actions_per_episode"]), f"{row['decisions_per_episode']:.2f}"
+                cells = [agent, number(hundred(row)), *spent, *with_interval(row, "gain", 2)]
+                lines.append([f"{budget}, K = {row['decisions']}", *cells])
+    head = "budget | depth by | solved % | actions | observations | gain share | 95 %"
+    return Content((Grid.of(head, lines),) if lines else ())

