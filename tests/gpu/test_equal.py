@@ -215,3 +215,15 @@ def test_a_weight_that_arrived_wrong_is_noticed(tiny, dtype, part):
     limit = (lambda numbers: 3 * apart(numbers(here), numbers(plain))) if dtype == "bfloat16" else (lambda _: ROUNDING)
     with pytest.raises(AssertionError, match="apart, expected at most"):
         Pair(here, wrong, limit).check(grpo_numbers(task, decisions_of(here, task)))
+
+
+def test_another_plan_is_noticed(tiny, task, monkeypatch):
+    def spoilt(policy, _device):
+        other, plan = copy.deepcopy(policy), policy.plan
+        other.plan = lambda *arguments: (*plan(*arguments)[:2], (plan(*arguments)[2] + 1) % 4)
+        return other
+
+    monkeypatch.setitem(globals(), "arrived", spoilt)
+    for check in (test_plans, test_episodes):
+        with pytest.raises(AssertionError):
+            check(tiny, torch.device("cpu"), task)
