@@ -125,12 +125,22 @@ def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):
         check_warm_start(torch.device("cpu"), SAME_RUN, data, tmp_path)
 
 
-def test_bfloat16_learns_as_float32_does(device, data, tmp_path):
+def check_bfloat16(device, data, tmp_path, **differently):
+    """Six steps of each; the second ``differently``."""
     found = []
-    for dtype in ("float32", "bfloat16"):
-        assert sft.train(warm_start(device, dtype=dtype), data, tmp_path / dtype, quiet=True) == 0
+    for dtype, changes in (("float32", {}), ("bfloat16", differently)):
+        assert sft.train(warm_start(device, dtype=dtype, **changes), data, tmp_path / dtype, quiet=True) == 0
         found.append(learned_losses(tmp_path / dtype))
     assert found[0] != found[1]
     assert apart(*found) <= SAME_LEARNING, found
+
+
+def test_bfloat16_that_learns_less_is_noticed(data, tmp_path):
+    with pytest.raises(AssertionError):
+        check_bfloat16(torch.device("cpu"), data, tmp_path, lr=1e-5, head_lr=1e-5)
+
+
+def test_bfloat16_learns_as_float32_does(device, data, tmp_path):
+    check_bfloat16(device, data, tmp_path)
     loaded = CommitPolicy.from_pretrained(best_policy(tmp_path / "bfloat16"), dtype=torch.bfloat16)
     assert {p.dtype for p in loaded.backbone.vision_parameters()} == {torch.bfloat16}

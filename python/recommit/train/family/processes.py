@@ -157,11 +157,12 @@ class _Running:
             )
 
     def lines_of_log(self) -> list[str]:
-        """Since it was started, without what launchers note for themselves."""
+        """Since it was started, up to what torchrun adds of its own when a rank has failed."""
         with safe_open.reading(self.log) as log:
             log.seek(self._begin)
             lines = log.read().decode("utf-8", "replace").splitlines()
-        return [line for line in lines if "] [INFO] [" not in line]
+        added = (i for i, line in enumerate(lines) if "torch/distributed/elastic/" in line)
+        return lines[: next(added, None)]
 
     def stop(self) -> None:
         """Let it save itself."""

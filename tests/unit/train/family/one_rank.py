@@ -30,6 +30,9 @@ def main(mode: str, folder: Path) -> int:
     (folder / "pid").write_text(str(os.getpid()))
     if mode == "fails":
         print("recommit: optim.batch: expected a multiple of 8 ranks, got 12")
+        print(
+            "E1126 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2)\nTraceback of torchrun"
+        )
         return 2
     with Interrupt() as interrupt, (folder / "timing.jsonl").open("a") as timing:
         for step in range(1, 3 if mode in ("short", "stumbles") else 10**6):

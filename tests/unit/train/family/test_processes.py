@@ -77,6 +77,7 @@ def test_a_failure_ends_what_is_not_begun(tmp_path, capsys):
     assert "fails: recommit: optim.batch: expected a multiple of 8 ranks, got 12; see " in said
     assert str(tmp_path / "logs" / "fails.log") in said
     assert "waits: finished" in said
+    assert "of torchrun" not in said
     assert not (tmp_path / "short").exists()
 
 
