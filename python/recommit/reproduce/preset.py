@@ -57,6 +57,7 @@ _FIELDS: dict[str, Any] = {
         **dict.fromkeys(("stop_on_deadlock", "whole_commitments", "regret"), bool),
         "length": [int],
         "budgets": list,
+        "edges": ("fixed", "thirds", "terciles"),
         "task": str,
     },
     "zero_shot": [dict],

@@ -12,7 +12,7 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.evaluate import agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.graph.episodes import always, head, play, sampled
+from recommit.graph.episodes import head, play, sampled
 from recommit.rollout import episodes
 
 
@@ -35,16 +35,6 @@ def test_the_first_decisions_do_not_depend_on_the_budget(player):
     short = episodes.on_graph(player.graph, player.starts, 3, head(player.graph))
     cut = metrics.within(whole, 3)
     assert all((getattr(cut, n) == getattr(short, n)).all() for n in ("instance", "turn", "depth", "after", "solved"))
-
-
-def test_rows_replay_and_fixed_depths_are_fixed(player):
-    for depth in (1, 3, 8):
-        rows = episodes.on_graph(player.graph, player.starts, 4, always(player.graph, depth))
-        assert set(rows.depth) == {depth}
-        assert (rows.executed <= depth).all()
-        assert (rows.executed[~rows.solved] == depth).all()
-        assert (rows.before[rows.turn == 0] == player.length[rows.instance[rows.turn == 0]]).all()
-        assert ((rows.after == 0) == rows.solved).all()
 
 
 def test_rows_hold_plans_and_probs(player):

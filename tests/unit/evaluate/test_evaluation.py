@@ -21,7 +21,17 @@ from recommit.policy.config import HeadConfig
 from recommit.policy.world_model import WorldModel
 from recommit.train.heads import world_model
 
-AGENTS = ["fixed-4", "adaptive", "fixed-4-sampled", "random", "shuffled", "oracle-dp", "solver", "random-actions"]
+AGENTS = [
+    "fixed-4",
+    "adaptive",
+    "fixed-4-sampled",
+    "random",
+    "shuffled",
+    "oracle-dp",
+    "solver",
+    "random-actions",
+    "confidence-least",
+]
 
 
 def call(run, out, *more):
@@ -71,7 +81,7 @@ def test_a_finished_one_is_left_as_it_is_and_a_torn_one_completed(done, run, tmp
     before = files_of(done)
     again = tmp_path / "again"
     shutil.copytree(done, again)
-    for name in ("summary.json", "episodes.parquet", "decisions/solver@15.parquet"):
+    for name in ("summary.json", "thresholds.json", "episodes.parquet", "decisions/solver@15.parquet"):
         (again / name).unlink()
     played = []
     whole = PolicyPlayer._play

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 from tests.reference.rule_episodes import play
@@ -13,7 +11,6 @@ pytest.importorskip("torch")
 from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
-from recommit.cli import main
 from recommit.evaluate import agent_names, agents
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
@@ -120,30 +117,3 @@ def test_a_rule_needs_plans_that_do_not_depend_on_the_depth():
     two = PolicyPlayer(scripted, TASKS["sliding"], TASKS["sliding"].generate(3, seed=1).states, 2)
     with pytest.raises(ValueError, match="expected rules for a policy whose plan does not depend on the depth"):
         two.rows("repetition", 2)
-
-
-AGENTS = ("adaptive", "confidence-least", "confidence-least+memory", "consecutive+memory")
-
-
-@pytest.fixture(scope="module")
-def done(run, tmp_path_factory):
-    out = tmp_path_factory.mktemp("rules") / "eval"
-    assert evaluated(run, out) == 0
-    return out
-
-
-def evaluated(run, out, agents=AGENTS):
-    sizes = ("--instances", "10", "--validation", "8", "--budgets", "5", "3", "--quiet")
-    return main(["evaluate", str(run), "--out", str(out), *sizes, "--agents", *agents])
-
-
-def files_of(folder):
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
-
-
-def test_a_torn_one_is_completed_whatever_the_order(done, run, tmp_path):
-    again = shutil.copytree(done, tmp_path / "again")
-    for name in ("thresholds.json", "decisions/confidence-least@3.parquet", "summary.json"):
-        (again / name).unlink()
-    assert evaluated(run, again) == 0
-    assert files_of(again) == files_of(done)

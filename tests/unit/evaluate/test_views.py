@@ -68,15 +68,6 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     )
 
 
-def test_all_agents_at_once_and_again(levels_run, tmp_path):
-    out = tmp_path / "eval"
-    assert call(levels_run, out, ["fixed-2", "solver"], "--views", "4") == 0
-    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
-    assert call(levels_run, out, ["fixed-2+views4", "solver"]) == 0
-    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
-    assert [row["agent"] for row in json.loads(before["summary.json"])][::2] == ["fixed-2+views4", "solver"]
-
-
 @pytest.mark.parametrize("views", [1, 8])
 def test_operations_are_those_of_an_estimate(tmp_path, views):
     """Counted of a policy at work, and of its shadow before anybody has one."""

@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("yaml")
 
-import yaml
 
 from recommit.data import held_out
 from recommit.reproduce import preset
@@ -71,18 +70,6 @@ def test_a_preset_without_joint_has_warm_starts_of_its_own():
     by_name = {run.name: run for run in plan.runs}
     assert by_name["sft-s1"].sources == (PAPER / "sliding" / "data",)
     assert by_name["single-4-init"].folder == PAPER / "sliding" / "family" / "single-4-init"
-
-
-def test_joint_is_checked():
-    for joint, message in [
-        ("{}", "joint: expected recipe, got nothing"),
-        ("{recipe: paper-sliding, steps: 3}", "joint: expected keys of recipe, sft, got steps"),
-        ("{recipe: paper-sliding, sft: 3}", "joint.sft: expected a list, got 3"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            preset.check({"joint": yaml.safe_load(joint), "tasks": {}})
-    with pytest.raises(ValueError, match=r"tasks\.sliding\.warm_starts: expected none beside joint, got 'each'"):
-        preset.load("paper", ["sliding.warm_starts=each"])
 
 
 def test_changes_of_all_puzzles_and_of_one():

@@ -82,18 +82,6 @@ def test_pieces_of_the_laptop_preset(tmp_path, puzzle, plans):
     assert {run.folder.name for run in entry.runs} | evaluations | {f"heads-s{s}" for s in entry.seeds} == set(needs)
 
 
-def test_pieces_at_one_depth_alone_begin_with_their_own_warm_start(tmp_path):
-    (entry,) = preset.entries(preset.load("demo", ["singles=[4]"]), tmp_path)
-    needs = needs_of(entry)
-    assert needs["single-4-s0"] == {"single-4-init"}
-    assert needs["single-4-init"] == {"data"}
-
-
-def test_one_seed_is_evaluated_later_with_every_core(tmp_path):
-    (entry,) = preset.entries(preset.load("demo"), tmp_path)
-    assert stages.evaluation_pieces(entry, True) == []
-
-
 def test_what_begins_with_something_unfinished_is_asked_again(tmp_path, monkeypatch):
     """A run that is there may have begun with other weights than those that its warm start will have."""
     (entry,) = preset.entries(preset.load("demo"), tmp_path)
