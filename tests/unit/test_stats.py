@@ -31,16 +31,12 @@ def test_mcnemar_is_the_exact_binomial_test():
         extreme = [k for k in range(pairs + 1) if abs(2 * k - pairs) >= abs(first - second)]
         wanted = sum(_choose(pairs, k) for k in extreme) / 2**pairs
         assert stats.mcnemar(one, other) == pytest.approx(min(wanted, 1.0))
+    many, others = np.arange(4000) % 2 == 0, (np.arange(4000) % 2 == 1) & (np.arange(4000) % 16 != 15)
+    exact = min(1.0, 2 * sum(_choose(3750, i) for i in range(1751)) // 2**3700 / 2**50)
+    assert stats.mcnemar(many, others) == pytest.approx(exact, rel=0.1), "close to exact where there are many pairs"
     # 36 against 28 of 64, the paper's headline, at its best: nothing flips the other way.
     one, other = np.arange(64) < 36, np.arange(64) < 28
     assert stats.mcnemar(one, other) == pytest.approx(0.0078125)
-
-
-def test_mcnemar_with_many_pairs_is_close_to_exact():
-    one = np.arange(4000) % 2 == 0
-    other = (np.arange(4000) % 2 == 1) & (np.arange(4000) % 16 != 15)
-    exact = min(1.0, 2 * sum(_choose(3750, i) for i in range(1751)) // 2**3700 / 2**50)
-    assert stats.mcnemar(one, other) == pytest.approx(exact, rel=0.1)
 
 
 def _choose(n, k):
@@ -53,10 +49,10 @@ def _choose(n, k):
 def test_bootstrap_covers_and_is_reproducible():
     draw = np.random.default_rng(0)
     covered = 0
-    for trial in range(200):
+    for trial in range(80):
         found = stats.bootstrap(draw.normal(0.3, 1.0, 150), seed=trial, rounds=500)
         covered += found.low <= 0.3 <= found.high
-    assert 178 <= covered <= 199, "95 % of 200, give or take"
+    assert 70 <= covered <= 79, "95 % of 80, give or take"
     values = draw.integers(-1, 2, 1000)
     assert stats.bootstrap(values) == stats.bootstrap(values)
     assert stats.bootstrap(values).mean == pytest.approx(values.mean())
@@ -75,14 +71,14 @@ def test_rooms_are_drawn_again_as_wholes():
     """Intervals over rooms cover as often as they say; intervals over instances, the planted defect, do not."""
     draw = np.random.default_rng(1)
     covered = np.zeros(2, int)
-    for trial in range(200):
+    for trial in range(80):
         which, values = in_rooms(draw)
         for i, rooms in enumerate((which, None)):
             found = stats.bootstrap(values, rooms, seed=trial, rounds=400)
             assert found.mean == pytest.approx(values.mean())
             covered[i] += found.low <= 0.1 <= found.high
-    assert covered[0] >= 176
-    assert covered[1] <= 160
+    assert covered[0] >= 70
+    assert covered[1] <= 64
 
 
 def test_a_room_each_is_no_rooms():
@@ -144,9 +140,3 @@ def _images(grid):
     for mirrored in (grid, grid[:, ::-1]):
         for turns in range(4):
             yield np.ascontiguousarray(np.rot90(mirrored, turns))
-
-
-def test_as_many_on_either_side_say_nothing():
-    one = np.arange(3002) % 2 == 0
-    assert stats.EXACT_PAIRS < 2 * 1501
-    assert stats.mcnemar(one, ~one) == 1.0
