@@ -26,12 +26,17 @@ def build(options: BuildOptions, json: bool = False) -> None:
     from recommit.data import builder
 
     specs, many = options.specs()
-    progress, out = None if json else BuildLine(), options.out
+    out, line = options.out, StatusLine(terminal_only=json)
+
+    def progress(now: BuildProgress) -> None:
+        remaining = f"{now.remaining:.0f} s left" if now.remaining < 1e9 else ""
+        line.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {remaining}")
+
     how: dict[str, Any] = {
         "workers": options.workers,
         "threads": options.threads,
         "engine": options.engine,
-        "progress": progress,
+        "progress": None if json else progress,
     }
     try:
         if many:
@@ -41,40 +46,22 @@ def build(options: BuildOptions, json: bool = False) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on where it was") from None
     finally:
-        if progress:
-            progress.end()
-    text = summary if json else sentence
-    _answer([text(folder, manifest) for folder, manifest in manifests.items()])
+        line.end()
+    _answer([_built(folder, manifest, json) for folder, manifest in manifests.items()])
 
 
-def summary(folder: Path, manifest: Manifest) -> dict[str, Any]:
-    """What was built, as JSON says it."""
-    return {
-        "folder": str(folder),
-        "content_sha256": manifest.content,
-        "rows": manifest.total("rows"),
-        "overlap": manifest.overlap,
-    }
-
-
-def sentence(folder: Path, manifest: Manifest) -> str:
-    """What was built, in words."""
-    text, seen = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}", manifest.overlap
+def _built(folder: Path, manifest: Manifest, json: bool) -> dict[str, Any] | str:
+    """What was built, as JSON says it or in words."""
+    rows, seen = manifest.total("rows"), manifest.overlap
+    if json:
+        return {"folder": str(folder), "content_sha256": manifest.content, "rows": rows, "overlap": seen}
+    text = f"{folder}: {rows:,} rows, content {manifest.content[:16]}"
     if not seen:
         return text
     return (
         f"{text}\noverlap: {seen['test_starts_on_training_paths']} of {seen['test_starts']} test starts and "
         f"{seen['test_states_on_training_paths']} of {seen['test_states']} test states lie on training paths"
     )
-
-
-class BuildLine(StatusLine):
-    """How far a build is."""
-
-    def __call__(self, now: BuildProgress) -> None:
-        """Show it."""
-        remaining = f"{now.remaining:.0f} s left" if now.remaining < 1e9 else ""
-        self.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {remaining}")
 
 
 def show(options: ShowOptions, json: bool = False) -> None:

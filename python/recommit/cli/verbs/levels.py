@@ -14,7 +14,7 @@ from recommit.storage.terminal_text import StatusLine, plain, tell
 
 if TYPE_CHECKING:
     from recommit.puzzles.levels import Levels
-    from recommit.puzzles.lurd import Replay, Written
+    from recommit.puzzles.lurd import Replay
 
 #: Levels that are generated at a time: level i is the same in whatever piece it comes.
 PIECE = 256
@@ -106,12 +106,17 @@ def check(options: CheckOptions, json: bool = False) -> int:
     import recommit
 
     levels, index = read(options.file), options.index
-    chosen = levels if index is None else one(levels, index)
+    chosen, first = (levels, 0) if index is None else (one(levels, index), index)
     if options.solution is not None:
-        return _check_solutions(options, chosen, json)
-    rows = _rows(chosen, index or 0)
+        return _check_solutions(options, options.solution, chosen, first, json)
+    rows: list[dict[str, Any]] = [
+        {"index": i, "rows": rows, "columns": columns, "title": title}
+        for i, ((rows, columns), title) in enumerate(zip(chosen.shapes, chosen.titles, strict=True), first)
+    ]
     if index is None:
-        tell(dumps({"task": levels.task, "levels": rows}, indent=2) if json else _list(levels, rows))
+        lines = [f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {plain(row['title'])}" for row in rows]
+        text = "\n".join(line.rstrip() for line in (f"{levels!r}"[1:-1], *lines))
+        tell(dumps({"task": levels.task, "levels": rows}, indent=2) if json else text)
     else:
         text = recommit.format_levels(chosen).rstrip("\n")
         tell(dumps(rows[0] | {"state": chosen[0].tolist()}, indent=2) if json else text)
@@ -120,54 +125,27 @@ def check(options: CheckOptions, json: bool = False) -> int:
     return 0
 
 
-def _rows(levels: Levels, first: int) -> list[dict[str, Any]]:
-    return [
-        {"index": i, "rows": rows, "columns": columns, "title": title}
-        for i, ((rows, columns), title) in enumerate(zip(levels.shapes, levels.titles, strict=True), first)
-    ]
-
-
-def _list(levels: Levels, rows: list[dict[str, Any]]) -> str:
-    lines = [f"{levels!r}"[1:-1]]
-    lines += [f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {plain(row['title'])}" for row in rows]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _check_solutions(options: CheckOptions, levels: Levels, json: bool) -> int:
+def _check_solutions(options: CheckOptions, solution: Path, levels: Levels, first: int, json: bool) -> int:
     from recommit.puzzles import lurd
-
-    assert options.solution is not None
-    solutions = lurd.read_solutions(options.solution)
-    replays = lurd.check_solutions(list(levels), solutions, levels.task)
-    tell(_json(levels, replays) if json else _lines(levels, replays, options.index or 0))
-    if options.out is not None:
-        _write(options.out, solutions)
-    return 0 if all(replay.right for replay in replays) else 1
-
-
-def _write(out: Path, solutions: list[Written]) -> None:
-    from recommit.puzzles.lurd import format_solution
     from recommit.storage.files import replacing
 
-    with replacing(out) as file:
-        file.write("\n".join(format_solution(each.letters, runs=True) + "\n" for each in solutions).encode())
-
-
-def _json(levels: Levels, replays: list[Replay]) -> str:
-    rows = [
-        {"title": title, "solves": each.solves, "actions": each.actions, "pushes": each.pushes, "fault": each.fault}
-        for title, each in zip(levels.titles, replays, strict=True)
-    ]
-    return dumps({"task": levels.task, "levels": rows}, indent=2)
-
-
-def _lines(levels: Levels, replays: list[Replay], first: int) -> str:
-    rows = [
-        f"{i:>6}  {_answer(each)}  {plain(title)}".rstrip()
-        for i, (title, each) in enumerate(zip(levels.titles, replays, strict=True), first)
-    ]
-    right = sum(each.right for each in replays)
-    return "\n".join([*rows, f"{right} of {len(replays)} solutions are right"])
+    solutions = lurd.read_solutions(solution)
+    replays = lurd.check_solutions(list(levels), solutions, levels.task)
+    pairs = list(zip(levels.titles, replays, strict=True))
+    right = sum(replay.right for replay in replays)
+    if json:
+        rows = [
+            {"title": title, "solves": each.solves, "actions": each.actions, "pushes": each.pushes, "fault": each.fault}
+            for title, each in pairs
+        ]
+        tell(dumps({"task": levels.task, "levels": rows}, indent=2))
+    else:
+        lines = [f"{i:>6}  {_answer(each)}  {plain(title)}".rstrip() for i, (title, each) in enumerate(pairs, first)]
+        tell("\n".join([*lines, f"{right} of {len(replays)} solutions are right"]))
+    if options.out is not None:
+        with replacing(options.out) as file:
+            file.write("\n".join(lurd.format_solution(each.letters, runs=True) + "\n" for each in solutions).encode())
+    return 0 if right == len(replays) else 1
 
 
 def _answer(replay: Replay) -> str:
