@@ -119,9 +119,8 @@ tasks:
     recipe: laptop-sliding
     sft: %s
     grpo: %s
-    variants: [adaptive, fixed-4, fixed-8]
+    variants: [adaptive, fixed-4]
     seeds: [0]
-    ablations: [paper]
     heads: {world_model: {steps: 1, starts: 16}, conditioned: {starts: 4, length: [4, 14], updates: 1, budget: [2]}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
@@ -241,41 +240,13 @@ def small_preset() -> str:
     return SMALL_PRESET % tuple(changes * 2)
 
 
-#: What the examples of the help go on from, and in which order.
-FIRST = (
-    *("levels generate", "solve", "data build", "train sft", "train grpo", "train world-model", "graph build"),
-    *("train head", "evaluate"),
-)
-INSTEAD = {
-    "levels check": "levels check one.txt --solution solutions.txt",
-    "graph build": "graph build run --out graph --features --starts 16 --length 4 14",
-    "train head": "train head graph --policy world-model --updates 2 --out head",
-}
-
-
-def examples() -> list[Command]:
-    """The calls that the help of each verb shows."""
-    shown = {name: f"{name} {verb.example}" for name, verb in command_line.VERBS.items()} | INSTEAD
-    order = [*FIRST, *(verb for verb in shown if verb not in FIRST)]
-    found = [Command(f"the help of {verb}", 0, 0, f"recommit {shown[verb]}") for verb in order]
-    level = "'######\\n#@ $.#\\n#    #\\n######\\n'"
-    write = f"from pathlib import Path; Path('one.txt').write_text({level}); Path('solutions.txt').write_text('rR\\n')"
-    return [Command("", 0, 0, f'python -c "{write}"'), *found]
-
-
 def run_page(page: Path, folder: Path, server: str) -> int:
     """Run every command of a page, in order; how many."""
-    name = page.relative_to(ROOT).as_posix() if ROOT in page.parents else page.name
+    name, count = page.relative_to(ROOT).as_posix() if ROOT in page.parents else page.name, 0
     before = [Command(f"before {name}", 0, -1, text) for text in BEFORE.get(name, ())]
-    return run_all([*before, *commands(page)], folder, server, SEPARATE.get(name))
-
-
-def run_all(every: list[Command], folder: Path, server: str, separate: dict[int, int] | None = None) -> int:
-    """Run commands in order, in one folder or in one for each block; how many."""
-    count = 0
-    for command in every:
+    for command in [*before, *commands(page)]:
         if reason(command) is None:
-            place = folder if separate is None else folder / str(separate.get(command.block, command.block))
+            place = folder / str(SEPARATE[name].get(command.block, command.block)) if name in SEPARATE else folder
             place.mkdir(exist_ok=True)
             (place / "small.yaml").write_text(small_preset(), encoding="utf-8")
             with pytest.MonkeyPatch.context() as patch:

@@ -44,11 +44,13 @@ def test_every_flag_in_running_text_exists(page):
                 assert re.search(rf"{flag}\b", said), f"{name(page)}: {text}"
 
 
-def test_every_reason_is_needed():
+def test_every_verb_is_run_by_a_page_and_every_reason_is_needed():
     every = [command for page in PAGES for command in commands.commands(page)]
     for pattern in running.NOT_RUN:
         assert any(re.search(pattern, " ".join(command.words)) for command in every), f"no command matches {pattern}"
-    assert sum(running.reason(command) is None for command in every) >= 40
+    ran = {" ".join(command.words[1:]) for command in every if running.reason(command) is None}
+    silent = [verb for verb in command_line.VERBS if not any(f"{text} ".startswith(f"{verb} ") for text in ran)]
+    assert silent == ["play"]
 
 
 @pytest.mark.parametrize(

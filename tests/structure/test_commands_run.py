@@ -1,4 +1,4 @@
-"""The commands of the pages run, scaled down, from the top of each page to its end, and the examples of the help."""
+"""The commands of the pages run, scaled down, from the top of each page to its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,3 @@ pytest.importorskip("yaml")
 @pytest.mark.parametrize("page", running.pages(), ids=lambda page: page.relative_to(running.ROOT).as_posix())
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, model_server: str) -> None:
     running.run_page(page, tmp_path, model_server)
-
-
-def test_the_examples_of_the_help_run(tmp_path: Path, model_server: str) -> None:
-    assert running.run_all(running.examples(), tmp_path, model_server) > 15

@@ -27,31 +27,6 @@ def test_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["train", "nonsense"], "unknown command: train nonsense\nusage: recommit train VERB"),
-        (["data", "nonsense", "--help"], "unknown command: data nonsense --help"),
-        ([], "levels generate"),
-        (["nonsense"], "unknown command: nonsense"),
-        (["levels"], "usage: recommit levels VERB"),
-        (["levels", "generate"], "--out"),
-        (["levels", "generate", "--out", "x", "--size", "70"], "size: expected 4..64, got 70"),
-        (["levels", "generate", "--out", "x", "--size", "4", "5", "6"], "got 3 numbers"),
-        (["levels", "generate", "--out", "x", "--count", "0"], "count: expected at least 1, got 0"),
-        (["levels", "generate", "--out", "x", "--task", "chess"], "chess"),
-        (["bench", "--nonsense"], "--nonsense"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_a_wrong_call_is_2(words: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    before = list(tmp_path.iterdir())
-    assert command_line.main(words) == 2
-    captured = capsys.readouterr()
-    assert said in captured.out + captured.err
-    assert list(tmp_path.iterdir()) == before
-
-
-@pytest.mark.parametrize(
     ("words", "suggested"),
     [
         ("evalute run", "recommit evaluate?"),

@@ -77,9 +77,7 @@ tasks:
 """
 
 
-@pytest.mark.parametrize(
-    "name", ["", "launch", "family", "data", "eval-s0", "sft", "family/adaptive-s0", "family/zero-shot-a-b"]
-)
+@pytest.mark.parametrize("name", ["", "launch", "family", "eval-s0", "family/adaptive-s0", "family/zero-shot-a-b"])
 def test_folders_of_a_preset(tmp_path, mine, name):
     pytest.importorskip("torch")
     from recommit.reproduce import stages

@@ -109,12 +109,11 @@ def test_locks_and_journals(path, name):
     path.with_name(name).rename(path)
 
 
-@pytest.mark.parametrize("name", ["metrics", "attempts"])
-def test_logs_of_runs(path, name):
+def test_logs_of_runs(path):
     from recommit.storage.errors import DataError
     from recommit.storage.jsonl import JsonLines
 
-    log = path.with_name(f"{name}.jsonl")
+    log = path.with_name("metrics.jsonl")
     path.rename(log)
     with pytest.raises(DataError, match="expected a file, got a"), JsonLines(log):
         pytest.fail("opened what is no file")

@@ -24,17 +24,25 @@ def build(options: BuildOptions, json: bool = False) -> None:
     """
     from recommit.data import builder
 
-    spec, progress = options.spec(), None if json else BuildLine()
-    workers, threads = options.workers, options.threads
+    spec, line = options.spec(), StatusLine(terminal_only=json)
+
+    def progress(now: BuildProgress) -> None:
+        remaining = f"{now.remaining:.0f} s left" if now.remaining < 1e9 else ""
+        line.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {remaining}")
+
     try:
         manifest = builder.build(
-            spec, options.out, workers=workers, threads=threads, engine=options.engine, progress=progress
+            spec,
+            options.out,
+            workers=options.workers,
+            threads=options.threads,
+            engine=options.engine,
+            progress=None if json else progress,
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; the same command goes on where it was") from None
     finally:
-        if progress:
-            progress.end()
+        line.end()
     _answer((summary if json else sentence)(options.out, manifest))
 
 
@@ -54,15 +62,6 @@ def sentence(folder: Path, manifest: Manifest) -> str:
 
     text = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}"
     return f"{text}\noverlap: {overlap_text(manifest.overlap)}" if manifest.overlap else text
-
-
-class BuildLine(StatusLine):
-    """How far a build is."""
-
-    def __call__(self, now: BuildProgress) -> None:
-        """Show it."""
-        remaining = f"{now.remaining:.0f} s left" if now.remaining < 1e9 else ""
-        self.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {remaining}")
 
 
 def show(options: ShowOptions, json: bool = False) -> None:

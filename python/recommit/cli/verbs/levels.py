@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from recommit.cli.boards import BoardOptions, check_place, one, read
 from recommit.storage.terminal_text import StatusLine, plain, tell
-
-if TYPE_CHECKING:
-    from recommit.puzzles.levels import Levels
 
 #: Levels that are generated at a time: level i is the same in whatever piece it comes.
 PIECE = 256
@@ -100,25 +97,17 @@ def check(options: CheckOptions, json: bool = False) -> None:
     import recommit
 
     levels, index = read(options.file), options.index
-    chosen = levels if index is None else one(levels, index)
-    rows = _rows(chosen, index or 0)
+    chosen, first = (levels, 0) if index is None else (one(levels, index), index)
+    rows: list[dict[str, Any]] = [
+        {"index": i, "rows": rows, "columns": columns, "title": title}
+        for i, ((rows, columns), title) in enumerate(zip(chosen.shapes, chosen.titles, strict=True), first)
+    ]
     if index is None:
-        tell(dumps({"task": levels.task, "levels": rows}, indent=2) if json else _list(levels, rows))
+        lines = [f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {plain(row['title'])}" for row in rows]
+        text = "\n".join(line.rstrip() for line in (f"{levels!r}"[1:-1], *lines))
+        tell(dumps({"task": levels.task, "levels": rows}, indent=2) if json else text)
     else:
         text = recommit.format_levels(chosen).rstrip("\n")
         tell(dumps(rows[0] | {"state": chosen[0].tolist()}, indent=2) if json else text)
     if options.out is not None:
         recommit.write_levels(options.out, chosen, format=options.format)
-
-
-def _rows(levels: Levels, first: int) -> list[dict[str, Any]]:
-    return [
-        {"index": i, "rows": rows, "columns": columns, "title": title}
-        for i, ((rows, columns), title) in enumerate(zip(levels.shapes, levels.titles, strict=True), first)
-    ]
-
-
-def _list(levels: Levels, rows: list[dict[str, Any]]) -> str:
-    lines = [f"{levels!r}"[1:-1]]
-    lines += [f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {plain(row['title'])}" for row in rows]
-    return "\n".join(line.rstrip() for line in lines)

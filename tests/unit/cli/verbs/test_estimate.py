@@ -47,24 +47,6 @@ def test_a_time_needs_a_rate(capsys):
     assert timed["rate"]["source"] == "as said on the command line"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["nobody"], "recipe: expected a file or one of"),
-        (["paper-sliding", "--set", "model.backbone=nobody/nothing"], "model.backbone: expected a local folder"),
-        (["paper-sliding", "--card", "abacus"], "card: expected one of a100"),
-        (
-            ["quick-sliding", "--task", "sliding", "--stage", "evaluate"],
-            "stage: expected sft or grpo, since no preset evaluates",
-        ),
-        (["paper-sliding", "--set", "optim.nothing=1"], "optim: expected fields of"),
-    ],
-)
-def test_wrong_calls_are_refused(words, message, capsys):
-    assert main(["estimate", *words]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_a_recipe_of_ones_own_needs_a_task(tmp_path, capsys):
     own = tmp_path / "own.yaml"
     own.write_text("sft: {model: {backbone: Qwen/Qwen2.5-VL-7B-Instruct, dtype: bfloat16}}\n")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.puzzles.level_cases import B, L
+from tests.unit.puzzles.level_cases import L
 
 from recommit.cli import command_line
 from recommit.cli.verbs import levels
@@ -37,27 +37,10 @@ def test_check_as_json(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["state"][1] == [1, 5, 3, 2, 1]
 
 
-@pytest.mark.parametrize("index", [-1, 2])
-def test_check_refuses_an_index_outside(index: int, pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("levels", "check", pack, f"--index={index}") == 2
-    assert f"index: expected 0..1, got {index}" in capsys.readouterr().err
-
-
 def test_levels_are_written_in_another_format(pack: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     assert run("levels", "check", pack, "--out", out, "--format", "boxoban") == 0
     assert out.read_text() == "; 4\n" + L + "\n; 1\n######\n#@ $.#\n######\n"
-
-
-def test_malformed_and_absent_files_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bad = tmp_path / "bad.txt"
-    bad.write_text(B.replace("0", "x"))
-    for words in (["check", bad], ["check", bad, "--out", tmp_path / "out.txt"]):
-        assert run("levels", *words) == 1
-        assert "bad.txt: line 2, column 3: unknown character 'x'" in capsys.readouterr().err
-    assert not (tmp_path / "out.txt").exists()
-    assert run("levels", "check", tmp_path / "absent") == 2
-    assert f"{tmp_path / 'absent'}: there is no such file or folder" in capsys.readouterr().err
 
 
 def test_generate_by_another_generator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,6 @@ import pytest
 from tests.waiting import HANG, ended
 
 from recommit.cli.boards import LevelOptions
-from recommit.cli.flags import WrongCall
 from recommit.cli.verbs.play import BoardGame, parsed
 
 pytest.importorskip("tyro")
@@ -104,8 +103,3 @@ def test_a_generated_level_is_that_of_generate() -> None:
     game = BoardGame(LevelOptions(task="sliding", size=(3,), length=(8,), seed=5).level, 3)
     expected = recommit.Sliding(3).generate(4, seed=5, length=8).states[3]
     assert game.state.tolist() == expected.tolist()
-
-
-def test_a_file_says_its_puzzle_itself(tmp_path):
-    with pytest.raises(WrongCall, match="task: expected none with a level file, which says its puzzle, got ice"):
-        LevelOptions(file=tmp_path / "pack.txt", task="ice").level()

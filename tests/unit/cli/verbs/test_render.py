@@ -65,28 +65,3 @@ def test_an_episode_of_the_solver(level: Path, tmp_path: Path) -> None:
     assert frames(tmp_path / "e.gif") == 4, "a look, two actions, the end"
     assert call("--task", "sliding", "--length", 12, "--agent", "solver", "--out", tmp_path / "e.png", "--cell", 8) == 0
     assert pixels(tmp_path / "e.png").shape == (24, 3 * 24 + 2 * 8, 3), "two looks and the end"
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--out", "x.jpg"], "out: expected a name that ends in .png or .gif, got x.jpg"),
-        (["--out", "x.png", "--plan", "rx"], "plan: expected the word solve, or letters of u d l r, got 'x'"),
-        (["--out", "x.png", "--plan", "r", "--agent", "solver"], "plan: expected one of --plan and --agent"),
-        (["--out", "x.png", "--index", "1"], "index: expected 0..0, got 1"),
-        (["--out", "x.png", "--cell", "2"], "cell: expected"),
-        (["--out", "x.gif", "--agent", "nosuch/run"], "run: expected the folder of a run or of a saved policy"),
-    ],
-)
-def test_a_wrong_call_is_a_sentence(
-    words: list[str],
-    sentence: str,
-    level: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert call(level, *words) == 2
-    assert sentence in capsys.readouterr().err
-    assert [entry.name for entry in tmp_path.iterdir()] == ["level.txt"]

@@ -236,7 +236,3 @@ def test_presets(capsys):
             plans = families.family_configs(task["recipe"], names, tuple(task.get("grpo", [])), {})
             assert set(plans) == set(names)
     assert "recipe: laptop-sliding" in capsys.readouterr().out
-    assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2
-    assert "preset: expected a file or one of caves, " in capsys.readouterr().err
-    assert main(["reproduce"]) == 2
-    assert "out: expected a folder, got none" in capsys.readouterr().err

@@ -142,28 +142,6 @@ def test_a_limit_gives_unknown_its_bound_and_the_reason(capsys: pytest.CaptureFi
     assert f"UNKNOWN: at least {row['bound']} actions; --nodes was hit" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "expected a level file, or --task"),
-        (["--task", "chess"], "chess"),
-        (["--task", "sliding", "--size", "9"], "size: expected 2..5, got 9"),
-        (["--task", "sliding", "--size", "3", "--length", "40"], "length: expected 1..31"),
-        (["--task", "sliding", "--size", "3", "--length", "1", "2", "3"], "got 3 numbers"),
-        (["--task", "sliding", "--size", "3", "--count", "0"], "count: expected at least 1, got 0"),
-        (["--task", "sliding", "--size", "3", "--nodes", "0"], "nodes: expected 1..18446744073709551615, got 0"),
-        (["--task", "sliding", "--size", "3", "--threads", "0"], "threads: expected at least 1, got 0"),
-        (["--task", "sliding", "--size", "3", "--seed=-1"], "seed: expected at least 0, got -1"),
-        (["--task", "sliding", "--size", "3", "--database", "large"], "database: expected small"),
-    ],
-    ids=" ".join,
-)
-def test_a_wrong_call_is_2(words: list[str] | str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("solve", *words) == 2
-    captured = capsys.readouterr()
-    assert said in captured.out + captured.err
-
-
 @pytest.mark.parametrize("json_too", [[], ["--json"]])
 def test_an_interruption_keeps_what_was_solved(
     json_too: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

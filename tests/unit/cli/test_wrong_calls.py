@@ -1,0 +1,138 @@
+"""A wrong call is one sentence with status 2, and leaves nothing behind; so is what the system says of a path."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+import recommit
+from recommit.cli import command_line
+from recommit.storage import errors, files
+
+pytest.importorskip("tyro")
+pytest.importorskip("yaml")
+
+FEW = "estimate paper-sliding"
+GENERATE = "levels generate --out NEW"
+SOLVE = "solve --task sliding --size 3"
+RENDER = "render LEVEL --out new.png"
+#: FOLDER and FILE are empty, LEVEL holds one level, NONE and NEW are not there.
+CALLS = [
+    ("", "usage: recommit VERB"),
+    ("nonsense", "unknown command: nonsense"),
+    ("train nonsense", "unknown command: train nonsense\nusage: recommit train VERB"),
+    ("levels", "usage: recommit levels VERB"),
+    ("levels generate", "--out"),
+    ("bench --nonsense", "--nonsense"),
+    (f"{GENERATE} --task chess", "chess"),
+    (f"{GENERATE} --size 70", "size: expected 4..64, got 70"),
+    (f"{GENERATE} --size 4 5 6", "size: expected rows, or rows and columns, got 3 numbers"),
+    (f"{GENERATE} --count 0", "count: expected at least 1, got 0"),
+    (f"{GENERATE} --task sliding --size 9", "size: expected 2..5, got 9"),
+    (f"{GENERATE} --generator walk", "generator: expected rooms or reverse, got walk"),
+    ("levels generate --out FOLDER", "FOLDER: expected a file, got a folder"),
+    ("levels generate --out NONE/levels.txt", "levels.txt: there is no folder "),
+    ("levels generate --out FILE/levels.txt", "levels.txt: there is no folder "),
+    (f"levels generate --count 1 --out {'x' * 250}", "the name is too long for this file system"),
+    pytest.param(
+        f"levels generate --out {os.devnull}", f"{os.devnull}: expected a file, got a device",
+        marks=pytest.mark.skipif(os.name == "nt", reason="no devices in folders there"),
+    ),
+    ("levels check NONE", "NONE: there is no such file or folder"),
+    ("levels check FOLDER", "FOLDER: expected a file, got a folder"),
+    ("levels check LEVEL --index 1", "index: expected 0..0, got 1"),
+    ("solve", "expected a level file, or --task"),
+    ("solve LEVEL --task ice", "task: expected none with a level file, which says its puzzle, got ice"),
+    (f"{SOLVE} --length 40", "length: expected 1..31"),
+    (f"{SOLVE} --nodes 0", "nodes: expected 1..18446744073709551615, got 0"),
+    (f"{SOLVE} --threads 0", "threads: expected at least 1, got 0"),
+    (f"{SOLVE} --database large", "database: expected small"),
+    ("play FOLDER", "FOLDER: expected a file, got a folder"),
+    ("render LEVEL --out x.jpg", "out: expected a name that ends in .png or .gif, got "),
+    (f"{RENDER} --plan rx", "plan: expected the word solve, or letters of u d l r, got 'x'"),
+    (f"{RENDER} --plan r --agent solver", "plan: expected one of --plan and --agent"),
+    (f"{RENDER} --cell 2", "cell: expected"),
+    (f"{RENDER} --agent nosuch/run", "run: expected the folder of a run or of a saved policy"),
+    ("data show NONE", "NONE: expected a finished data set, found no such folder"),
+    ("data show FILE", "FILE: expected the folder of a data set, got a file"),
+    ("data build --task sliding --count 5 --out FILE", "FILE: expected a folder, got a file"),
+    ("data build --recipe NONE --out NEW", "NONE: expected a recipe file, found none"),
+    ("train sft --recipe nothing --data NONE --out NEW", "recipe: expected a file or one of laptop-"),
+    ("train sft --recipe laptop-sliding --data NONE --out NEW --set optim.steps=0", "optim.steps"),
+    ("estimate nobody", "recipe: expected a file or one of"),
+    (f"{FEW} --set model.backbone=nobody/nothing", "model.backbone: expected a local folder"),
+    (f"{FEW} --card abacus", "card: expected one of a100"),
+    (f"{FEW} --set optim.nothing=1", "optim: expected fields of"),
+    ("evaluate FOLDER --out NEW", "run: expected the folder of a training run"),
+    ("evaluate FOLDER --out NEW --agents clever", "agents: expected names of adaptive"),
+    ("evaluate FOLDER --out NEW --length 3 4 5", "length: expected one length, or shortest and longest, got 3 numbers"),
+    ("evaluate FOLDER --out NEW --instances 0", "instances: expected at least 1, got 0"),
+    ("evaluate FOLDER --out NEW --price-observation nan", "price_observation: expected a finite number from 0 on, got nan"),
+    ("evaluate FOLDER --out NEW --fresh 4 --split validation", "split: expected test or validation, and fresh from 1 on"),
+    ("evaluate FOLDER --out NEW --agents adaptive+memory", "got adaptive+memory"),
+    ("reproduce", "out: expected a folder, got none"),
+    ("reproduce --preset nothing --out NEW", "preset: expected a file or one of caves, "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "sentence"), CALLS)
+def test_a_wrong_call_is_a_sentence_and_leaves_nothing(
+    line: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if line.startswith(("estimate", "evaluate", "train")):
+        pytest.importorskip("torch")
+        pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FOLDER").mkdir()
+    (tmp_path / "FILE").touch()
+    (tmp_path / "LEVEL").write_text("######\n#@$ .#\n######\n")
+    assert command_line.main(line.split()) == 2
+    said = "".join(capsys.readouterr())
+    assert sentence in said
+    assert ".tmp" not in said
+    assert "Error" not in said
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["FILE", "FOLDER", "LEVEL"]
+
+
+def test_a_malformed_level_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.txt").write_text("#####\n#@x.#\n#####\n")
+    for verb in (["levels", "check"], ["solve"]):
+        assert command_line.main([*verb, str(tmp_path / "bad.txt")]) == 1
+        assert "bad.txt: line 2, column 3: unknown character 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_what_is_not_permitted_names_the_path_of_the_call(
+    number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_files: files.Files, path: Path) -> int:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(files.Files, "create", refuse)
+    out = tmp_path / "levels.txt"
+    assert command_line.main(["levels", "generate", "--task", "sliding", "--count", "1", "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"recommit: {out}: ")
+    assert line.endswith((" there", " read"))
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "status"),
+    [
+        (OSError(errno.ENOSPC, "", "out"), "out: no room is left; make room and run the same command again", 1),
+        (OSError(errno.EMFILE, "Too many open files"), "the system says: Too many open files", 1),
+        (errors.WrongFolder("out: expected a folder"), "out: expected a folder", 2),
+        (errors.FolderBusy("out: busy"), "out: busy", 1),
+        (ValueError("cell: expected 4..112, got 3"), "cell: expected 4..112, got 3", 2),
+        (recommit.LevelError("a.txt: line 3"), "a.txt: line 3", 1),
+        (ValueError("no sentence of ours"), "ValueError: no sentence of ours", 1),
+        (ConnectionError("refused"), "ConnectionError: refused", 1),
+    ],
+    ids=repr,
+)
+def test_what_is_said_of_an_error(error: Exception, sentence: str, status: int) -> None:
+    """A class is named only where the sentence is not ours."""
+    assert command_line.explained(error) == (sentence, status)
