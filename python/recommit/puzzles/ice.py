@@ -46,16 +46,6 @@ class Ice(Puzzle):
         self.rows = checks.integer("size", rows, *self.sides)
         self.cols = checks.integer("size", cols, *self.sides)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns, outer rock included."""
-        return self.rows, self.cols
-
-    @property
-    def size_name(self) -> str:
-        """For example ``8x8``."""
-        return f"{self.rows}x{self.cols}"
-
     def legend(self) -> tuple[States, NDArray[np.intp]]:
         """Two small caves, one with the player on ice and one with the player on the goal."""
         states = np.array([[[1] * 5, [1, 0, 3, 2, 1], [1] * 5], [[1] * 5, [1, 0, 0, 4, 1], [1] * 5]], np.uint8)

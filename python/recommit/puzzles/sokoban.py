@@ -58,11 +58,6 @@ class Sokoban(Puzzle):
         return cls(size, boxes)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns, outer wall included."""
-        return self.rows, self.cols
-
-    @property
     def size_name(self) -> str:
         """For example ``8x8-2``."""
         return f"{self.rows}x{self.cols}-{self.boxes}"
