@@ -76,14 +76,6 @@ class Ice(Puzzle):
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         low, high = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)
         states, lengths = self.core.generate(
-            self.rows,
-            self.cols,
-            count,
-            shortest=low,
-            longest=high,
-            seed=seed,
-            start=start,
-            threads=threads,
-            progress=progress,
+            *self.shape, count, shortest=low, longest=high, seed=seed, start=start, threads=threads, progress=progress
         )
         return Instances(self.task, self.size_name, seed, start, states, lengths)

@@ -113,26 +113,15 @@ class Sliding(Puzzle):
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         checks.choice("generator", generator, self.generators)
+        how: dict[str, Any] = {"seed": seed, "start": start, "threads": threads, "progress": progress}
         if generator != "uniform":
             walks = self._walks(length, plain=generator == "walk")
             states, lengths = walks.generate(count, seed, start, threads, progress)
         elif length is not None:
             window = checks.window(length, 1, LONGEST)
-            states, lengths = self.core.generate_exact(
-                self.rows,
-                self.cols,
-                count,
-                shortest=window[0],
-                longest=window[1],
-                seed=seed,
-                start=start,
-                threads=threads,
-                progress=progress,
-            )
+            states, lengths = self.core.generate_exact(*self.shape, count, shortest=window[0], longest=window[1], **how)
         else:
-            states = self.core.generate_walks(
-                self.rows, self.cols, count, seed=seed, start=start, threads=threads, progress=progress
-            )
+            states = self.core.generate_walks(*self.shape, count, **how)
             free = self.rows * self.cols <= TABLE_CELLS
             lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
         return Instances(self.task, self.named(generator), seed, start, states, lengths)
