@@ -29,8 +29,8 @@ import torch.nn.functional as F
 from PIL import Image
 
 import recommit
-from recommit.data import samples
 from recommit.data.labels import label
+from recommit.data.rows import expand
 from recommit.policy.backbones.make import BACKBONES, Shape, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
@@ -134,7 +134,7 @@ def naive_loss(policy: CommitPolicy, task: Any, rows: Any, clock: Clock, chunk: 
     """Every sample a picture and a pass of its own; gradients included."""
     from transformers import Qwen2VLImageProcessor
 
-    expanded, device = samples.expand(rows), policy.depth_head.weight.device
+    expanded, device = expand(rows), policy.depth_head.weight.device
     processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
     committed = torch.arange(8) < torch.from_numpy(expanded.depth).long()[:, None]
     total, whole = 0.0, int(committed.sum())

@@ -18,8 +18,8 @@ import torch
 import torch.nn.functional as F
 
 import recommit
-from recommit.data import samples
 from recommit.data.labels import label
+from recommit.data.rows import expand
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy, targets
 from recommit.train.config import TargetConfig, load
@@ -37,7 +37,7 @@ def cpu(call):
 
 def stock_loss(policy, task, rows):
     """Every sample as a prompt of its own, through transformers' own forward."""
-    expanded = samples.expand(rows)
+    expanded = expand(rows)
     backbone, model = policy.backbone, policy.backbone.base
     states = rows.states[expanded.row]
     crop = policy.vision.crops(task)

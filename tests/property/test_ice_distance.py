@@ -48,19 +48,3 @@ def test_every_state_of_many_caves():
 
 def test_the_comparison_notices_a_cave_that_is_solved_in_passing():
     assert compared(seed=3, count=35, defect=True)[2] > 100
-
-
-def test_distances_change_as_they_must_along_moves():
-    """One action lowers the distance by at most one; an optimal action by exactly one; dead states stay dead."""
-    rng = np.random.default_rng(5)
-    states = recommit.Ice(9).generate(2_000, seed=5, length=(2, 12)).states
-    for _ in range(12):
-        actions = rng.integers(0, 4, len(states)).astype(np.uint8)
-        after = TASK.step(states, actions)
-        before, then, optimal = TASK.distance(states), TASK.distance(after), TASK.optimal_actions(states)
-        alive = before >= 0
-        assert (then[~alive] == recommit.UNSOLVABLE).all()
-        lowered = alive & (then == before - 1)
-        assert ((then >= before - 1) | (then == recommit.UNSOLVABLE))[alive].all()
-        assert (optimal[np.arange(len(states)), actions] == (lowered & (before > 0))).all()
-        states = after

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from recommit.zero_shot.game import Game, Step
 
-#: Sessions at once where nobody says more.
-SESSIONS = 64
 #: What a client's own board may cost.
 SOON = Limits(nodes=200_000)
 #: What a person can click on at ``/web``.
@@ -195,7 +193,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
 
 
 def app(
-    spec: GameSpec, *, sessions: int = SESSIONS, web: bool = True, oracle: bool = False, show_distance: bool = False
+    spec: GameSpec, *, sessions: int = 64, web: bool = True, oracle: bool = False, show_distance: bool = False
 ) -> FastAPI:
     """The server, with a session per connection."""
     os.environ["ENABLE_WEB_INTERFACE"] = str(web).lower()  # the only switch there is

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from recommit.data.exports import export
     from recommit.data.labels import label
     from recommit.data.loading import Feed, Mixture
-    from recommit.data.rows import DEPTHS, LabelledRows
-    from recommit.data.samples import Samples, expand, position_weights, sample_count
+    from recommit.data.rows import DEPTHS, LabelledRows, Samples, expand, position_weights, sample_count
     from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.verification import verify
     from recommit.storage.errors import DataError
@@ -32,8 +31,7 @@ _HOME = {
     "data.exports": ["export"],
     "data.labels": ["label"],
     "data.loading": ["Feed", "Mixture"],
-    "data.rows": ["DEPTHS", "LabelledRows"],
-    "data.samples": ["Samples", "expand", "position_weights", "sample_count"],
+    "data.rows": ["DEPTHS", "LabelledRows", "Samples", "expand", "position_weights", "sample_count"],
     "data.spec": ["DataSpec", "Difficulty"],
     "data.verification": ["verify"],
     "storage.errors": ["DataError"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.data import manifest, rows, samples, shards
+from recommit.data import manifest, rows, shards
 from recommit.data.spec import SPLITS
 from recommit.storage import errors
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from recommit.data.manifest import Manifest
-    from recommit.data.rows import LabelledRows
-    from recommit.data.samples import Samples
+    from recommit.data.rows import LabelledRows, Samples
     from recommit.data.shards import Record
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
@@ -67,7 +66,7 @@ class Dataset:
 
     def expand(self) -> Iterator[tuple[LabelledRows, Samples]]:
         """Every (state, depth, actions) sample, a shard at a time, with the rows that they are made in."""
-        return ((content, samples.expand(content)) for content in self.shards())
+        return ((content, rows.expand(content)) for content in self.shards())
 
     def ids(self, content: LabelledRows) -> list[str]:
         """The instance id of each row."""

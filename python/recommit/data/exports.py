@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import ACTIONS
-from recommit.data import rows, samples, shards, table
+from recommit.data import rows, shards, table
 from recommit.puzzles.frames import encode_png
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors, files, ownership
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.data.dataset import Dataset
-    from recommit.data.rows import LabelledRows
-    from recommit.data.samples import Samples
+    from recommit.data.rows import LabelledRows, Samples
 
 #: Name of a file of an export.
 _OURS = re.compile(r"(train|validation|test)-[0-9]{5,}\.parquet", re.ASCII)
@@ -67,7 +66,7 @@ def _pieces(dataset: Dataset, most: int) -> Iterator[tuple[str, LabelledRows]]:
 def _encoded(dataset: Dataset, split: str, content: LabelledRows, pictures: list[bytes]) -> memoryview:
     """The file of some rows. A picture is stored once per state: its column is coded by dictionary."""
     pa, pq = table.pa, table.pq
-    expanded = samples.expand(content)
+    expanded = rows.expand(content)
     offsets = np.concatenate([[0], np.cumsum(expanded.depth)]).astype(np.int32)
     flat = expanded.actions[np.arange(rows.NEXT) < expanded.depth[:, None]]
     image = pa.DictionaryArray.from_arrays(expanded.row.astype(np.int32), pa.array(pictures, pa.binary()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import rows, samples, shards, symmetry
+from recommit.data import rows, shards, symmetry
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None
     _all(name, "t (paths are whole)", np.diff([*at, len(expert)]) == expert.length[at])
     _all(name, "t (paths are in order)", expert.t == np.arange(len(expert)) - np.repeat(at, expert.length[at]))
     _steps(dataset.puzzle, expert, name)
-    per_path = sum(samples.sample_count(length) for length in expert.length[at].tolist())
+    per_path = sum(rows.sample_count(length) for length in expert.length[at].tolist())
     _same(name, "samples of expert paths", per_path, shards.samples(expert))
     keys = symmetry.split_keys(dataset.spec, np.ascontiguousarray(expert.states[at]))
     _all(name, "split", symmetry.belongs(keys, shards.parse_name(name)[0]))

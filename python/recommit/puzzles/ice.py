@@ -46,16 +46,6 @@ class Ice(Puzzle):
         self.rows = checks.integer("size", rows, *self.sides)
         self.cols = checks.integer("size", cols, *self.sides)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns, outer rock included."""
-        return self.rows, self.cols
-
-    @property
-    def size_name(self) -> str:
-        """For example ``8x8``."""
-        return f"{self.rows}x{self.cols}"
-
     def legend(self) -> tuple[States, NDArray[np.intp]]:
         """Two small caves, one with the player on ice and one with the player on the goal."""
         states = np.array([[[1] * 5, [1, 0, 3, 2, 1], [1] * 5], [[1] * 5, [1, 0, 0, 4, 1], [1] * 5]], np.uint8)
@@ -86,14 +76,6 @@ class Ice(Puzzle):
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         low, high = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)
         states, lengths = self.core.generate(
-            self.rows,
-            self.cols,
-            count,
-            shortest=low,
-            longest=high,
-            seed=seed,
-            start=start,
-            threads=threads,
-            progress=progress,
+            *self.shape, count, shortest=low, longest=high, seed=seed, start=start, threads=threads, progress=progress
         )
         return Instances(self.task, self.size_name, seed, start, states, lengths)

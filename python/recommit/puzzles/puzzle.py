@@ -122,6 +122,9 @@ class Puzzle(Drawn, ABC):
     rules: ClassVar[str]
     #: Does a commitment end at the goal? See ``to_the_end``.
     stops: bool = True
+    #: Of generated states.
+    rows: int
+    cols: int
 
     @classmethod
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:  # noqa: ARG003
@@ -134,9 +137,9 @@ class Puzzle(Drawn, ABC):
         return cls()
 
     @property
-    @abstractmethod
     def size_name(self) -> str:
-        """The size and difficulty that ``generate`` makes, as one word."""
+        """The size, and the difficulty where there is more to it, that ``generate`` makes, as one word."""
+        return f"{self.rows}x{self.cols}"
 
     def named(self, generator: str) -> str:
         """``size_name``, with the generator where it is not the usual one: equal names mean equal instances."""
@@ -148,19 +151,14 @@ class Puzzle(Drawn, ABC):
         return {"generator": generator} if generator not in ("", self.generators[0]) else {}
 
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of generated states."""
+        """Rows and columns of generated states, an outer ring included."""
+        return self.rows, self.cols
 
     @property
     @abstractmethod
     def highest(self) -> int:
         """The largest cell code of a state."""
-
-    @property
-    def farthest(self) -> int | None:
-        """The longest optimal length of any instance, where that is known."""
-        return None
 
     @property
     def counts_by_length(self) -> list[int] | None:

@@ -62,21 +62,6 @@ class Sliding(Puzzle):
         return self.rows * self.cols - 1
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.rows, self.cols
-
-    @property
-    def size_name(self) -> str:
-        """For example ``3x3``."""
-        return f"{self.rows}x{self.cols}"
-
-    @property
-    def farthest(self) -> int | None:
-        """From complete tables, up to ten cells."""
-        return len(self.core.layer_sizes(*self.shape)) - 1 if self.rows * self.cols <= TABLE_CELLS else None
-
-    @property
     def counts_by_length(self) -> list[int] | None:
         """From complete tables, up to ten cells."""
         return list(self.core.layer_sizes(*self.shape)) if self.rows * self.cols <= TABLE_CELLS else None
@@ -128,26 +113,15 @@ class Sliding(Puzzle):
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         checks.choice("generator", generator, self.generators)
+        how: dict[str, Any] = {"seed": seed, "start": start, "threads": threads, "progress": progress}
         if generator != "uniform":
             walks = self._walks(length, plain=generator == "walk")
             states, lengths = walks.generate(count, seed, start, threads, progress)
         elif length is not None:
             window = checks.window(length, 1, LONGEST)
-            states, lengths = self.core.generate_exact(
-                self.rows,
-                self.cols,
-                count,
-                shortest=window[0],
-                longest=window[1],
-                seed=seed,
-                start=start,
-                threads=threads,
-                progress=progress,
-            )
+            states, lengths = self.core.generate_exact(*self.shape, count, shortest=window[0], longest=window[1], **how)
         else:
-            states = self.core.generate_walks(
-                self.rows, self.cols, count, seed=seed, start=start, threads=threads, progress=progress
-            )
+            states = self.core.generate_walks(*self.shape, count, **how)
             free = self.rows * self.cols <= TABLE_CELLS
             lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
         return Instances(self.task, self.named(generator), seed, start, states, lengths)
@@ -156,19 +130,19 @@ class Sliding(Puzzle):
         if length is None:
             raise ValueError("length: expected one for a generator that walks, got None")
         low, high = checks.window(length, 1, LONGEST)
-        farthest = self.farthest
-        if farthest is None:
+        if (counts := self.counts_by_length) is None:
             return BoardWalks(self, low, high, plain, TRIES_SEARCHED)
+        farthest = len(counts) - 1
         if low > farthest:
             raise ValueError(f"length: expected 1..{farthest} for {self.size_name} boards, got {low}..{high}")
         return BoardWalks(self, low, min(high, farthest), plain, TRIES)
 
     def population(self) -> tuple[States, NDArray[np.int32]]:
         """All boards but the solved one, nearest first, and their lengths; up to ten cells."""
-        if self.farthest is None:
+        if (counts := self.counts_by_length) is None:
             raise ValueError(f"population: expected boards of up to {TABLE_CELLS} cells, got {self.size_name}")
         layers, actions = [self.legend()[0]], np.arange(4, dtype=np.uint8)
-        for length in range(1, self.farthest + 1):
+        for length in range(1, len(counts)):
             beside = self.step(np.repeat(layers[-1], 4, axis=0), np.tile(actions, len(layers[-1])))
             layers.append(np.unique(beside[self.distance(beside) == length], axis=0))
         lengths = np.repeat(np.arange(len(layers)), [len(layer) for layer in layers])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -56,11 +56,6 @@ class Sokoban(Puzzle):
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:
         """Levels of this size with so many boxes."""
         return cls(size, boxes)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns, outer wall included."""
-        return self.rows, self.cols
 
     @property
     def size_name(self) -> str:
@@ -123,32 +118,22 @@ class Sokoban(Puzzle):
         checks.choice("generator", generator, self.generators)
         window = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)
         size = (self.rows, self.cols, self.boxes)
+        how: dict[str, Any] = {"seed": seed, "start": start, "threads": threads, "progress": progress}
         if generator == "rooms":
-            states, lengths = self.core.generate_rooms(
-                *size,
-                count,
-                shortest=window[0],
-                longest=window[1],
-                seed=seed,
-                start=start,
-                threads=threads,
-                progress=progress,
-            )
+            states, lengths = self.core.generate_rooms(*size, count, shortest=window[0], longest=window[1], **how)
         elif length is None:
-            states = self.core.generate_reverse(
-                *size, count, seed=seed, start=start, threads=threads, progress=progress
-            )
+            states = self.core.generate_reverse(*size, count, **how)
             lengths = np.full(count, UNKNOWN, np.int32)
         else:
-            states, lengths = self._reverse_in_window(count, seed, start, window, threads, progress)
+            states, lengths = self._reverse_in_window(count, window, **how)
         return Instances(self.task, self.named(generator), seed, start, states, lengths)
 
     def _reverse_in_window(
         self,
         count: int,
+        window: tuple[int, int],
         seed: int,
         start: int,
-        window: tuple[int, int],
         threads: int | None,
         progress: Callable[[int], None] | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:

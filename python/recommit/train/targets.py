@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.data.samples import covered
+from recommit.data.rows import covered
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.tensors import to_device
 

@@ -8,7 +8,7 @@ from tests.reference.labels import Judge
 
 import recommit
 import recommit.data
-from recommit.data import manifest, rows, samples, sampling, symmetry, verification
+from recommit.data import manifest, rows, sampling, symmetry, verification
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 
@@ -53,8 +53,8 @@ def test_counts(data):
         content = part.columns()
         starts = part.starts()
         assert len(starts) == count
-        expected = sum(samples.sample_count(int(length)) for length in starts.length)
-        assert len(samples.expand(content[content.kind == rows.EXPERT])) == expected
+        expected = sum(rows.sample_count(int(length)) for length in starts.length)
+        assert len(rows.expand(content[content.kind == rows.EXPERT])) == expected
         assert (content.kind == rows.PERTURBED).sum() == count * recipe.perturbed
         assert sum(len(s) for _, s in part.expand()) == data.manifest.total("samples", split)
         per_difficulty = np.bincount(starts.difficulty, minlength=len(recipe.difficulties))

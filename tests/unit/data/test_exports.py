@@ -13,7 +13,7 @@ import pytest
 
 import recommit.data
 from recommit.cli import main
-from recommit.data import exports, rows, samples, show
+from recommit.data import exports, rows, show
 from recommit.data.spec import DataSpec, Difficulty
 
 PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
@@ -62,7 +62,7 @@ def test_parquet_with_images_and_messages(data, tmp_path):
     )
     content = data.columns()
     content = content[~content.dead]
-    expanded = samples.expand(content)
+    expanded = rows.expand(content)
     assert loaded.num_rows == len(expanded)
     assert type(loaded.features["image"]).__name__ == "Image"
     pictures = data.puzzle.render(content.states)

@@ -7,14 +7,14 @@ import pytest
 
 import recommit
 from recommit import rng
-from recommit.data import labels, rows, samples, symmetry, table
+from recommit.data import labels, rows, symmetry, table
 from recommit.data.spec import DataSpec, Difficulty
 
 
 def test_sample_count():
     """The golden numbers of the specification."""
     known = {1: 1, 2: 3, 3: 5, 4: 8, 7: 17, 8: 21, 17: 57, 20: 69}
-    assert {length: samples.sample_count(length) for length in known} == known
+    assert {length: rows.sample_count(length) for length in known} == known
 
 
 def test_windows_and_prefixes():
@@ -30,7 +30,7 @@ def test_windows_and_prefixes():
 
 
 def test_position_weights():
-    weights = samples.position_weights(np.array([-1, 0, 1, 2, 3, 4, 7, 8, 30], np.int16))
+    weights = rows.position_weights(np.array([-1, 0, 1, 2, 3, 4, 7, 8, 30], np.int16))
     assert weights.tolist()[:3] == [[0] * 8, [0] * 8, [1] + [0] * 7]
     assert weights[5].tolist() == [3, 2, 1, 1, 0, 0, 0, 0]
     assert weights[-1].tolist() == weights[-2].tolist() == [4, 3, 2, 2, 1, 1, 1, 1]
@@ -81,7 +81,7 @@ def test_hash_sees_every_column():
 
 def test_expand_against_a_loop():
     content = random_rows(300, (3, 3), 4)
-    expanded = samples.expand(content)
+    expanded = rows.expand(content)
     expected = [
         (i, depth, content.actions[i, :depth].tolist())
         for i in range(len(content))

@@ -73,26 +73,6 @@ def test_a_decision_is_its_actions(name: str, depths: tuple[int, ...]) -> None:
         assert any(k == 15 for _, k, _ in ends)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_it_agrees_with_execute(name: str) -> None:
-    """The third implementation of open loop: the batched one."""
-    options = {"size": 2} if "Sliding" in name else {"size": 5, "boxes": 1}
-    options["max_steps"] = 1000  # only the budget ends an episode
-    env = Commit(gymnasium.make(name, **options), budget=50)
-    task, rng = env.unwrapped.task, np.random.default_rng(1)
-    for seed in range(30):
-        state, _ = env.reset(seed=seed)
-        over = False
-        while not over:
-            depth = int(rng.choice(env.depths))
-            actions = rng.integers(0, 4, depth)
-            out = task.execute(state[None], actions[None].astype(np.uint8), np.array([depth]))
-            state, reward, terminated, truncated, info = env.commit(depth, actions)
-            assert np.array_equal(state, out.states[0])
-            assert (info["executed"], terminated, reward) == (out.executed[0], out.solved[0], float(out.solved[0]))
-            over = terminated or truncated
-
-
 @pytest.mark.parametrize("name", [*OURS, LAKE])
 @pytest.mark.parametrize("space", ["dict", "flat"])
 def test_gymnasium_has_no_complaints(name: str, space: Any) -> None:

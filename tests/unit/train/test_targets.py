@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.data import samples
 from recommit.data.labels import label
+from recommit.data.rows import position_weights
 from recommit.train import targets
 from recommit.train.config import TargetConfig
 
@@ -62,6 +62,6 @@ def test_weights_count_samples():
     distance = np.array([0, 1, 2, 3, 5, 8, 30], np.int32)
     assert targets.weights(np.array([8], np.int32)).tolist() == [[4, 3, 2, 2, 1, 1, 1, 1]]
     counted = [[sum(j < depth <= d for depth in (1, 2, 4, 8)) for j in range(8)] for d in distance]
-    assert targets.weights(distance).tolist() == samples.position_weights(distance.astype(np.int16)).tolist() == counted
+    assert targets.weights(distance).tolist() == position_weights(distance.astype(np.int16)).tolist() == counted
     assert targets.weights(distance, (4,)).tolist()[3:5] == [[0] * 8, [1, 1, 1, 1, 0, 0, 0, 0]]
     assert targets.weights(np.array([8], np.int32), weighting="sample").sum() == pytest.approx(4)

@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F
 
 import recommit
-from recommit.data import samples
 from recommit.data.labels import label
+from recommit.data.rows import expand
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.train import targets
@@ -37,7 +37,7 @@ def gradients(policy, loss):
 def expanded(policy, rows, batch, config):
     """The same objective, sample by sample: every (state, depth) goes through the backbone alone."""
     divisor, total = 0.0, 0.0
-    made = samples.expand(rows)
+    made = expand(rows)
     for row, depth in zip(made.row, made.depth.astype(int), strict=True):
         if depth not in config.depths:
             continue
