@@ -14,7 +14,7 @@ import json
 import os
 from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -36,13 +36,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recommit.policy.backbones.backbone import Backbone
-    from recommit.policy.policy import CommitPolicy
 
 FORMAT = 1
 #: What a backbone's weights may be kept in.
 DTYPES = ("float32", "bfloat16", "float16")
 #: Values of each tensor that a fingerprint reads.
 SAMPLE = 4096
+
+
+class Parts(Protocol):
+    """What of a policy is saved; ``CommitPolicy`` has it."""
+
+    config: PolicyConfig
+    backbone: Backbone
+    depth_head: nn.Module
+    decoder: nn.Module
+    world_model: nn.Module | None
+    source: str
+    known_fingerprint: str
+
+
+P = TypeVar("P", bound=Parts)
 
 
 def fingerprint(backbone: Backbone) -> str:
@@ -56,7 +70,7 @@ def fingerprint(backbone: Backbone) -> str:
     return digest.hexdigest()
 
 
-def fingerprint_of(policy: CommitPolicy) -> str:
+def fingerprint_of(policy: Parts) -> str:
     """The fingerprint of a policy's backbone; computed once where it is frozen, before ranks split it."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
@@ -65,7 +79,7 @@ def fingerprint_of(policy: CommitPolicy) -> str:
     return policy.known_fingerprint
 
 
-def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
+def save_policy(policy: Parts, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -105,14 +119,14 @@ def _written(folder: Path) -> list[str]:
 
 
 def load_policy(
-    make: Callable[[Backbone, PolicyConfig, str], CommitPolicy],
+    make: Callable[[Backbone, PolicyConfig, str], P],
     folder: str | Path,
     *,
     backbone: str | Path | None = None,
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
     **options: Any,
-) -> CommitPolicy:
+) -> P:
     """Read the policy of a folder into what ``make`` makes, on ``device``, its backbone in the ``dtype`` that it was
     saved in or another; ``backbone`` says where an adapter's backbone lies if it has moved."""
     folder = _fetched(folder)
@@ -141,7 +155,7 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
     return dtype
 
 
-def _check_backbone(policy: CommitPolicy, about: dict[str, Any], folder: Path) -> None:
+def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
     """The frozen weights must be those that the policy was trained on."""
     here = fingerprint(policy.backbone)
     if here != about["fingerprint"]:
@@ -176,7 +190,7 @@ def _fetched(name: str | Path) -> Path:
         raise hub.unreachable("policy", name, error) from error
 
 
-def heads(policy: CommitPolicy) -> dict[str, torch.Tensor]:
+def heads(policy: Parts) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
     return _named(policy.depth_head, policy.decoder, policy.world_model)
 
@@ -196,7 +210,7 @@ def _imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]
         return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), world_model)
 
 
-def save_adapter(policy: CommitPolicy, folder: Path) -> None:
+def save_adapter(policy: Parts, folder: Path) -> None:
     """In PEFT's own format, so that ``PeftModel.from_pretrained(backbone, folder)`` reads it."""
     from peft.utils import get_peft_model_state_dict
 
@@ -212,7 +226,7 @@ def save_adapter(policy: CommitPolicy, folder: Path) -> None:
     about.inference_mode = False
 
 
-def load_adapter(policy: CommitPolicy, folder: Path) -> None:
+def load_adapter(policy: Parts, folder: Path) -> None:
     """PEFT only warns where an adapter's names do not fit; here that is an error."""
     from peft.utils import get_peft_model_state_dict
 

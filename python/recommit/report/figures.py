@@ -11,7 +11,7 @@ import numpy as np
 from recommit.evaluate import metrics, reported
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
-from recommit.report import agents, by_distance, plotting
+from recommit.report import by_distance, comparison, plotting
 from recommit.report.by_distance import FEW
 from recommit.report.html import csv_text
 from recommit.report.plotting import COLOURS, DEPTHS, INK, SOFT
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from recommit.report.agents import AgentPoint
     from recommit.report.by_distance import DepthCounts, RegretByDistance
+    from recommit.report.comparison import AgentPoint
     from recommit.report.reading import Folder
 
 #: A mark per role, its size, and the words of a legend; those of the first agent are its own.
@@ -87,9 +87,9 @@ def _made(
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
     """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
     depths and depth rules alone, or of everybody with the paper's numbers."""
-    points, published = agents.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
+    points, published = comparison.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
     if compared_only:
-        shown, published = agents.compared(folder, budget), {}
+        shown, published = comparison.compared(folder, budget), {}
         own = [p for p in points if not (p.agent.run or p.agent.role == "privileged" or p.agent.samples_actions)]
         points = [p for p in points if p.agent in shown or p in own]
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")

@@ -10,11 +10,12 @@ import numpy as np
 
 from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 from recommit.evaluate.options import split_words
-from recommit.report import agents
+from recommit.report import comparison
 from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
 
 if TYPE_CHECKING:
-    from recommit.report.agents import Agent, AgentPoint
+    from recommit.report.agents import Agent
+    from recommit.report.comparison import AgentPoint
     from recommit.report.reading import Folder
 
 #: What "significant" means, once.
@@ -165,9 +166,9 @@ def results(folder: Folder) -> Html:
 
 
 def _of_budget(folder: Folder, budget: str) -> Html:
-    points = {point.agent: point for point in agents.points(folder, budget)}
-    why, parts = agents.compared(folder, budget), []
-    for name, members in agents.groups(folder, budget).items():
+    points = {point.agent: point for point in comparison.points(folder, budget)}
+    why, parts = comparison.compared(folder, budget), []
+    for name, members in comparison.groups(folder, budget).items():
         columns = [_columns(folder, points[agent], budget, why.get(agent, "")) for agent in members]
         head, classes, _ = zip(*columns[0], strict=True)
         rows = [
@@ -179,7 +180,7 @@ def _of_budget(folder: Folder, budget: str) -> Html:
         about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
         summary = tag("summary", tag("b", name), " ", tag("small", about))
         grid = table(head, rows, f"{name}, {budget} budget", columns=classes)
-        parts.append(tag("details", summary, grid, class_="group", open=name == agents.COMPARED))
+        parts.append(tag("details", summary, grid, class_="group", open=name == comparison.COMPARED))
     heading = tag("h3", f"{budget} budget: at most {folder.budgets[budget]} observations")
     return tag("div", tag("div", heading, _ASK, class_="line"), *parts, class_="agents")
 

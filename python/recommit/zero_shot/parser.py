@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 #: Depths that a model may commit to, and the actions in the order of their codes.
@@ -12,8 +14,10 @@ DEPTHS = (1, 2, 4, 8)
 ACTIONS = ("up", "down", "left", "right")
 #: Longer texts are not looked into. A commitment has 100 characters, and a talkative model's thoughts some 10,000.
 MOST_CHARACTERS = 1 << 17
-#: Only the first so many opening braces are tried, which keeps hostile texts cheap.
-MOST_BRACES = 1 << 10
+#: Only the first so many braces and quotes count, which keeps hostile texts cheap.
+MOST_MARKS = 1 << 14
+
+_MARK = re.compile(r'\\.|["{}]', re.DOTALL)
 
 
 class AnswerOutcome(str, Enum):
@@ -24,8 +28,8 @@ class AnswerOutcome(str, Enum):
     REFUSED = "refused"  #: the endpoint says that the model refused, or that a filter did; and there is no object
     CUT_OFF = "cut_off"  #: the answer's token limit came before any whole object
     TOO_LONG = "too_long"  #: too much text to look into
-    NO_OBJECT = "no_object"  #: text without {...}
-    BAD_JSON = "bad_json"  #: text with {...}, but without a JSON object
+    NO_OBJECT = "no_object"  #: text without a balanced {...}
+    BAD_JSON = "bad_json"  #: the first balanced {...} is no JSON
     WRONG_FIELDS = "wrong_fields"  #: not exactly an int h and a list actions
     DEPTH_OUTSIDE = "depth_outside"  #: h is not 1, 2, 4 or 8
     COUNT_MISMATCH = "count_mismatch"  #: not h actions
@@ -42,21 +46,30 @@ class Commitment:
 
 
 def parse(text: str, *, lenient: bool = False, refused: bool = False, cut_off: bool = False) -> Commitment:
-    """The commitment in a text: its first JSON object, which must be ``{"h": int, "actions": [...]}``.
+    """The commitment in a text: its first balanced ``{...}``, which must be ``{"h": int, "actions": [...]}``.
 
     ``lenient`` takes the actions as they are: the depth is min(their number, 8), what ``h`` says and further fields do
     not matter. ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the
     same.
     """
-    if len(text) > MOST_CHARACTERS and text.strip():
+    if not text.strip():
+        return Commitment(
+            AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else AnswerOutcome.EMPTY
+        )
+    if len(text) > MOST_CHARACTERS:
         return Commitment(AnswerOutcome.TOO_LONG)
-    found = first_object(text)
-    if isinstance(found, dict):
-        return judged(found, lenient=lenient)
-    if found is AnswerOutcome.NO_OBJECT:
-        found = AnswerOutcome.NO_OBJECT if text.strip() else AnswerOutcome.EMPTY
-        found = AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else found
-    return Commitment(found)
+    object_text = first_object(text)
+    if object_text is None:
+        return Commitment(
+            AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else AnswerOutcome.NO_OBJECT
+        )
+    try:
+        fields = json.loads(object_text, object_pairs_hook=_unique, parse_int=_short, parse_constant=_refuse)
+    except _Twice:
+        return Commitment(AnswerOutcome.WRONG_FIELDS)
+    except (ValueError, RecursionError, MemoryError):
+        return Commitment(AnswerOutcome.BAD_JSON)
+    return judged(fields, lenient=lenient)
 
 
 def judged(fields: dict[str, Any], *, lenient: bool = False) -> Commitment:
@@ -90,25 +103,42 @@ def _of_words(actions: list[Any]) -> Commitment:
     return Commitment(AnswerOutcome.OK, len(words), tuple(ACTIONS.index(word) for word in words))
 
 
-def first_object(text: str) -> dict[str, Any] | AnswerOutcome:
-    """The first JSON object in a text, or why there is none; one with a field twice is none of ours."""
-    begin, end = text.find("{"), text.rfind("}")
-    if begin < 0 or end < begin:
-        return AnswerOutcome.NO_OBJECT
-    for _ in range(MOST_BRACES):
-        try:
-            fields: dict[str, Any] = _DECODER.raw_decode(text, begin)[0]
-        except _Twice:
-            return AnswerOutcome.WRONG_FIELDS
-        except (RecursionError, MemoryError):
-            break
-        except ValueError:
-            begin = text.find("{", begin + 1, end)
-            if begin < 0:
+def first_object(text: str) -> str | None:
+    """The first ``{...}`` whose braces balance by JSON's rules, in which braces inside strings do not count.
+
+    A brace that is never closed is passed over. How many marks are looked at, over all attempts, is bounded.
+    """
+    marks = [(match.start(), match[0]) for match in islice(_MARK.finditer(text), MOST_MARKS)]
+    begin, remaining = 0, 2 * MOST_MARKS
+    while begin < len(marks) and remaining > 0:
+        closed, hidden = _scan(marks, begin)
+        if closed:
+            first, last = min(closed)
+            return text[first : last + 1]
+        remaining -= len(marks) - begin
+        # What this scan opened outside strings never closes; only what it took for a part of a string may.
+        begin = hidden
+    return None
+
+
+def _scan(marks: list[tuple[int, str]], begin: int) -> tuple[list[tuple[int, int]], int]:
+    """The pairs that close until the first brace does, or in all; and the first brace that stood in a string."""
+    opened: list[int] = []
+    closed: list[tuple[int, int]] = []
+    hidden, quoted = len(marks), False
+    for index in range(begin, len(marks)):
+        place, mark = marks[index]
+        if mark == '"':
+            quoted = bool(opened) and not quoted
+        elif quoted:
+            hidden = min(hidden, index) if mark == "{" else hidden
+        elif mark == "{":
+            opened.append(place)
+        elif mark == "}" and opened:
+            closed.append((opened.pop(), place))
+            if not opened:
                 break
-        else:
-            return fields
-    return AnswerOutcome.BAD_JSON
+    return closed, hidden
 
 
 class _Twice(ValueError):
@@ -128,6 +158,3 @@ def _short(digits: str) -> int:
 
 def _refuse(name: str) -> Any:
     raise ValueError(name)
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_short, parse_constant=_refuse)

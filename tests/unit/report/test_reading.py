@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from recommit.report import agents
+from recommit.report import comparison
 from recommit.report.agents import agents_of
 from recommit.report.reading import PARTS, Folder
 
@@ -132,7 +132,7 @@ def test_no_two_agents_have_the_same_words():
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_everybody_is_in_one_group(evaluations, task):
     folder = Folder(evaluations[task])
-    grouped = agents.groups(folder, "loose")
+    grouped = comparison.groups(folder, "loose")
     assert sorted(agent.name for group in grouped.values() for agent in group) == sorted(a.name for a in folder.agents)
-    assert next(iter(grouped)) == agents.COMPARED
-    assert grouped[agents.COMPARED][0] is folder.first
+    assert next(iter(grouped)) == comparison.COMPARED
+    assert grouped[comparison.COMPARED][0] is folder.first
