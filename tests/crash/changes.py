@@ -126,3 +126,8 @@ class Undisturbed:
         """At every one of the points, the acts in turn; if nothing failed, nobody heard of the changes."""
         ends = {self.survives(changes, at, act) for at, act in zip(points, cycle(acts))}
         assert False in ends
+
+    def points(self, some: int) -> list[int]:
+        """The first ones and the last ones, where runs are made and ended, and as many between."""
+        ends = [*range(1, some + 1), *range(self.count - some + 1, self.count + 1)]
+        return sorted({*ends, *range(some + 1, self.count - some + 1, max(1, self.count // some))})

@@ -311,7 +311,7 @@ def test_a_sample(cases, record_property):
 
 def test_the_harness_sees_a_reader_that_does_not_check(cases, monkeypatch):
     monkeypatch.setattr(verified, "digests", lambda _: {})
-    assert "another result" in report(cases, [("eval/comparisons.json", nothing, 0)])
+    assert "another result" in report(cases, [("eval/decisions/solver@3.parquet", nothing, 0)])
 
 
 def test_the_harness_sees_a_reader_that_waits(cases, monkeypatch):

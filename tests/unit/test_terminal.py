@@ -72,6 +72,7 @@ def manifest_model(folder):
     manifest = json.loads((folder / "zs" / "manifest.json").read_text())
     manifest["run"]["model"] = ORDER
     (folder / "zs" / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "zs" / "decisions.jsonl").write_text("{}\n")  # a run that got no answer may become another
     return words
 
 

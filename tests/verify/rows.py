@@ -123,7 +123,7 @@ ROWS = (
     Row("T8", "training at every change of the disk; time outside the model; scripts that wait for a GPU", "nightly",
         "the same bytes; each second counted once; a figure of each", _tests("unit/train")),
     Row("T9", "plans: every stage of the paper's recipes counted anew, and seven kinds of step against what they say",
-        "nightly", "what is kept; 5 %", _tests("unit/estimate")),
+        "nightly", "what is kept; 5 %", _tests("unit/estimate", "unit/reproduce")),
     Row("A12", "adapters, each with the package that it is for, and the programs of their guides", "nightly",
         "equal to what is beneath; solved, valid, carried out", _tests("unit/adapters")),
     Row("G2", "ZeRO 1, 2 and 3 of DeepSpeed against plain steps, with the CPU in the GPU's place", "nightly",

@@ -222,7 +222,7 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
             depths=policy.config.depths,
         )
     player = PolicyPlayer(policy, task, task.generate(8, seed=1, length=(4, 10)).states, 4)
-    questions, during, look = asked(monkeypatch, task), [], policy.plan_with_probabilities
+    questions, during, look = asked(monkeypatch, task), [], policy.plan
 
     def watched(*given):
         before = len(questions)
@@ -232,7 +232,7 @@ def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, features):
         during.append(questions[before:])
         return seen
 
-    monkeypatch.setattr(policy, "plan_with_probabilities", lambda *given, **more: watched(*given, *more.values()))
+    monkeypatch.setattr(policy, "plan", lambda *given, **more: watched(*given, *more.values()))
     player.rows("adaptive", 4)
     assert during
     assert AgentName("adaptive", "family/conditioned-s0").uses == "picture"
