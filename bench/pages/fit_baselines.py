@@ -66,14 +66,14 @@ class Campaign:
     starts: int
     validation: int
     length: tuple[int, ...]
-    views: int
+    augmentations: int
     #: Seeds that have every price; the others have ``MIDDLE`` alone.
     price_seeds: tuple[int, ...]
 
     @property
     def warm(self) -> bool:
         """Whose plans: warm starts where these are seen from several sides, else adaptive's."""
-        return self.views > 1
+        return self.augmentations > 1
 
     def graph(self, seed: int, split: str) -> CommitmentGraph:
         """The graph of a seed's plans, made if it is not there."""
@@ -81,7 +81,16 @@ class Campaign:
         if not (out / files.MANIFEST).exists():
             run = self.folder / (f"sft-s{seed}" if self.warm else f"family/adaptive-s{seed}")
             many = self.starts if split == "train" else self.validation
-            words = ["--split", split, "--starts", str(many), "--features", "--views", str(self.views), "--quiet"]
+            words = [
+                "--split",
+                split,
+                "--starts",
+                str(many),
+                "--features",
+                "--augmentations",
+                str(self.augmentations),
+                "--quiet",
+            ]
             words += ["--length", *map(str, self.length)] if self.length else []
             subprocess.run(["recommit", "graph", "build", str(run), *words, "--out", str(out)], check=True)
         return files.read(out)
@@ -201,7 +210,7 @@ def main() -> int:
     parser.add_argument("--starts", type=int, default=4096, help="of the training split, a quarter of them held out")
     parser.add_argument("--validation", type=int, default=512, help="starts that are scored")
     parser.add_argument("--length", type=int, nargs="*", default=[], help="of both; as in the data if not said")
-    parser.add_argument("--views", type=int, default=1, help="with several, the plans are those of warm starts")
+    parser.add_argument("--augmentations", type=int, default=1, help="with several, the plans are those of warm starts")
     parser.add_argument("--price-seeds", type=int, nargs="*", default=[0], help="those with every price")
     parser.add_argument("--only", nargs="+", default=[], help="fit these heads, and score nothing")
     arguments = parser.parse_args()
@@ -213,7 +222,7 @@ def main() -> int:
         arguments.starts,
         arguments.validation,
         tuple(arguments.length),
-        arguments.views,
+        arguments.augmentations,
         tuple(arguments.price_seeds),
     )
     for seed in arguments.seeds:
@@ -223,7 +232,7 @@ def main() -> int:
     rows = [row for seed in arguments.seeds for row in campaign.scores(seed)]
     task = campaign.graph(arguments.seeds[0], "validation").task
     about = {"task": task, "seeds": arguments.seeds, "cpu_seconds": arguments.cpu_seconds}
-    about |= {"starts": arguments.starts, "validation": arguments.validation, "views": arguments.views}
+    about |= {"starts": arguments.starts, "validation": arguments.validation, "augmentations": arguments.augmentations}
     value = {**about, "rows": rows, "fits": campaign.fits(arguments.seeds)}
     (ASSETS / f"baselines-{task.partition('-')[0]}.json").write_text(json.dumps(value, indent=1) + "\n")
     return 0

@@ -32,12 +32,12 @@ FOLDERS = {
     "world-model-adaptive": "adaptive (RL)",
     "fixed-4": "fixed depth 4 (RL)",
     "fixed-8": "fixed depth 8 (RL)",
-    "world-model-views8": "warm start, 8 augmentations",
-    "world-model-views1": "warm start",
-    "conditioned-views1": "warm start",
+    "world-model-aug8": "warm start, 8 augmentations",
+    "world-model-aug1": "warm start",
+    "conditioned-aug1": "warm start",
 }
 #: Of folders of a preset, whose plans its heads go by.
-OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["world-model-views8"]}
+OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["world-model-aug8"]}
 #: Folder of a policy, without its seed -> who chooses the depth.
 HEADS = {"conditioned": "world model, conditioned head", "world-model": "world model", "": "adaptive"}
 CONSTANT, CEILING = "best fixed depth", "oracle depth"
@@ -139,7 +139,13 @@ def _looks(folder: Path, seed: int, task: str) -> list[dict[str, Any]]:
         one = json.loads(line)
         timed.setdefault(one["policy"], one["milliseconds"])
     return [
-        {"seed": seed, **words, "flops": about["flops"], "views": about["views"], "milliseconds": timed[name]}
+        {
+            "seed": seed,
+            **words,
+            "flops": about["flops"],
+            "augmentations": about["augmentations"],
+            "milliseconds": timed[name],
+        }
         for name, about in counted.items()
         if (words := _words(f"adaptive{name}", task)) is not None
     ]

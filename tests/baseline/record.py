@@ -350,8 +350,8 @@ def heads() -> dict[str, Any]:
 @section
 def graphs() -> dict[str, Any]:
     every = graph("every", warm(), "--every-state --size 2 3 --samples 4")
-    test = graph("test", warm("box"), "--starts 24 --ways --samples 4 --features --views 2")
-    chosen = graph("validation", warm("box"), "--starts 24 --split validation --samples 4 --views 2")
+    test = graph("test", warm("box"), "--starts 24 --ways --samples 4 --features --augmentations 2")
+    chosen = graph("validation", warm("box"), "--starts 24 --split validation --samples 4 --augmentations 2")
     return {
         "columns": {folder.name: columns(folder) for folder in (every, test, chosen, train_graph())},
         "2x3": score(f"{every} --budget 3 5 --split --without-budget"),
@@ -441,7 +441,7 @@ def evaluate() -> dict[str, Any]:
         "all": (run, f"--instances 48 --regret --agents {SETTINGS['agents']} adaptive@{world_model('2x4')}"),
         "priced": (run, f"{few} {prices} --edges terciles --split validation"),
         "box": (box, f"{few} --budgets loose 2 --stop-on-deadlock --whole-commitments --edges thirds"),
-        "views": (box, f"{few} --views 4 --regret --fresh 23 --length 2 9"),
+        "views": (box, f"{few} --augmentations 4 --regret --fresh 23 --length 2 9"),
         "told": (warm("told"), few),
     }
     found = {name: played(evaluation(name, *each)) for name, each in settings.items()}

@@ -133,7 +133,7 @@ tasks:
     variants: [adaptive]
     seeds: [0]
     warm_starts: each
-    heads: {plans: warm-start, views: 8, world_model: {steps: 1, starts: 16}}
+    heads: {plans: warm-start, augmentations: 8, world_model: {steps: 1, starts: 16}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
 """
 

@@ -2,7 +2,7 @@
 
 ``fixed-4@RUN`` always takes depth 4, with the plans of the policy of ``RUN``. The word before the ``@`` says what an
 agent does (``base``), the folder behind it whose policy it asks (``run``; none: that of the evaluation).
-``fixed-4+views8`` observes every picture under eight symmetry augmentations.
+``fixed-4+aug8`` observes every picture under eight symmetry augmentations.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ RULES = {
 #: Ending of a rule's name: where the episode has been before, the next depth of its order.
 MEMORY = "+memory"
 #: Ending of a name: under so many symmetry augmentations of every picture.
-_VIEWS = re.compile(r"(.*)\+views([1248])")
+_AUGMENTED = re.compile(r"(.*)\+aug([1248])")
 _FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
 
 
@@ -95,13 +95,13 @@ class AgentName:
     #: Empty for the policy of the evaluation itself.
     run: str = ""
     #: Symmetry augmentations of every picture; 0: as many as its policy has.
-    views: int = 0
+    augmentations: int = 0
 
     @classmethod
     def parse(cls, text: str) -> AgentName:
         """Read a name as it stands in files and commands."""
         base, _, run = text.partition("@")
-        augmented = _VIEWS.fullmatch(base)
+        augmented = _AUGMENTED.fullmatch(base)
         return cls(augmented[1], run, int(augmented[2])) if augmented else cls(base, run)
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class AgentName:
     @property
     def short(self) -> str:
         """The name without the folder."""
-        return f"{self.base}+views{self.views}" if self.views else self.base
+        return f"{self.base}+aug{self.augmentations}" if self.augmentations else self.base
 
     @property
     def depth(self) -> int:
@@ -197,10 +197,13 @@ def check(base: str) -> str:
     return base
 
 
-def with_views(names: Iterable[str], views: int) -> tuple[str, ...]:
+def with_augmentations(names: Iterable[str], augmentations: int) -> tuple[str, ...]:
     """Names of agents under so many symmetry augmentations, where they ask a policy and say nothing else."""
     read = map(AgentName.parse, names)
-    return tuple(str(replace(n, views=views) if views and n.asks_policy and not n.views else n) for n in read)
+    return tuple(
+        str(replace(n, augmentations=augmentations) if augmentations and n.asks_policy and not n.augmentations else n)
+        for n in read
+    )
 
 
 #: Heads that were trained on the plans of a run, by the name of their folder; what they are called, long and short.
@@ -249,7 +252,13 @@ def seed_of(run: str) -> str:
 
 
 def _symmetries(agent: AgentName) -> str:
-    return f", {agent.views} augmentations" if agent.views > 1 else ", no augmentation" if agent.views else ""
+    return (
+        f", {agent.augmentations} augmentations"
+        if agent.augmentations > 1
+        else ", no augmentation"
+        if agent.augmentations
+        else ""
+    )
 
 
 def _whose(agent: AgentName) -> str:

@@ -27,7 +27,7 @@ def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> di
     states = states[:STATES]
     flops = cost(lambda: _observe(policy, task, states), Watch()).flops
     return {
-        "views": policy.vision.augmentations(task, (states.shape[1], states.shape[2])),
+        "augmentations": policy.vision.augmentations(task, (states.shape[1], states.shape[2])),
         "flops": flops // len(states),
         "states": len(states),
     }

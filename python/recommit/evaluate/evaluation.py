@@ -314,8 +314,8 @@ def loaded(
     from recommit.policy.policy import CommitPolicy
 
     policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=device, anyway=anyway).eval()
-    if name.views:
-        policy.replace_augmentations(name.views)
+    if name.augmentations:
+        policy.replace_augmentations(name.augmentations)
     if prices is not None:
         policy.replace_prices(prices)
     return policy
@@ -332,4 +332,4 @@ def by_policy(agents: tuple[AgentName, ...], own: str) -> dict[AgentName, list[A
 
 def policy_of(agent: AgentName, own: str) -> AgentName:
     """A name without what the agent does: the same for all that can share what a policy says of a state."""
-    return AgentName("", agent.run or own, agent.views)
+    return AgentName("", agent.run or own, agent.augmentations)

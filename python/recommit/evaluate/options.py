@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recommit.prices import Prices
 
 #: Fields that say how and where an evaluation runs. All others are its plan, which a folder keeps to.
-_NOT_PLANNED = ("out", "views", "again", "threads", "device", "anyway", "paper", "tables")
+_NOT_PLANNED = ("out", "augmentations", "again", "threads", "device", "anyway", "paper", "tables")
 
 
 def split_words(split: str = "test", fresh: int = 0) -> str:
@@ -52,8 +52,8 @@ class EvaluateOptions:
         price_observation: What an observation costs, however deep its commitment.
         regret: Also keep the regret of every commitment against the best depth there, for the report. It needs
             further states, and may be asked for later in the same folder.
-        views: Test-time symmetry augmentations: observe every picture turned and mirrored in so many ways; 0 for as
-            many as the policy has. One agent alone: NAME+views8. Not for sliding, whose goal does not turn.
+        augmentations: Test-time symmetry: observe every picture turned and mirrored in so many ways; 0 for as
+            many as the policy has. One agent alone: NAME+aug8. Not for sliding, whose goal does not turn.
         split: Which instances are played: whatever is chosen by figures wants those of validation. Choices within the
             evaluation are then made on further ones.
         fresh: Play test instances of this seed that nobody has looked at, apart from the data's own test split. The
@@ -83,7 +83,7 @@ class EvaluateOptions:
     price_action: float = 0.0
     price_observation: float = 0.0
     regret: bool = False
-    views: Literal[0, 1, 2, 4, 8] = 0
+    augmentations: Literal[0, 1, 2, 4, 8] = 0
     split: Literal["test", "validation"] = "test"
     fresh: int = 0
     again: bool = False
@@ -103,7 +103,7 @@ class EvaluateOptions:
         for name in ("agents", "budgets"):  # from Python also one alone, and numbers
             value = getattr(self, name)
             put(name, tuple(map(str, (value,) if isinstance(value, str | int) else value)))
-        put("agents", agent_names.with_views(self.agents, self.views))
+        put("agents", agent_names.with_augmentations(self.agents, self.augmentations))
         if len(self.length) > 2:
             raise ValueError(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
         put("length", tuple(self.length) * 2 if len(self.length) == 1 else tuple(self.length))

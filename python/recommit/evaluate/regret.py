@@ -174,7 +174,7 @@ def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[l
     for row in summary:
         agent = AgentName.parse(row["agent"])
         if agent.asks_policy and not agent.samples_actions:
-            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.views), []).append(row)
+            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.augmentations), []).append(row)
     return list(groups.values())
 
 

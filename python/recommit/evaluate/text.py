@@ -49,7 +49,7 @@ def summary_text(summary: list[dict[str, Any]], folder: Path) -> str:
 def _with_compute(row: dict[str, Any], costs: dict[str, Any], own: str) -> dict[str, Any]:
     """A row and what an observation costs its policy, where that was measured."""
     agent = AgentName.parse(row["agent"])
-    name = str(AgentName("", agent.run or own, agent.views))
+    name = str(AgentName("", agent.run or own, agent.augmentations))
     return {**row, "mflops": costs[name]["flops"] / 1e6} if agent.asks_policy and name in costs else row
 
 

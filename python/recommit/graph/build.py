@@ -95,13 +95,13 @@ class PolicyGraph(CommitmentGraph):
         self._inputs: list[tuple[Nodes, NDArray[np.float32]]] = []
         self._distance: NDArray[np.int32] = np.zeros(0, np.int32)
         plans = (PLAN,) if policy.plans_first else (len(depths), PLAN)
-        views = features and policy.vision.augmentations(task, task.shape) > 1
+        several = features and policy.vision.augmentations(task, task.shape) > 1
         said: dict[str, tuple[tuple[int, ...], type] | None] = {
             "plans": (plans, np.uint8),
             "logits": ((len(self.head_depths),), np.float32),
             "probs": ((*plans, 4), np.float32) if keep_probs else None,
             "features": ((policy.backbone.width,), np.float32) if features else None,
-            "disagreement": ((DISAGREEMENTS * PLAN,), np.float32) if views else None,
+            "disagreement": ((DISAGREEMENTS * PLAN,), np.float32) if several else None,
             "samples": ((samples, PLAN), np.uint8) if samples else None,
         }
         #: What the policy says of a node.
@@ -204,7 +204,7 @@ class PolicyGraph(CommitmentGraph):
 
     @torch.no_grad()
     def _plan_with_features(self, states: States) -> Arrays:
-        """The same of a policy whose plans do not depend on the depth, with z, how far views agree, and samples."""
+        """The same of a policy whose plans do not depend on the depth, with z, how far copies agree, and samples."""
         policy, task = self.policy, self._puzzle
         z, index = policy.encode(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
@@ -280,7 +280,7 @@ def build(
 
     ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also`` are states
     to plan at besides, where no episode begins. Where a wave would make more than ``limit`` nodes, the states beyond it
-    are left out, and the graph is not ``closed``. ``features`` keeps z, of several views their mean and how far they
+    are left out, and the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how far they
     agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the streams of
     ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
     """
@@ -323,14 +323,14 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         first = np.ascontiguousarray(held_out.starts(spec, options.split, options.starts, options.length).states)
         groups = held_out.rooms(spec, first)
     policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(options.size)).eval()
-    if options.views:
-        policy.replace_augmentations(options.views)
+    if options.augmentations:
+        policy.replace_augmentations(options.augmentations)
     drawn = {"samples": options.samples, "seed": options.seed}
     source = {
         "policy": weights_of(folder),
         "starts": "every state" if options.every_state else f"{len(first)} of {options.split}",
         "set": held_out.name(first),
-        "views": policy.vision.augmentations(puzzle, puzzle.shape),
+        "augmentations": policy.vision.augmentations(puzzle, puzzle.shape),
         **(drawn if options.samples else {}),
     }
     graph = build(

@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, planned, plan, executed, landing, probs, logits, and features and
-                 samples where they were kept, with disagreement where an observation has several views
+                 samples where they were kept, with disagreement where an observation has several augmentations
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one

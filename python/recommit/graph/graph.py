@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Actions of a plan, and every depth there is.
 PLAN = 8
 ALL_DEPTHS = tuple(range(1, PLAN + 1))
-#: Numbers per action of a plan that say how far several views agree on it.
+#: Numbers per action of a plan that say how far symmetry augmentations agree on it.
 DISAGREEMENTS = 2
 #: A landing that is no node of the graph.
 NOWHERE = -1
@@ -62,7 +62,7 @@ class CommitmentGraph:
     logits: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     #: [N, width]: what an observation gave besides, z, for whoever trains another head.
     features: NDArray[np.float32] | None = None
-    #: [N, 16]: how far several views agree on the plan, kept beside ``features`` of a policy with views.
+    #: [N, 16]: how far symmetry augmentations agree on the plan, kept beside ``features`` of a policy that has some.
     disagreement: NDArray[np.float32] | None = None
     #: [N, S, 8]: other plans of the same observation, sampled from the policy.
     samples: NDArray[np.uint8] | None = None

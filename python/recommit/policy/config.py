@@ -183,7 +183,7 @@ class PolicyConfig:
     crop: bool = True
     #: Tell the policy in its prompt how many decisions remain, this one included: it sees more than the paper's.
     show_budget: bool = False
-    #: Pictures per observation (symmetry augmentations, which names of agents and recipes call views): its cells
+    #: Pictures per observation (symmetry augmentations): its cells
     #: mirrored and turned (1, 2, 4 or 8 ways; never the state), and the mean of what the decoder says of them, action
     #: by action. Works for any trained policy, at as many times the FLOPs.
     augmentations: int = 1

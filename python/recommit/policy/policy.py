@@ -101,7 +101,7 @@ class CommitPolicy(nn.Module):
             self.depth_head = DepthHead(self.backbone.width, len(self.config.depths), config).to(old)
 
     def replace_augmentations(self, augmentations: int) -> None:
-        """Average over so many symmetry augmentations (views) of every picture; the weights stay what they are."""
+        """Average over so many symmetry augmentations of every picture; the weights stay what they are."""
         self._configure(augmentations=augmentations)
 
     def replace_prices(self, prices: Prices) -> None:

@@ -100,7 +100,7 @@ def steps(wishes: dict[str, Any], run: Path, folder: Path, seed: int, task: str 
     needed where the run has learned several puzzles."""
     if not wishes:
         return []
-    shared = {name: value for name, value in (("views", wishes.get("views")), ("task", task)) if value}
+    shared = {name: value for name, value in (("augmentations", wishes.get("augmentations")), ("task", task)) if value}
     world_model, graph, conditioned = (folder / part for part in _parts(seed))
 
     def step(verb: str, sources: tuple[Path, ...], out: Path, options: dict[str, Any]) -> HeadStep:

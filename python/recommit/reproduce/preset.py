@@ -42,7 +42,7 @@ _FIELDS: dict[str, Any] = {
     "training_budgets": {"budgets": [int], "variants": [str]},
     "heads": {
         "plans": HEAD_PLANS,
-        "views": int,
+        "augmentations": int,
         "world_model": {"steps": int, "starts": int},
         "conditioned": {
             **dict.fromkeys(("starts", "hidden", "updates"), int),

@@ -55,8 +55,8 @@ def unsettled() -> Iterator[None]:
 def configure_inference(threads: int) -> None:
     """Take so many threads (0: as torch likes) to look at pictures and learn nothing from them, and keep freed memory.
 
-    glibc gives what many pictures or views took back at once, and asks for it anew at the next pass. That was a fifth
-    of the time of 256 pictures with eight views.
+    glibc gives what many pictures took back at once, and asks for it anew at the next pass. That was a fifth
+    of the time of 256 pictures with eight augmentations.
     """
     if threads:
         torch.set_num_threads(threads)

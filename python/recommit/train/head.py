@@ -69,7 +69,7 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     head = best_of(*problem.split(options.held, options.seed), method, options.seed, extent, tell)
     fitted.write(head, options.out)
     if options.policy is not None:
-        augmentations, weights = int(graph.source.get("views", 1)), graph.source.get("policy", "")
+        augmentations, weights = int(graph.source.get("augmentations", 1)), graph.source.get("policy", "")
         save_policy(options.policy, head, augmentations, weights, options.out / "policy")
     return head.record
 
@@ -81,7 +81,7 @@ def _conditioned(
 
     assert options.policy is not None
     policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
-    policy.replace_augmentations(int(graph.source.get("views", 1)))
+    policy.replace_augmentations(int(graph.source.get("augmentations", 1)))
     depths = options.depths or policy.config.depths
     problem = problem_of(graph, depths, options.budget, Prices(), "confidence").within_reach()
     config = conditioned.ConditionedConfig(

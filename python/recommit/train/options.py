@@ -188,8 +188,8 @@ class WorldModelOptions:
         out: The folder of the policy with the world model, which recommit evaluate RUN --agents adaptive@OUT plays. The
             same command goes on where it was interrupted.
         task: Which puzzle of a run that has several: a world model is of one puzzle and size.
-        views: Symmetry augmentations of every picture, over which the policy averages; 0 for as many as it has. Not for
-            sliding.
+        augmentations: Symmetry augmentations of every picture, over which the policy averages; 0 for as many as it
+            has. Not for sliding.
         steps: Steps of 256 states.
         starts: Training starts on whose optimal ways, and beside them, states are drawn.
         seed: Of weights and states.
@@ -199,7 +199,7 @@ class WorldModelOptions:
     run: Path
     out: Path
     task: str = ""
-    views: Literal[0, 1, 2, 4, 8] = 0
+    augmentations: Literal[0, 1, 2, 4, 8] = 0
     steps: int = 8000
     starts: int = 20_000
     seed: int = 0

@@ -9,29 +9,29 @@ from recommit.evaluate.agent_names import AGENTS, MEMORY, PRIVILEGED, RULES, Age
 
 
 @pytest.mark.parametrize(
-    ("text", "depth", "sampled", "seeds", "views"),
+    ("text", "depth", "sampled", "seeds", "augmentations"),
     [
         ("fixed-4@/a/init", 4, False, 1, 0),
         ("fixed-8-sampled@b@c", 8, True, 2, 0),
         ("fixed-9", 0, False, 1, 0),
         ("shuffled", 0, False, 5, 0),
-        ("adaptive+views1@/a/b", 0, False, 1, 1),
-        ("confidence-least+memory+views2", 0, False, 1, 2),
-        ("fixed-4+views3", 0, False, 1, 0),
+        ("adaptive+aug1@/a/b", 0, False, 1, 1),
+        ("confidence-least+memory+aug2", 0, False, 1, 2),
+        ("fixed-4+aug3", 0, False, 1, 0),
     ],
 )
-def test_a_name_is_read_and_written(text, depth, sampled, seeds, views):
+def test_a_name_is_read_and_written(text, depth, sampled, seeds, augmentations):
     name = AgentName.parse(text)
-    assert (name.depth, name.samples_actions, name.seeds, name.views) == (depth, sampled, seeds, views)
+    assert (name.depth, name.samples_actions, name.seeds, name.augmentations) == (depth, sampled, seeds, augmentations)
     assert str(name) == text
-    assert f"{name.base}" + f"+views{views}" * bool(views) == text.partition("@")[0]
+    assert f"{name.base}" + f"+aug{augmentations}" * bool(augmentations) == text.partition("@")[0]
 
 
 def test_views_are_given_to_all_who_look_and_do_not_say():
-    names = ["adaptive", "fixed-4+views2@run", "solver", "random-actions"]
-    told = ["adaptive+views8", "fixed-4+views2@run", "solver", "random-actions"]
-    assert agent_names.with_views(names, 8) == tuple(told)
-    assert agent_names.with_views(names, 0)[:2] == ("adaptive", "fixed-4+views2@run")
+    names = ["adaptive", "fixed-4+aug2@run", "solver", "random-actions"]
+    told = ["adaptive+aug8", "fixed-4+aug2@run", "solver", "random-actions"]
+    assert agent_names.with_augmentations(names, 8) == tuple(told)
+    assert agent_names.with_augmentations(names, 0)[:2] == ("adaptive", "fixed-4+aug2@run")
 
 
 def test_every_agent_says_what_it_uses():
@@ -50,7 +50,7 @@ def test_every_agent_says_what_it_uses():
         ("adaptive@adaptive-s3", "adaptive (another seed)", "adaptive (seed 3)"),
         ("fixed-1@sft", "fixed depth 1 (plans of sft)", "fixed 1 (sft)"),
         (
-            "fixed-1+views8@adaptive-s0/init",
+            "fixed-1+aug8@adaptive-s0/init",
             "fixed depth 1, 8 augmentations (warm start)",
             "fixed 1, 8 augmentations (warm start)",
         ),

@@ -1,4 +1,4 @@
-"""Several views of a look: the picture is turned, never the state, and the plan is that of their mean."""
+"""Symmetry augmentations: the picture is turned, never the state, and the plan is that of their mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.reference import views as twin
+from tests.reference import augmentations as twin
 
 import recommit
 from recommit.policy import augmentations
@@ -87,17 +87,17 @@ def test_a_turned_picture_is_the_picture_of_a_turned_state(tmp_path, kind, task)
 
 def test_the_mean_is_that_of_the_slow_twin(folder, monkeypatch):
     policy = new(folder)
-    for task, states, views in ((TASK, STATES, 8), (LONG, LONG_STATES, 4)):
+    for task, states, copies in ((TASK, STATES, 8), (LONG, LONG_STATES, 4)):
         _, _, plans, probabilities = policy.plan(task, states, (8,))
         same = clear(probabilities[:, 0])
         assert same.mean() > 0.9
         for i, state in enumerate(states[:2]):
-            actions, means = twin.plan(policy, task, state, views, policy.backbone.token_pixels)
+            actions, means = twin.plan(policy, task, state, copies, policy.backbone.token_pixels)
             until = int(same[i].sum())
             assert plans[i, 0].tolist()[:until] == actions[:until]
             assert probabilities[i, 0][:until] == pytest.approx(np.array(means)[:until], abs=2e-5)
     right, plans = augmentations.action_table(8), policy.plan(TASK, STATES, (8,)).plans
-    monkeypatch.setattr(augmentations, "action_table", lambda views: right[:views].flip(1))  # a planted defect
+    monkeypatch.setattr(augmentations, "action_table", lambda copies: right[:copies].flip(1))  # a planted defect
     assert not np.array_equal(policy.plan(TASK, STATES, (8,)).plans, plans)
 
 

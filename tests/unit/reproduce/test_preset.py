@@ -141,7 +141,7 @@ def test_heads_are_steps_of_every_seed():
     first = boxes.head_steps()[0]
     assert first.command[:4] == ["recommit", "train", "world-model", "OUT/sokoban/sft-s0"]
     assert first.command[4:6] == ["--out", "OUT/sokoban/family/world-model-s0"]
-    assert "--views" in first.command
+    assert "--augmentations" in first.command
     (tiles,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sliding")
     verbs = [step.verb for step in tiles.head_steps()]
     assert verbs == ["train world-model", "graph build", "train head"] * 3

@@ -250,4 +250,4 @@ def _refuse_other_plans(policy: CommitPolicy, task: Puzzle, problem: HeadProblem
     nodes = problem.rows[:32]
     _, plans = policy.act(task, problem.graph.states[nodes], depth=1, remaining=np.ones(len(nodes), np.int64))
     if not np.array_equal(plans, problem.graph.plans[nodes]):
-        raise ValueError("graph: expected one of this policy's plans (with as many --views), got one of others")
+        raise ValueError("graph: expected one of this policy's plans (with as many --augmentations), got one of others")

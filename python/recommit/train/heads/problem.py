@@ -43,7 +43,9 @@ def head_inputs(
     if features != "confidence" and z is None:
         raise ValueError(f"graph: expected one with features (recommit graph build --features), got {features}")
     if "agreement" in FEATURES[features] and agreement is None:
-        raise ValueError(f"graph: expected one of several views (recommit graph build --views 8), got {features}")
+        raise ValueError(
+            f"graph: expected one of several augmentations (recommit graph build --augmentations 8), got {features}"
+        )
     logs = np.log(np.maximum(probs.astype(np.float64), 1e-30))
     best = logs.max(axis=-1)
     confidence = [np.exp(best), np.exp(best.cumsum(axis=-1)), -(np.exp(logs) * logs).sum(axis=-1)]

@@ -119,7 +119,7 @@ def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -
     ownership.refuse_foreign(options.out, (NAME, "config.json"), "a policy with a world model")
     spec = recipe_of(str(options.run), options.task)
     policy = CommitPolicy.from_pretrained(local_folder(options.run)).eval()
-    policy.replace_augmentations(options.views or policy.config.augmentations)
+    policy.replace_augmentations(options.augmentations or policy.config.augmentations)
     training = WorldModelTraining(options.steps, starts=options.starts, seed=options.seed)
     with policy_folder(options.out) as folder:
         result = train(policy, spec, training, tell, folder)

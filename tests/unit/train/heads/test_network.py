@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_refused(policy, graph, tmp_path):
         network.replace_head(own, fit(wide, "z"))
 
 
-def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
+def test_a_graph_keeps_what_augmentations_say(policy, graph, tmp_path):
     nodes = np.flatnonzero(graph.planned)[:8]
     with torch.no_grad():
         z = policy.encode(TASK, graph.states[nodes])
@@ -98,7 +98,7 @@ def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
     assert files.content(replace(graph, disagreement=graph.disagreement + 1)) != files.content(graph)
     assert json.loads((tmp_path / "graph" / "manifest.json").read_text())["content"] == files.content(again)
     one = replace(graph, disagreement=None)
-    with pytest.raises(ValueError, match="graph: expected one of several views"):
+    with pytest.raises(ValueError, match="graph: expected one of several augmentations"):
         HeadProblem.of(one, (1, 2), (3,), Prices(), "z+agreement")
     with pytest.raises(ValueError, match="disagreement: expected the shape"):
         replace(graph, disagreement=graph.disagreement[:, 1:])

@@ -1,4 +1,4 @@
-"""Eight views of a look in plain steps: the drawn picture is turned, and every view decodes alone, one state at a
+"""Symmetry augmentations in plain steps: the drawn picture is turned, and every copy decodes alone, one state at a
 time."""
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def z_of(policy, task, state, view, cell):
 
 
 @torch.no_grad()
-def plan(policy, task, state, views, cell):
+def plan(policy, task, state, copies, cell):
     """Eight actions, and the mean probabilities that they were chosen by."""
     index = policy.task_index(task)
-    looks = [z_of(policy, task, state, view, cell) for view in range(views)]
+    looks = [z_of(policy, task, state, view, cell) for view in range(copies)]
     actions, means = [], []
     for _ in range(8):
         total = [0.0] * 4
@@ -67,6 +67,6 @@ def plan(policy, task, state, views, cell):
             probs = policy.decoder(z, before, index)[0, -1].double().softmax(-1)
             for action in range(4):
                 total[action] += float(probs[action_in(view, action)])
-        means.append([value / views for value in total])
+        means.append([value / copies for value in total])
         actions.append(max(range(4), key=means[-1].__getitem__))
     return actions, means

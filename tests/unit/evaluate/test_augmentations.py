@@ -1,4 +1,4 @@
-"""Agents with several views: another policy in the same evaluation, and what a look of each costs."""
+"""Agents with several augmentations: another policy in the same evaluation, and what a look of each costs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from recommit.train.sft import trainer as sft
 @pytest.fixture(scope="module")
 def levels_run(tmp_path_factory):
     """A small warm start on Sokoban."""
-    data = runs.small_levels(tmp_path_factory.mktemp("views") / "data")
-    out = tmp_path_factory.mktemp("views") / "run"
+    data = runs.small_levels(tmp_path_factory.mktemp("augmentations") / "data")
+    out = tmp_path_factory.mktemp("augmentations") / "run"
     assert sft.train(parse(SftConfig, runs.TINY), data, out, quiet=True) == 0
     return out
 
@@ -39,18 +39,18 @@ def call(run, out, agents, *more):
 
 def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
     out = tmp_path / "eval"
-    assert call(levels_run, out, ["fixed-4", "fixed-4+views8", "solver"]) == 0
+    assert call(levels_run, out, ["fixed-4", "fixed-4+aug8", "solver"]) == 0
     text = capsys.readouterr().out
     assert "MFLOP / observation" in text
     rows = {(row["agent"], row["budget"]): row for row in json.loads((out / "summary.json").read_text())}
-    assert rows["fixed-4+views8", "loose"]["uses"] == "picture"
+    assert rows["fixed-4+aug8", "loose"]["uses"] == "picture"
     assert rows["solver", "loose"]["uses"] == "simulator"
     costs = json.loads((out / "compute.json").read_text())
-    assert {name: cost["views"] for name, cost in costs.items()} == {
+    assert {name: cost["augmentations"] for name, cost in costs.items()} == {
         f"@{levels_run}": 1,
-        f"+views8@{levels_run}": 8,
+        f"+aug8@{levels_run}": 8,
     }
-    one, eight = (costs[name] for name in (f"@{levels_run}", f"+views8@{levels_run}"))
+    one, eight = (costs[name] for name in (f"@{levels_run}", f"+aug8@{levels_run}"))
     assert eight["flops"] > 6 * one["flops"] > 0
     lines = [json.loads(line) for line in (out / "timing.jsonl").read_text().splitlines()]
     assert {line["policy"] for line in lines} == set(costs)
@@ -63,15 +63,13 @@ def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
 
     starts = np.ascontiguousarray(held_out.starts(recipe_of(str(levels_run), ""), "test", 6, ()).states)
     graph = PolicyPlayer(policy, task, starts, 6).graph
-    assert (
-        play(graph, graph.nodes(starts), 6, always(graph, 4)).solved.sum() == rows["fixed-4+views8", "loose"]["solved"]
-    )
+    assert play(graph, graph.nodes(starts), 6, always(graph, 4)).solved.sum() == rows["fixed-4+aug8", "loose"]["solved"]
 
 
-@pytest.mark.parametrize("views", [1, 8])
-def test_operations_are_those_of_an_estimate(tmp_path, views):
+@pytest.mark.parametrize("augmentations", [1, 8])
+def test_operations_are_those_of_an_estimate(tmp_path, augmentations):
     """Counted of a policy at work, and of its shadow before anybody has one."""
-    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), augmentations=views)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), augmentations=augmentations)
     model, task = ModelConfig(backbone="random:tiny", policy=config), recommit.Sokoban(6, 1)
     policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
     states = task.generate(4, seed=0).states
