@@ -26,15 +26,16 @@ from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
 from recommit.graph.build import PolicyGraph
-from recommit.rollout.sampling import Actor
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train.config import OptimConfig
-from recommit.train.engine.base import Engine, groups
+from recommit.train.engine.base import Engine
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.config import AdvantageConfig, GrpoConfig, RolloutConfig
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
+from recommit.train.optim import parameter_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +118,7 @@ def naive_decisions(policy: CommitPolicy, task: Any, states: Any, candidates: in
     for state in states:
         look = naive_inputs(policy, task, np.repeat(state[None], candidates, axis=0), processor, clock)
         z = clock.run("model", look)
-        probs = policy.depth_head(policy.read(z, index)).float().softmax(-1)
+        probs = policy.depth_head(policy.head_inputs(z, index)).float().softmax(-1)
         depth = torch.multinomial(probs, 1)[:, 0].cpu().numpy()
         noise = torch.rand(candidates, 8, 4, device=z.device).clamp(1e-6, 1 - 1e-6)
         actions, _ = clock.run(
@@ -137,9 +138,9 @@ def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
     processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
     index = policy.task_index(task)
     with torch.no_grad():
-        ours = policy.depth_head(policy.read(policy.encode(task, states), index)).float()
+        ours = policy.depth_head(policy.head_inputs(policy.encode(task, states), index)).float()
         z = naive_inputs(policy, task, states, processor, Clock(device))()
-        naive = policy.depth_head(policy.read(z, index)).float()
+        naive = policy.depth_head(policy.head_inputs(z, index)).float()
     apart = float((ours - naive).abs().max() / ours.abs().max().clamp(min=1e-6))
     assert apart < 5e-2, f"not the same depth logits: {apart:.3g} apart"
 
@@ -156,7 +157,7 @@ def measure(policy: CommitPolicy, task: Any, options: argparse.Namespace, estima
         rollout=RolloutConfig(instances=options.instances, budget=options.budget, states=options.states),
         optim=replace(GrpoConfig().optim, batch=options.batch),
     )
-    engine = Engine(groups(policy, OptimConfig()), OptimConfig(), Team())
+    engine = Engine(parameter_groups(policy, OptimConfig()), OptimConfig(), Team())
     rounds = []
     if options.device == "cuda":
         torch.cuda.reset_peak_memory_stats()

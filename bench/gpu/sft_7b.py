@@ -31,14 +31,15 @@ from PIL import Image
 import recommit
 from recommit.data.labels import label
 from recommit.data.rows import expand
-from recommit.policy.backbones.make import BACKBONES, Shape, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
+from recommit.policy.backbones.random_init import BACKBONES, Shape, config, make_tokenizer
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train import targets
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine.base import Engine, groups
+from recommit.train.engine.base import Engine
+from recommit.train.optim import parameter_groups
 
 TARGETS = TargetConfig(kind="hard", paths="dataset")
 #: Dense bfloat16, measured on the H200 this is meant for.
@@ -114,7 +115,7 @@ def naive_inputs(
     pictures = clock.run("pictures", lambda: [Image.fromarray(np.asarray(frame)) for frame in frames])
     inputs = clock.run("processor", lambda: processor(images=pictures, return_tensors="pt"))
     device = policy.depth_head.weight.device
-    geometry = policy.geometries.of(task, states.shape[1:])
+    geometry = policy.prompts_cache.of(task, states.shape[1:])
     tokens = geometry.tokens.repeat(len(states), 1)
 
     def look() -> torch.Tensor:
@@ -214,7 +215,7 @@ def main() -> None:
     floor = flops_per_state(policy, tokens)
     print(f"{options.preset}: {tokens} tokens per state, {floor / 1e12:.3g} TFLOP per state at the least")
     few, clock = rows[: options.batch[0]], Clock(options.device)
-    engine = Engine(groups(policy, OptimConfig()), OptimConfig(), Team())
+    engine = Engine(parameter_groups(policy, OptimConfig()), OptimConfig(), Team())
     ours = our_step(policy, task, few, engine, Clock(options.device), 0)
     naive = naive_loss(policy, task, few, Clock(options.device), 64)
     assert abs(ours - naive) < 2e-2 * abs(naive), f"not the same loss: {ours} and {naive}"

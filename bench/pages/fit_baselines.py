@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from bench.pages.causes import chooser, inputs_of
 
-from recommit.graph import files, rules, score
+from recommit.graph import files, rule_registry, score
 from recommit.graph.episodes import play
-from recommit.graph.rules import NamedRule
+from recommit.graph.rule_registry import NamedRule
 from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices, Setting
@@ -129,8 +129,8 @@ class Campaign:
         prices = [Prices(ACTION, ACTION * ratio) for ratio in self.ratios(seed)]
         settings = tuple(Setting(k, each) for k in graph.puzzle.usual.budgets.values() for each in prices)
         scorer, other = GraphScorer(graph, settings), GraphScorer(self.graph(seed, "train"), settings)
-        entries = [rules.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)]
-        entries += [rules.named(name) for name in PLAIN if not (name == "head" and self.warm)]
+        entries = [rule_registry.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)]
+        entries += [rule_registry.named(name) for name in PLAIN if not (name == "head" and self.warm)]
         chosen = {one.name: score.best_thresholds(other, one)[0] if one.swept else {} for one in entries}
         policies = [
             (words, CommitPolicy.from_pretrained(self.folder / "family" / f"{part}-s{seed}").eval())

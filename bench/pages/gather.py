@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from recommit.evaluate import seeds
 from recommit.evaluate.agent_names import AgentName, seed_of
-from recommit.evaluate.tables.solving import CHANGES
+from recommit.evaluate.tables.main_results import CHANGES
 from recommit.stats import bootstrap
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import files, rules, score
+from recommit.graph import files, rule_registry, score
 from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
 from recommit.report import plotting
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rules import NamedRule
+    from recommit.graph.rule_registry import NamedRule
 
     Row = dict[str, Any]
 
@@ -42,8 +42,10 @@ ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 OURS = "adaptive"
 SOURCES = {OURS: "adaptive (RL)", "fixed-8": "fixed depth 8 (RL)", "random": "random depth (RL)", "sft": "warm start"}
 NAMES = {**SOURCES, "init": "warm start"}
-HEAD, MEMORY = "head", rules.MEMORY
-RULES = tuple(name + end for end in ("", MEMORY) for name in (HEAD, "fixed", *rules.SWEPT, *rules.PLAIN))
+HEAD, MEMORY = "head", rule_registry.MEMORY
+RULES = tuple(
+    name + end for end in ("", MEMORY) for name in (HEAD, "fixed", *rule_registry.SWEPT, *rule_registry.PLAIN)
+)
 #: Puzzles in titles that say more than their size.
 TITLES = {"sokoban 7x7": "Sokoban 7x7, one box"}
 #: What an observation costs, in actions; 0 is without any price, of actions too.
@@ -87,7 +89,11 @@ def play(validation: GraphScorer, test: GraphScorer) -> dict[tuple[str, Setting]
 def _entries(name: str) -> list[NamedRule]:
     """The rule, or every fixed depth of it."""
     fixed = name.startswith("fixed")
-    return [rules.named(name.replace("fixed", f"fixed-{h}")) for h in range(1, 9)] if fixed else [rules.named(name)]
+    return (
+        [rule_registry.named(name.replace("fixed", f"fixed-{h}")) for h in range(1, 9)]
+        if fixed
+        else [rule_registry.named(name)]
+    )
 
 
 def _chosen(validation: GraphScorer, entry: NamedRule, setting: Setting) -> tuple[float | None, NamedRule]:

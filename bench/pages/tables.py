@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from bench.pages import rules
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 
-from recommit.evaluate.tables.solving import CHANGES
+from recommit.evaluate.tables.main_results import CHANGES
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:

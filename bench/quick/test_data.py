@@ -13,7 +13,7 @@ from bench.plain import BOARDS, FARTHEST, breadth_first
 from tests.reference.labels import Judge, as_tuple
 
 import recommit.data
-from recommit.data import DataSpec, Difficulty, labels, sampling, table
+from recommit.data import DataSpec, Difficulty, labels, parquet, sampling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,12 +61,12 @@ def test_reading(timed: Timed, content: Any) -> None:
 
 
 def _written(content: Any) -> np.ndarray:
-    return np.frombuffer(table.encode(table.to_table(PLAN, "train", content)), np.uint8)
+    return np.frombuffer(parquet.encode(parquet.to_table(PLAN, "train", content)), np.uint8)
 
 
 def _read(data: bytes) -> Any:
-    file = table.reader(table.pa.BufferReader(data))
-    return table.read_groups(PLAN, file, list(range(file.num_row_groups)))
+    file = parquet.reader(parquet.pa.BufferReader(data))
+    return parquet.read_groups(PLAN, file, list(range(file.num_row_groups)))
 
 
 def test_feeding(timed: Timed, scratch: Path) -> None:

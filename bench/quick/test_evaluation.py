@@ -15,7 +15,7 @@ from bench.plain import BOARDS, FARTHEST, breadth_first
 
 from recommit.evaluate import metrics, summaries
 from recommit.evaluate import text as tables
-from recommit.rollout.episodes import DecisionRows
+from recommit.rollout.decision_rows import DecisionRows
 
 if TYPE_CHECKING:
     from bench.conftest import Timed

@@ -13,9 +13,9 @@ pytest.importorskip("transformers", reason="policies need the policy extra")
 from bench.answers import group
 
 import recommit
-from recommit.policy.backbones.make import BACKBONES, make_backbone
+from recommit.policy.backbones.random_init import BACKBONES, make_backbone
 from recommit.policy.config import PolicyConfig
-from recommit.rollout.sampling import Actor, play
+from recommit.rollout.rollout import Actor, rollout
 from recommit.rollout.variants import variant
 
 if TYPE_CHECKING:
@@ -83,5 +83,5 @@ def test_episodes(timed: Timed, policy: Any, states: np.ndarray) -> None:
 
 
 def _played(actor: Actor, starts: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, Any]:
-    trace = play(actor, starts, BUDGET, numbers=numbers)
+    trace = rollout(actor, starts, BUDGET, numbers=numbers)
     return trace.after[:, 0], trace

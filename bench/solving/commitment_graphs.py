@@ -20,7 +20,7 @@ import numpy as np
 
 import recommit
 from recommit import rng
-from recommit.graph import files, rules, score
+from recommit.graph import files, rule_registry, score
 from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
 from recommit.graph.values import optimal_values
 from recommit.prices import Prices, Setting
@@ -97,7 +97,7 @@ def judged(graph: CommitmentGraph) -> dict[str, Any]:
     assert np.allclose(values[:, 8], value, atol=1e-12)
     seconds = {}
     for name in ("fixed-8", "head", "confidence-product", "confidence-entropy", "disagreement", "consecutive"):
-        entry = rules.named(name)
+        entry = rule_registry.named(name)
         seconds[name], columns = cpu(lambda e=entry: played(one, e))
         assert (setting.prices.returns(*columns) <= value[graph.starts] + 1e-12).all()
     plain = [each for name, each in seconds.items() if name != "consecutive"]
@@ -114,7 +114,7 @@ def judged(graph: CommitmentGraph) -> dict[str, Any]:
     }
 
 
-def played(one: score.GraphScorer, entry: rules.NamedRule) -> tuple[Any, ...]:
+def played(one: score.GraphScorer, entry: rule_registry.NamedRule) -> tuple[Any, ...]:
     return one.outcome(entry, BUDGET)
 
 

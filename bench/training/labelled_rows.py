@@ -23,7 +23,7 @@ import numpy as np
 
 import recommit
 import recommit.data
-from recommit.data import labels, manifest, rows, sampling, shards, table
+from recommit.data import labels, manifest, parquet, rows, sampling, shards
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import files
 
@@ -51,7 +51,7 @@ def build(plan, scratch, rounds=6):
     whole, overheads = float("inf"), []
     for _ in range(rounds):
         folder = Path(tempfile.mkdtemp(dir=scratch)) / "set"
-        with Stopwatch((shards, "make"), (table, "to_table"), (table, "encode")) as needed:
+        with Stopwatch((shards, "make"), (parquet, "to_table"), (parquet, "encode")) as needed:
             seconds, manifest = cpu(lambda folder=folder: recommit.data.build(plan, folder))
         whole = min(whole, seconds)
         overheads.append(seconds / needed.seconds - 1)
@@ -99,8 +99,8 @@ def stages(plan):
     puzzle = plan.puzzle()
     generate, starts = cpu(lambda: sampling.starts(plan.changed(seed=1), "train", 0), 3)
     label, content = cpu(lambda: labels.shard_rows(plan, "train", 0, starts), 3)
-    encode, data = cpu(lambda: table.encode(table.to_table(plan, "train", content)), 3)
-    decode, back = cpu(lambda: table.read_groups(plan, *_all_groups(data)), 3)
+    encode, data = cpu(lambda: parquet.encode(parquet.to_table(plan, "train", content)), 3)
+    decode, back = cpu(lambda: parquet.read_groups(plan, *_all_groups(data)), 3)
     digest, name = cpu(lambda: (content.sha256(), files.sha256(data)), 3)
     assert back.sha256() == name[0]
     assert np.array_equal(puzzle.distance(content.states), content.distance)
@@ -109,7 +109,7 @@ def stages(plan):
 
 
 def _all_groups(data):
-    file = table.reader(table.pa.BufferReader(data))
+    file = parquet.reader(parquet.pa.BufferReader(data))
     return file, list(range(file.num_row_groups))
 
 

@@ -15,7 +15,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils.flop_counter import FlopCounterMode
 
-from recommit.policy.counting import attention, attention_backward
+from recommit.policy.flop_counter import attention, attention_backward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -33,10 +33,10 @@ from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.reference import Reference
+from recommit.policy.reference import ReferencePolicy
 from recommit.policy.vision import Vision
-from recommit.rollout import sampling as rollout_sampling
-from recommit.runs import ranks
+from recommit.rollout import rollout
+from recommit.runs import distributed
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy, targets, trainer
@@ -101,7 +101,7 @@ def watch(stages: Stages) -> None:
         (task, "step", "simulation"),
         (task, "distance", "distances"),
         (task, "optimal_actions", "distances"),
-        (rollout_sampling.Actor, "propose", "rollout"),
+        (rollout.Actor, "propose", "rollout"),
         (PolicyGraph, "expand", "graph"),
         (collect, "explore", "graph"),
         (PolicyEvaluation, "values", "policy evaluation"),
@@ -109,16 +109,16 @@ def watch(stages: Stages) -> None:
         (collect, "plan_advantages", "credit"),
         (collect.ExactCollector, "__call__", "credit"),
         (collect.SampledCollector, "__call__", "credit"),
-        (ranks.Team, "_reduce", "messages"),
-        (ranks.Team, "gather", "messages"),
+        (distributed.Team, "_reduce", "messages"),
+        (distributed.Team, "gather", "messages"),
         (GrpoBatch, "where", "batches"),
         (GrpoBatch, "padded", "batches"),
         (Mixture, "__next__", "batches"),
         (targets, "sft_loss", "loss"),
         (objective, "grpo_loss", "loss"),
-        (Reference, "__call__", "reference"),
+        (ReferencePolicy, "__call__", "reference"),
         (trainer.Trainer, "_log_step", "logs"),
-        (trainer.Trainer, "_save", "checkpoint"),
+        (trainer.Trainer, "_save_checkpoint", "checkpoint"),
     ]
     for owner, name, stage in places:
         stages.watch(owner, name, stage)
@@ -127,7 +127,7 @@ def watch(stages: Stages) -> None:
 def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
     """Run some steps as one of the ranks; CPU seconds per step by stage, and the model's."""
     torch.set_num_threads(1)
-    stages, team = Stages(), ranks.meet("cpu")
+    stages, team = Stages(), distributed.meet("cpu")
     config, between = configuration(name, options.steps + 1)
     own = policy(stages, options.preset, *options.seconds)
 
@@ -256,7 +256,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.run:
         print(json.dumps(rank(options.run, options, options.place)))
-        ranks.end(0)
+        distributed.end(0)
     figures = {}
     for name in options.only:
         with tempfile.TemporaryDirectory() as place:

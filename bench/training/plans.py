@@ -59,7 +59,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     import recommit.data
     from recommit.data import DataSpec, Difficulty, build
     from recommit.estimate import Machine, estimate
-    from recommit.runs import ranks
+    from recommit.runs import distributed
     from recommit.runs.directory import RunDirectory
     from recommit.train import initial_policy
     from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
@@ -70,7 +70,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         build(DataSpec("sliding", (3, 3), (Difficulty((8, 14)),), count=200, ties="random"), Path(place) / "data")
         dataset = recommit.data.open(Path(place) / "data", "train")
-        team = ranks.join("cpu") if config.engine.kind == "deepspeed" else ranks.alone("cpu")
+        team = distributed.join("cpu") if config.engine.kind == "deepspeed" else distributed.alone("cpu")
         estimated = estimate(config, model, recommit.Sliding(3), Machine("cpu", team.world))
         with RunDirectory(Path(place) / "run", is_main_process=team.is_main_process) as run:
             before = resident()

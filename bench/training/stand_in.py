@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
+from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train.engine import base
 
 T = TypeVar("T")

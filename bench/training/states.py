@@ -20,10 +20,11 @@ import torch.nn.functional as F
 import recommit
 from recommit.data.labels import label
 from recommit.data.rows import expand
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train import initial_policy, targets
 from recommit.train.config import TargetConfig, load
-from recommit.train.engine.base import Engine, groups
+from recommit.train.engine.base import Engine
+from recommit.train.optim import parameter_groups
 
 TASKS = {"sliding 3x3": recommit.Sliding(3), "sokoban 6x6, 1 box": recommit.Sokoban(6, 1)}
 CONFIG = TargetConfig(kind="hard", paths="dataset", weighting="action")
@@ -42,7 +43,7 @@ def stock_loss(policy, task, rows):
     states = rows.states[expanded.row]
     crop = policy.vision.crops(task)
     pixels, grid = task.patches(states, crop=crop)
-    tokens = policy.geometries.of(task, states.shape[1:]).tokens.repeat(len(states), 1)
+    tokens = policy.prompts_cache.of(task, states.shape[1:]).tokens.repeat(len(states), 1)
     z = model(
         input_ids=tokens,
         pixel_values=torch.from_numpy(pixels),
@@ -76,7 +77,7 @@ def measure(task, batch, rounds, folder):
     rows = label(task, task.generate(batch, seed=1, length=(8, 20)).states, ties="random")
     ours, stock = our_loss(policy, task, rows).item(), stock_loss(policy, task, rows).item()
     assert abs(ours - stock) < 1e-4 * stock, f"not the same loss: {ours} and {stock}"
-    engine = Engine(groups(policy, plan.optim), plan.optim, Team())
+    engine = Engine(parameter_groups(policy, plan.optim), plan.optim, Team())
     looks = task.generate(1024, seed=2, length=(8, 20)).states
     rounds_of: dict[str, list[float]] = {"ours": [], "stock": [], "act": []}
     for _ in range(rounds):

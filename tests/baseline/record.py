@@ -69,7 +69,7 @@ recipe:
       backbone: random:small
       shape: {width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}
       policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, heads: 2, ffn: 64}}
-    optim: {steps: 20, batch: 32, warmup: 2, lr: 3.0e-3, head_lr: 3.0e-3}
+    optim: {steps: 20, batch: 32, warmup: 2, lr: 3.0e-3, decoder_lr: 3.0e-3}
     validation: {instances: 8, every: 10, budget: 5}
     run: &run {threads: 1, tensorboard: false, log_every: 1, save_every: 99}
   grpo:
@@ -78,7 +78,7 @@ recipe:
     prices: {action: [0.002, 0.01], observation: 0.01}
     objective: {clip: 0.2, kl: 0.05}
     rollout: {instances: 12, budget: 4}
-    optim: {steps: 3, batch: 8, lr: 2.0e-4, vision_lr: 0.0, head_lr: 2.0e-4, depth_lr: 1.0e-2, warmup: 0}
+    optim: {steps: 3, batch: 8, lr: 2.0e-4, vision_lr: 0.0, decoder_lr: 2.0e-4, depth_head_lr: 1.0e-2, warmup: 0}
     validation: {instances: 24, every: 3, budget: 4, budgets: [2, 4]}
     run: *run
   family:
@@ -130,8 +130,8 @@ grpo:
   exact-augment: [box, rollout.augment=true, head=null]
   exact-head-moves:
     - 2x4
-    - "phases=[{steps: 1}, {steps: 1, head_updates: 2}, {steps: 1, head_only: true, head_updates: 4, head_lr: 0.01,
-      starts: 36, budgets: [2, 4], price_action: 0.02}]"
+    - "phases=[{steps: 1}, {steps: 1, head_updates: 2}, {steps: 1, head_only: true, head_updates: 4,
+      depth_head_lr: 0.01, starts: 36, budgets: [2, 4], price_action: 0.02}]"
   joint: [joint, "by_task={sokoban: {rollout.budget: 4, rollout.augment: true}}"]
 variants: [adaptive, fixed-4, fixed-8, random, depth-only, paper]
 methods: [exact, paper, episode, branch, ppo, q, hazard, verifier]

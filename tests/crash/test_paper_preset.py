@@ -22,7 +22,7 @@ from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
-from recommit.evaluate.tables.experiments import TABLES
+from recommit.evaluate.tables.paper_tables import TABLES
 from recommit.runs.directory import best_policy
 
 pytestmark = pytest.mark.nightly
@@ -31,10 +31,10 @@ pytestmark = pytest.mark.nightly
 SMALL = (
     "sft.model.backbone=random:tiny",
     "sft.model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
-    "sft.optim={steps: 3, batch: 8, warmup: 1, lr: 1e-3, head_lr: 1e-3}",
+    "sft.optim={steps: 3, batch: 8, warmup: 1, lr: 1e-3, decoder_lr: 1e-3}",
     "sft.validation={instances: 4, every: 3, budget: 3}",
     "sft.run={save_every: 1, log_every: 1, threads: 1, tensorboard: false}",
-    "grpo.optim={steps: 3, batch: 8, warmup: 0, lr: 1e-4, head_lr: 1e-3, vision_lr: 0.0}",
+    "grpo.optim={steps: 3, batch: 8, warmup: 0, lr: 1e-4, decoder_lr: 1e-3, vision_lr: 0.0}",
     "grpo.advantage.group_size=2",
     "grpo.rollout.instances=4",
     "grpo.validation={instances: 4, every: 1, budget: 3}",

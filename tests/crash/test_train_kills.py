@@ -33,7 +33,7 @@ grpo:
   rollout: {{instances: 4, budget: 3}}
   phases:
     - {{steps: 3, head_updates: 1}}
-    - {{steps: 1, head_only: true, head_updates: 2, head_lr: 3e-3, starts: 8}}
+    - {{steps: 1, head_only: true, head_updates: 2, depth_head_lr: 3e-3, starts: 8}}
   optim: {{steps: {STEPS["grpo"]}, batch: 8, warmup: 2}}
   validation: {{instances: 8, every: 50, budget: 3}}
   run: {{save_every: 2, log_every: 3, threads: 1, tensorboard: false, device: cpu}}

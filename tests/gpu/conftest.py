@@ -20,7 +20,7 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    from recommit.policy.backbones.make import make_backbone
+    from recommit.policy.backbones.random_init import make_backbone
 
     return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
 

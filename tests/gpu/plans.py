@@ -21,7 +21,7 @@ def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) ->
         SftConfig,
         {
             "model": {"backbone": "random:small", "shape": SHAPE, "dtype": dtype, "policy": policy},
-            "optim": {"steps": 6, "batch": 16, "warmup": 2, "lr": 1e-3, "head_lr": 1e-3, **optim},
+            "optim": {"steps": 6, "batch": 16, "warmup": 2, "lr": 1e-3, "decoder_lr": 1e-3, **optim},
             "validation": {"instances": 8, "every": 6, "budget": 3},
             "run": {**RUN, "device": device.type},
         },
@@ -30,7 +30,7 @@ def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) ->
 
 def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> GrpoConfig:
     """Four steps of six instances; the decisions of each in moves of eight states."""
-    rates = {"lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0}
+    rates = {"lr": 1e-3, "vision_lr": 0.0, "decoder_lr": 1e-3, "depth_head_lr": 1e-2, "warmup": 0}
     return parse(
         GrpoConfig,
         {

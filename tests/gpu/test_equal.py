@@ -21,7 +21,7 @@ from recommit.graph.build import PolicyGraph
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
-from recommit.rollout.sampling import Actor, play
+from recommit.rollout.rollout import Actor, rollout
 from recommit.rollout.variants import variant
 from recommit.train import targets
 from recommit.train.config import TargetConfig
@@ -124,7 +124,7 @@ def decisions_of(policy, task):
     """What a step of reinforcement on the CPU would learn from."""
     kind, config = variant("adaptive"), AdvantageConfig(group_size=3)
     actor, starts = Actor(policy, task, kind, seed=2), states_of(task, 6)
-    trace = play(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
+    trace = rollout(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
     advantages = reward.advantages(reward.by_state(trace, config, Prices()), config)
     return reward.decisions_of(trace, advantages, config, kind)
 

@@ -17,12 +17,13 @@ import recommit
 from recommit.data import labels
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train import targets
 from recommit.train import targets as loss
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine.base import Engine, groups
+from recommit.train.engine.base import Engine
 from recommit.train.grpo import trainer as run
+from recommit.train.optim import parameter_groups
 from recommit.train.sft import trainer as sft
 
 #: Sums on a GPU may come in another order every time: between two runs, by loss.
@@ -59,7 +60,7 @@ def check_frozen(tiny, device):
     policy.train_only(task, depth_head=False)
     states = task.generate(8, seed=1, length=(4, 16)).states
     rows = targets.make(task, labels.label(task, states), TargetConfig(), seed=0, first=0)
-    engine = Engine(groups(policy, OptimConfig()), OptimConfig(), Team(device=device))
+    engine = Engine(parameter_groups(policy, OptimConfig()), OptimConfig(), Team(device=device))
     before, seen = frozen_weights(policy), policy.vision._encode(task, states).detach().clone()
     adapters = weights_of(p for name, p in policy.named_parameters() if "lora_" in name)
     for _ in range(3):
@@ -137,7 +138,7 @@ def check_bfloat16(device, data, tmp_path, **differently):
 
 def test_bfloat16_that_learns_less_is_noticed(data, tmp_path):
     with pytest.raises(AssertionError):
-        check_bfloat16(torch.device("cpu"), data, tmp_path, lr=1e-5, head_lr=1e-5)
+        check_bfloat16(torch.device("cpu"), data, tmp_path, lr=1e-5, decoder_lr=1e-5)
 
 
 def test_bfloat16_learns_as_float32_does(device, data, tmp_path):

@@ -25,7 +25,7 @@ def recipe(device):
     return {
         "sft": {
             "model": {"backbone": "random:small", "shape": SHAPE, "policy": policy},
-            "optim": {"steps": 6, "batch": 16, "micro_batch": 4, "warmup": 2, "lr": 1e-3, "head_lr": 1e-3},
+            "optim": {"steps": 6, "batch": 16, "micro_batch": 4, "warmup": 2, "lr": 1e-3, "decoder_lr": 1e-3},
             "validation": {"instances": 8, "every": 6, "budget": 3},
             "run": {**RUN, "save_every": 6, "device": device.type},
         }

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 import recommit
 from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
-from recommit.rollout.sampling import Actor
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train import targets as loss

@@ -6,10 +6,10 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-from recommit.runs import ranks
+from recommit.runs import distributed
 from recommit.train.config import EngineConfig, OptimConfig
-from recommit.train.engine.base import Group
 from recommit.train.engine.deepspeed import ZeroEngine
+from recommit.train.optim import ParameterGroup
 
 SETTINGS = [
     {"stage": 0},
@@ -19,12 +19,12 @@ SETTINGS = [
 ]
 
 
-def check(settings: dict[str, object], team: ranks.Team) -> None:
+def check(settings: dict[str, object], team: distributed.Team) -> None:
     """What is put in comes out, is what the model reads, and is what the next step goes on from."""
     torch.manual_seed(0)
     dtype = torch.bfloat16 if settings.get("bf16") else torch.float32
     model = nn.ModuleList([nn.Linear(7, 5), nn.Linear(5, 3)]).to(dtype)  # 15 weights do not divide into two evenly
-    groups = [Group(str(i), 0.1, list(part.parameters())) for i, part in enumerate(model)]
+    groups = [ParameterGroup(str(i), 0.1, list(part.parameters())) for i, part in enumerate(model)]
     config = EngineConfig(kind="deepspeed", **settings)
     engine = ZeroEngine(model, groups, OptimConfig(batch=12, weight_decay=0.0), config, team, 1)
     inputs = torch.ones(4, 7, dtype=dtype)
@@ -49,7 +49,7 @@ def check(settings: dict[str, object], team: ranks.Team) -> None:
 
 
 if __name__ == "__main__":
-    team = ranks.join("cpu")
+    team = distributed.join("cpu")
     for settings in SETTINGS:
         check(settings, team)
-    ranks.end(0)
+    distributed.end(0)

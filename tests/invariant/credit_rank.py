@@ -15,7 +15,7 @@ import torch
 from tests.unit.train.runs import plan_of
 
 from recommit.graph.build import PolicyGraph
-from recommit.runs import ranks
+from recommit.runs import distributed
 from recommit.train.grpo import trainer as run
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STEPS = 3
 EXACT = {"estimator": "exact"}
 #: The last of three steps is the depth head's alone.
-LAST = {"steps": 1, "head_only": True, "head_updates": 8, "head_lr": 3e-3, "starts": 16, "budgets": [2, 4]}
+LAST = {"steps": 1, "head_only": True, "head_updates": 8, "depth_head_lr": 3e-3, "starts": 16, "budgets": [2, 4]}
 MOVES = [{"steps": 3, "head_updates": 8}]
 #: Changes to the plan by case.
 CASES: dict[str, dict[str, Any]] = {
@@ -58,7 +58,14 @@ CASES["depth-only-moves"] = {"variant": "depth-only", "advantage": EXACT, "phase
 def plan(case: str, stage: str) -> Any:
     """The configuration of a run of a ``case``: by ``plain`` PyTorch, or by DeepSpeed of a stage."""
     changes = dict(CASES[case.partition("@")[0]])
-    changes["optim"] = {"steps": STEPS, "batch": 16, "micro_batch": 4, "lr": 1e-4, "head_lr": 2e-4, "depth_lr": 1e-3}
+    changes["optim"] = {
+        "steps": STEPS,
+        "batch": 16,
+        "micro_batch": 4,
+        "lr": 1e-4,
+        "decoder_lr": 2e-4,
+        "depth_head_lr": 1e-3,
+    }
     changes["rollout"] = {"instances": 8, "budget": 4, **changes.get("rollout", {})}
     changes["validation"] = {"every": STEPS}
     changes["run"] = {"save_every": STEPS, "device": "cpu"}
@@ -135,4 +142,4 @@ def main(place: str, *names: str) -> int:
 
 
 if __name__ == "__main__":
-    ranks.end(main(*sys.argv[1:]))
+    distributed.end(main(*sys.argv[1:]))

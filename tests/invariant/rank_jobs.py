@@ -114,7 +114,7 @@ def killed_at(rank: int, moment: int) -> Iterator[None]:
     """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of
     saving.
     """
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
 
     meet, times = Team._reduce, iter(range(moment))
 
@@ -220,6 +220,6 @@ PATCHES = {
 }
 
 if __name__ == "__main__":
-    from recommit.runs import ranks
+    from recommit.runs import distributed
 
-    ranks.end(main(sys.argv[1]))
+    distributed.end(main(sys.argv[1]))

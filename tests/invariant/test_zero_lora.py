@@ -31,14 +31,14 @@ sft:
       lora: {{rank: 4, alpha: 8, dropout: 0.0}}
       prompts: [bare-v1, bare-v1]
       decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}
-  optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 2e-4, head_lr: 4e-4}}
+  optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 2e-4, decoder_lr: 4e-4}}
   validation: {{instances: 8, every: {STEPS}, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 grpo:
   advantage: {{group_size: 3}}
   objective: {{clip: 0.2, kl: 0.05}}
   rollout: {{instances: 8, budget: 2}}
-  optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 2e-4, vision_lr: 0.0, head_lr: 4e-4}}
+  optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 2e-4, vision_lr: 0.0, decoder_lr: 4e-4}}
   validation: {{instances: 8, every: {ROUNDS}, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 """

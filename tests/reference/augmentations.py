@@ -51,7 +51,7 @@ def z_of(policy, task, state, view, cell):
         normalize(frame, NORMALIZATION), vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size
     )
     features = policy.backbone.features(cut, policy.vision.grid(task, state.shape))
-    return policy.backbone.z(features, policy.geometries.of(task, state.shape))
+    return policy.backbone.z(features, policy.prompts_cache.of(task, state.shape))
 
 
 @torch.no_grad()

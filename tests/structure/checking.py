@@ -18,7 +18,7 @@ from tests.structure.commands import ROOT, Command, Wrong, call
 
 from recommit.cli.flags import Verb
 from recommit.estimate import EstimateOptions
-from recommit.evaluate.tables import experiments
+from recommit.evaluate.tables import paper_tables
 from recommit.reproduce import preset
 from recommit.train.family import runs as families
 
@@ -74,7 +74,7 @@ def _estimable(**options: Any) -> None:
 def _named_tables(names: tuple[str, ...]) -> None:
     """The tables of the paper that an evaluation is asked for."""
     try:
-        experiments.check(names)
+        paper_tables.check(names)
     except ValueError as error:
         raise Wrong(str(error)) from None
 

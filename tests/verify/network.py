@@ -24,7 +24,7 @@ PARTS = (
     "tests/unit/cli/verbs/test_report.py",
     "tests/unit/zero_shot/test_client.py",
     "tests/unit/storage/test_hub.py",
-    "tests/unit/runs/test_peers.py",
+    "tests/unit/runs/test_rank_watchdog.py",
     "tests/unit/cli/verbs/test_doctor.py",
 )
 #: What tests say that drive a browser, which looks for its maker's servers whatever it shows.

@@ -38,7 +38,7 @@ SHAPES = BUILD / "shapes"
 MAKE = """
 import sys
 from pathlib import Path
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 preset, folder = sys.argv[1], Path(sys.argv[2])
 temporary = folder.with_name(f".{folder.name}.tmp")
 make_backbone(temporary, preset, dtype="bfloat16", shard=50_000 if preset.startswith("tiny") else 0)

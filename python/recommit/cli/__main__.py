@@ -10,7 +10,7 @@ from recommit.cli.command_line import main
 if __name__ == "__main__":
     exit_status = main()
     if "RANK" in os.environ:
-        from recommit.runs import ranks
+        from recommit.runs import distributed
 
-        ranks.end(exit_status)
+        distributed.end(exit_status)
     sys.exit(exit_status)

@@ -23,7 +23,7 @@ from recommit.cli.verbs.doctor import EXTRAS, doctor
 from recommit.cli.verbs.play import play
 from recommit.cli.verbs.render import render
 from recommit.cli.verbs.solve import solve
-from recommit.runs import peers
+from recommit.runs import rank_watchdog
 from recommit.storage import errors
 from recommit.storage.terminal_text import say, tell, unread
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        peers.hold_tether()
+        rank_watchdog.hold_tether()
         with _process_as_before():
             status = _run(words)
         sys.stdout.flush()  # here, where a reader that has gone is no failure
@@ -90,14 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _process_as_before() -> Iterator[None]:
-    """Restore what verbs settle for the whole process, and tyro's draws, for whoever calls this from a program."""
+    """Restore what verbs set for the whole process, and tyro's draws, for whoever calls this from a program."""
     stream = random.getstate()
     with ExitStack() as stack:
         stack.callback(random.setstate, stream)
         if "torch" in sys.modules:
-            from recommit.runs.process import unsettled
+            from recommit.runs.process import preserved_torch_state
 
-            stack.enter_context(unsettled())
+            stack.enter_context(preserved_torch_state())
         yield
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommit.data import shards, table
+from recommit.data import parquet, shards
 from recommit.data.manifest import overlap_text
 from recommit.data.spec import SPLITS
 from recommit.puzzles.registry import TASKS
@@ -64,7 +64,7 @@ def _splits(manifest: Manifest) -> str:
 
 def _columns(task: str) -> str:
     lines = ["| column | type | meaning |", "|---|---|---|"]
-    lines += [f"| `{name}` | {kind} | {meaning} |" for name, (kind, meaning) in table.COLUMNS.items()]
+    lines += [f"| `{name}` | {kind} | {meaning} |" for name, (kind, meaning) in parquet.COLUMNS.items()]
     return "\n".join(lines) + f"\n\nCells: {TASKS[task].codes}\n"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import ACTIONS
-from recommit.data import rows, shards, table
+from recommit.data import parquet, rows, shards
 from recommit.puzzles.frames import encode_png
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors, files, ownership
@@ -65,13 +65,13 @@ def _pieces(dataset: Dataset, most: int) -> Iterator[tuple[str, LabelledRows]]:
 
 def _encoded(dataset: Dataset, split: str, content: LabelledRows, pictures: list[bytes]) -> memoryview:
     """The file of some rows. A picture is stored once per state: its column is coded by dictionary."""
-    pa, pq = table.pa, table.pq
+    pa, pq = parquet.pa, parquet.pq
     expanded = rows.expand(content)
     offsets = np.concatenate([[0], np.cumsum(expanded.depth)]).astype(np.int32)
     flat = expanded.actions[np.arange(rows.NEXT) < expanded.depth[:, None]]
     image = pa.DictionaryArray.from_arrays(expanded.row.astype(np.int32), pa.array(pictures, pa.binary()))
     nowhere = pa.nulls(len(expanded), pa.string())
-    columns = table.to_table(dataset.spec, split, content[expanded.row]).drop_columns(["actions", "dead"])
+    columns = parquet.to_table(dataset.spec, split, content[expanded.row]).drop_columns(["actions", "dead"])
     for name, column in (
         ("image", pa.StructArray.from_arrays([image.cast(pa.binary()), nowhere], ["bytes", "path"])),
         ("depth", pa.array(expanded.depth)),
@@ -95,7 +95,7 @@ def _encoded(dataset: Dataset, split: str, content: LabelledRows, pictures: list
 
 def _messages(dataset: Dataset, expanded: Samples) -> Any:
     """A conversation per (state, depth), which the image goes before."""
-    pa, texts, rules = table.pa, list[str](), TASKS[dataset.spec.task].rules
+    pa, texts, rules = parquet.pa, list[str](), TASKS[dataset.spec.task].rules
     for depth, actions in zip(expanded.depth.tolist(), expanded.actions, strict=True):
         answer = json.dumps({"actions": [ACTIONS[action] for action in actions[:depth]]})
         texts += [f"{rules} {_ANSWER.format(depth=depth, s='' if depth == 1 else 's')}", answer]
@@ -105,7 +105,7 @@ def _messages(dataset: Dataset, expanded: Samples) -> Any:
 
 
 def _plain(kind: Any) -> Any:
-    return kind.value_type if table.pa.types.is_dictionary(kind) else kind
+    return kind.value_type if parquet.pa.types.is_dictionary(kind) else kind
 
 
 def _features(schema: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import rng
-from recommit.data import rows, shards, table
+from recommit.data import parquet, rows, shards
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Feed(Resumable):
             file = shards.open_file(self.dataset.folder, self.dataset.records[shard])
             for i, block in enumerate(chosen):
                 if block.shard == shard:
-                    content = table.read_groups(self.dataset.spec, file, [block.group])
+                    content = parquet.read_groups(self.dataset.spec, file, [block.group])
                     parts[i] = content[~content.dead] if content.dead.any() else content
         return rows.concatenate([part for part in parts if part is not None])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import rows, shards, symmetry, table
+from recommit.data import parquet, rows, shards, symmetry
 from recommit.data.shards import Record
 from recommit.data.spec import SPLITS, DataSpec
 from recommit.storage import errors, files
@@ -90,7 +90,7 @@ def _dump(plain: dict[str, Any]) -> str:
 
 def versions() -> dict[str, str]:
     """What decides the bytes of a shard, apart from the spec."""
-    return {"recommit": VERSION, "pyarrow": table.pa.__version__}
+    return {"recommit": VERSION, "pyarrow": parquet.pa.__version__}
 
 
 def order(spec: DataSpec) -> list[tuple[str, int]]:

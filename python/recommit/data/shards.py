@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import labels, rows, sampling, symmetry, table
+from recommit.data import labels, parquet, rows, sampling, symmetry
 from recommit.storage import errors, files, jsonl, verified
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def make(
 
 def write(files_: Files, folder: Path, spec: DataSpec, split: str, shard: int, content: LabelledRows) -> Record:
     """Put a shard's file in its place, safely."""
-    data = table.encode(table.to_table(spec, split, content))
+    data = parquet.encode(parquet.to_table(spec, split, content))
     path = name(spec, split, shard)
     files.replace(files_, folder / path, data)
     return Record(
@@ -113,7 +113,7 @@ def write(files_: Files, folder: Path, spec: DataSpec, split: str, shard: int, c
 def read(folder: Path, spec: DataSpec, record: Record) -> LabelledRows:
     """All rows of a shard."""
     file = open_file(folder, record)
-    return table.read_groups(spec, file, list(range(file.num_row_groups)))
+    return parquet.read_groups(spec, file, list(range(file.num_row_groups)))
 
 
 def open_file(folder: Path, record: Record) -> Any:
@@ -122,10 +122,10 @@ def open_file(folder: Path, record: Record) -> Any:
     if not intact(folder, record):
         raise errors.Damaged(f"{path}: not what the manifest says; building again repairs it")
     try:
-        file = table.reader(path)
+        file = parquet.reader(path)
     except MemoryError:  # Arrow's is an ArrowException as well
         raise
-    except (OSError, table.pa.ArrowException) as error:
+    except (OSError, parquet.pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from error
     if file.metadata.num_rows != record.rows:
         raise errors.Damaged(f"{path}: expected {record.rows} rows, got {file.metadata.num_rows}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.estimate.machine import GIB, Machine, Rate
 from recommit.estimate.memory import Split, size
+from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import EvaluationStage, schedule
-from recommit.estimate.shadow import Shadow
 from recommit.train.config import SftConfig
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.train.engine.base import deepspeed_settings
+from recommit.train.engine.deepspeed_config import deepspeed_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch import Tensor
 
+    from recommit.estimate.meta_model import Shadow
     from recommit.estimate.schedule import Stage
-    from recommit.estimate.shadow import Shadow
 
 #: Not counted but allowed for: what a CUDA context, the workspaces of matrix products and gaps between tensors take.
 ALLOWANCE = 1 << 30

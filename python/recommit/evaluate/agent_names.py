@@ -66,7 +66,7 @@ CONTROLS = ("random", "shuffled", "mixture")
 USUAL = tuple(
     f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
 )
-#: Rules that read the plan and were never trained (``recommit.graph.rules``); those of ``SWEPT`` have a threshold.
+#: Rules that read the plan and were never trained (``graph.rule_registry``); those of ``SWEPT`` have a threshold.
 SWEPT = {
     "confidence-product": "plan-probability threshold",
     "confidence-least": "least-probability threshold",
@@ -125,7 +125,7 @@ class AgentName:
 
     @property
     def rule(self) -> str:
-        """The name of its rule in ``recommit.graph.rules``; empty if it has none."""
+        """The name of its rule in ``recommit.graph.rule_registry``; empty if it has none."""
         return self.base if self.base.removesuffix(MEMORY) in RULES else ""
 
     @property

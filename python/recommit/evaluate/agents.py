@@ -13,17 +13,17 @@ import numpy as np
 from recommit import rng
 from recommit.evaluate.agent_names import ACTION_SEEDS, ORACLE, AgentName
 from recommit.graph import episodes as on_graph
-from recommit.graph import oracle, rules
+from recommit.graph import oracle, rule_registry
 from recommit.graph.build import PIECE, PolicyGraph
 from recommit.graph.episodes import always, head, sampled
 from recommit.graph.rule_episodes import adaptive_memory, rule_on_growing
 from recommit.horizon import Plans
 from recommit.horizon.rule import ThresholdRule
 from recommit.policy.config import MAX_ACTIONS
-from recommit.rollout import episodes
-from recommit.rollout.sampling import Actor
+from recommit.rollout import decision_rows
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.episodes import Chooser
-    from recommit.graph.rules import NamedRule
+    from recommit.graph.rule_registry import NamedRule
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.rollout.episodes import DecisionRows
+    from recommit.rollout.decision_rows import DecisionRows
 
 
 #: Thresholds of a rule to choose from. Each is played on all validation and test instances.
@@ -80,7 +80,9 @@ class PolicyPlayer:
         key = (agent, played_budget, seed)
         if key not in self._rows:
             if name.samples_actions:
-                every = episodes.each_by_rank(self.team, ACTION_SEEDS, lambda s: self._play(name, played_budget, s))
+                every = decision_rows.each_by_rank(
+                    self.team, ACTION_SEEDS, lambda s: self._play(name, played_budget, s)
+                )
                 self._rows |= {(agent, played_budget, s): rows for s, rows in enumerate(every)}
             else:
                 self._rows[key] = self._play(name, played_budget, seed)
@@ -89,11 +91,11 @@ class PolicyPlayer:
     def _play(self, agent: AgentName, budget: int, seed: int) -> DecisionRows:
         if agent.samples_actions:
             actor = Actor(self.policy, self.task, variant(f"fixed-{agent.depth}"), seed=seed)
-            return episodes.sampled(actor, self.starts, budget, 1)
+            return decision_rows.sampled(actor, self.starts, budget, 1)
         if not agent.asks_policy:
             without_policy = solver(self.task) if agent.base == "solver" else random_actions(seed)
-            return episodes.of_callable(without_policy, self.task, self.starts, budget)
-        return episodes.on_graph(self.graph, self.starts, budget, self._choose(agent, budget, seed))
+            return decision_rows.of_callable(without_policy, self.task, self.starts, budget)
+        return decision_rows.on_graph(self.graph, self.starts, budget, self._choose(agent, budget, seed))
 
     def _choose(self, agent: AgentName, budget: int, seed: int) -> Chooser:
         graph, depths = self.graph, self.policy.config.depths
@@ -124,7 +126,7 @@ class PolicyPlayer:
 
     def _named(self, agent: AgentName) -> NamedRule:
         """Its rule, which chooses among the depths of the head, as the oracle does."""
-        return rules.named(agent.rule, self.policy.config.depths)
+        return rule_registry.named(agent.rule, self.policy.config.depths)
 
     def _threshold(self, entry: NamedRule, budget: int) -> float:
         """The threshold that solves most validation instances; of equals the one with fewer actions, then the lower
@@ -180,7 +182,7 @@ def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:
     return [np.array(c) / steps for c in product(range(steps + 1), repeat=parts) if sum(c) == steps]
 
 
-def solver(task: Puzzle) -> episodes.Agent:
+def solver(task: Puzzle) -> decision_rows.Agent:
     """Optimal plans."""
 
     def agent(states: NDArray[np.uint8], _turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -195,7 +197,7 @@ def solver(task: Puzzle) -> episodes.Agent:
     return agent
 
 
-def random_actions(seed: int) -> episodes.Agent:
+def random_actions(seed: int) -> decision_rows.Agent:
     """Random depths of 1, 2, 4, 8 and random actions, by the turn and the place in the batch."""
 
     def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

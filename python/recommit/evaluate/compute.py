@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from recommit.policy.config import MAX_ACTIONS
-from recommit.policy.counting import Watch, cost
+from recommit.policy.flop_counter import Watch, cost
 
 if TYPE_CHECKING:
     import numpy as np

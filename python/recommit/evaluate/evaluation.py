@@ -33,15 +33,15 @@ from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.family import FamilyResults, Members
 from recommit.evaluate.options import split_words
 from recommit.evaluate.store import COMPUTE, THRESHOLDS, EvaluationStore
-from recommit.evaluate.tables import experiments
+from recommit.evaluate.tables import paper_tables
 from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
 from recommit.prices import Prices
 from recommit.puzzles import registry
-from recommit.runs import ranks
+from recommit.runs import distributed
 from recommit.runs.directory import recipe_of
-from recommit.runs.peers import watched
-from recommit.runs.process import configure_inference, unsettled
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
+from recommit.runs.process import configure_inference, preserved_torch_state
+from recommit.runs.rank_watchdog import watched
 from recommit.storage.terminal_text import StatusLine, say
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from recommit.evaluate.options import EvaluateOptions
     from recommit.policy.config import PolicyConfig
     from recommit.policy.policy import CommitPolicy
-    from recommit.rollout.episodes import DecisionRows
+    from recommit.rollout.decision_rows import DecisionRows
 
 
 class Evaluated(NamedTuple):
@@ -63,7 +63,7 @@ class Evaluated(NamedTuple):
     text: str
 
 
-@unsettled()
+@preserved_torch_state()
 def evaluate(options: EvaluateOptions, *, quiet: bool = True) -> list[dict[str, Any]]:
     """Evaluate as ``recommit evaluate`` does; one row per agent and budget, as in ``summary.json``. The process is
     afterwards as before: its threads, products and streams of randomness."""
@@ -77,19 +77,19 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
     members = None
     if options.paper:
         members = Members(options.run, options.seed)
-        if not experiments.in_paper(members):
+        if not paper_tables.in_paper(members):
             raise ValueError(f"paper: expected runs of sliding or sokoban, which the paper has, got {members.task}")
-        agents = experiments.agents_of(members, options.tables)
+        agents = paper_tables.agents_of(members, options.tables)
         options = replace(options, run=members.adaptive, agents=agents)
     recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
-    team = ranks.meet(options.device)
+    team = distributed.meet(options.device)
     with watched(team), EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:
         summary = Evaluation(options, store, team=team, quiet=quiet).run()
         if store is None:
             return None
         if members is None:
-            return Evaluated(summary, experiments.write_plain(store, text.summary_text(summary, options.out)))
-        return Evaluated(summary, experiments.write(store, FamilyResults(summary, members), options.tables))
+            return Evaluated(summary, paper_tables.write_plain(store, text.summary_text(summary, options.out)))
+        return Evaluated(summary, paper_tables.write(store, FamilyResults(summary, members), options.tables))
 
 
 def decisions_of(budget: str, task: str) -> int:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.prices import Prices
-    from recommit.rollout.episodes import DecisionRows
+    from recommit.rollout.decision_rows import DecisionRows
 
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16

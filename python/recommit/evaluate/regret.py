@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from recommit.evaluate.store import EvaluationStore
     from recommit.graph.episodes import Chooser
     from recommit.graph.regret import Attribution
-    from recommit.rollout.episodes import DecisionRows
-    from recommit.runs.ranks import Team
+    from recommit.rollout.decision_rows import DecisionRows
+    from recommit.runs.distributed import Team
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import stats
-from recommit.data.table import pa, parsed
+from recommit.data.parquet import pa, parsed
 from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind, seed_of
 from recommit.evaluate.options import split_words
 from recommit.evaluate.text import Grid

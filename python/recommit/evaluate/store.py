@@ -20,8 +20,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.data.table import pa, parsed, pq
-from recommit.rollout.episodes import DecisionRows
+from recommit.data.parquet import pa, parsed, pq
+from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import files, ownership, verified
 from recommit.storage.errors import Damaged
 from recommit.storage.jsonl import JsonLines

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.prices import Prices
-    from recommit.rollout.episodes import DecisionRows
+    from recommit.rollout.decision_rows import DecisionRows
 
 
 def row(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
-from recommit.rollout.episodes import DecisionRows, packed
+from recommit.rollout.decision_rows import DecisionRows, packed
 from recommit.storage import jsonl, verified
 from recommit.zero_shot.game import Game
 from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment

@@ -28,8 +28,8 @@ from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.runs.directory import recipe_of
+from recommit.runs.distributed import Team, find_device, rank_batches, split_batches
 from recommit.runs.process import configure_inference
-from recommit.runs.ranks import Team, find_device, rank_batches, split_batches
 from recommit.storage.ownership import refuse_foreign
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class PolicyGraph(CommitmentGraph):
         policy, task = self.policy, self._puzzle
         z, index = policy.encode(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
-        logits = policy.depth_head(policy.read(z, index, scores, cells=policy.vision.kinds(task, states)))
+        logits = policy.depth_head(policy.head_inputs(z, index, scores, cells=policy.vision.kinds(task, states)))
         count = self.samples.shape[1] if self.samples is not None else 0
         samples = plans.new_zeros((len(states), count, PLAN))
         for i in range(count):  # one at a time: a pass is as wide as that of the plans

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data.table import pa, parsed, pq
+from recommit.data.parquet import pa, parsed, pq
 from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
 from recommit.puzzles import registry
 from recommit.storage import errors, files, ownership, verified

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recommit.graph import rules
+from recommit.graph import rule_registry
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
 from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rules import NamedRule
+    from recommit.graph.rule_registry import NamedRule
 
     Depths = NDArray[np.int32]
     Nodes = NDArray[np.int64]
@@ -123,7 +123,7 @@ def adaptive_memory(graph: PolicyGraph) -> Chooser:
     def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
         return Plans(np.zeros((len(nodes), PLAN), np.uint8), previous=previous, features=graph.logits[nodes])
 
-    entry = rules.NamedRule("head+memory", LikeliestDepth(depths=graph.head_depths), memory=True)
+    entry = rule_registry.NamedRule("head+memory", LikeliestDepth(depths=graph.head_depths), memory=True)
     return RuleChooser(entry, plans_of, graph.depths)
 
 
@@ -220,4 +220,4 @@ def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
     try:
         entry.orders(plans)
     except (Exception, SystemExit) as error:  # whatever a program of somebody else may raise
-        raise ValueError(f"rule: {rules.failing_line(path, error)}: {type(error).__name__}: {error}") from error
+        raise ValueError(f"rule: {rule_registry.failing_line(path, error)}: {type(error).__name__}: {error}") from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import rules
+from recommit.graph import rule_registry
 from recommit.graph.episodes import play
 from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rules import NamedRule
+    from recommit.graph.rule_registry import NamedRule
 
     Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class GraphScorer:
 
     @cached_property
     def _fixed(self) -> list[dict[Setting, Floats]]:
-        return [self.values(rules.named(f"fixed-{depth}")) for depth in ALL_DEPTHS]
+        return [self.values(rule_registry.named(f"fixed-{depth}")) for depth in ALL_DEPTHS]
 
     def best_fixed(self, setting: Setting) -> int:
         """The best fixed depth."""

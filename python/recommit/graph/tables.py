@@ -13,8 +13,8 @@ from recommit.storage.terminal_text import grid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recommit.graph.decomposition import RuleCosts, RuleParts
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.references import RuleCosts, RuleParts
     from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, MeanGain, RuleScore
     from recommit.prices import Setting

@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recommit.policy.backbones.backbone import Backbone, Geometry, load_backbone
-    from recommit.policy.backbones.make import make_backbone
+    from recommit.policy.backbones.backbone import Backbone, PromptInputs, load_backbone
+    from recommit.policy.backbones.random_init import make_backbone
     from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
     from recommit.policy.policy import CommitPolicy
 
@@ -22,16 +22,16 @@ __all__ = [
     "Backbone",
     "CommitPolicy",
     "DecoderConfig",
-    "Geometry",
     "HeadConfig",
     "LoraConfig",
     "PolicyConfig",
+    "PromptInputs",
     "load_backbone",
     "make_backbone",
 ]
 
 _HOME = {
-    "backbones.backbone": ["Backbone", "Geometry", "load_backbone"],
+    "backbones.backbone": ["Backbone", "PromptInputs", "load_backbone"],
     "config": ["MAX_ACTIONS", "DecoderConfig", "HeadConfig", "LoraConfig", "PolicyConfig"],
     "backbones.make": ["make_backbone"],
     "policy": ["CommitPolicy"],

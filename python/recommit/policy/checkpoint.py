@@ -21,9 +21,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
 
+from recommit.policy import lora
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.config import ADAPTER, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
+from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
@@ -91,7 +92,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     if whole:
         policy.backbone.save(folder / "backbone")
     else:
-        save_adapter(policy, folder / "adapter")
+        lora.save(policy.backbone, policy.source, folder / "adapter")
     about = {
         "format": FORMAT,
         "model_type": "recommit",
@@ -179,7 +180,7 @@ def local_folder(name: str | Path) -> Path:
 
 
 def _fetched(name: str | Path) -> Path:
-    """A local folder; the name of a repository on a hub, OWNER/DIGESTS, is downloaded."""
+    """A local folder; the name of a repository on a hub, OWNER/NAME, is downloaded."""
     if os.path.lexists(name) or not hub.is_repository(name):
         return local_folder(name)
     import huggingface_hub
@@ -210,29 +211,10 @@ def _imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]
         return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), world_model)
 
 
-def save_adapter(policy: Parts, folder: Path) -> None:
-    """In PEFT's own format, so that ``PeftModel.from_pretrained(backbone, folder)`` reads it."""
-    from peft.utils import get_peft_model_state_dict
-
-    model: Any = policy.backbone.model
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = get_peft_model_state_dict(model, adapter_name=ADAPTER)
-    data = save({name: tensor.contiguous() for name, tensor in weights.items()})
-    replace(Files(), folder / "adapter_model.safetensors", data)
-    about = model.peft_config[ADAPTER]
-    about.base_model_name_or_path = policy.source
-    about.inference_mode = True
-    about.save_pretrained(folder)
-    about.inference_mode = False
-
-
 def load_adapter(policy: Parts, folder: Path) -> None:
     """PEFT only warns where an adapter's names do not fit; here that is an error."""
-    from peft.utils import get_peft_model_state_dict
-
-    wanted = get_peft_model_state_dict(policy.backbone.model, adapter_name=ADAPTER)
     path = folder / "adapter_model.safetensors"
-    check_and_copy(wanted, read_weights(path), path)
+    check_and_copy(lora.weights(policy.backbone), read_weights(path), path)
 
 
 def read_weights(path: Path) -> dict[str, torch.Tensor]:

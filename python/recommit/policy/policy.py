@@ -18,13 +18,14 @@ from torch import Tensor, nn
 
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.augmentations import likeliest, plan_agreement
-from recommit.policy.backbones.backbone import add_lora, load_backbone
+from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, conditions, confidence
+from recommit.policy.lora import add_lora
 from recommit.policy.tensors import to_device, to_host
-from recommit.policy.vision import Geometries, Vision
+from recommit.policy.vision import PromptCache, Vision
 from recommit.policy.world_model import WorldModel
 from recommit.puzzles import checks
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.policy.backbones.backbone import Backbone, Geometry
+    from recommit.policy.backbones.backbone import Backbone, PromptInputs
     from recommit.policy.config import HeadConfig
     from recommit.prices import Prices
     from recommit.puzzles.checks import Grids
@@ -70,7 +71,7 @@ class CommitPolicy(nn.Module):
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.world_model = None if config.world_model is None else WorldModel(config.world_model).requires_grad_(False)
         self.vision = Vision(backbone, config)
-        self.geometries = Geometries(backbone, self.vision, config)
+        self.prompts_cache = PromptCache(backbone, self.vision, config)
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
@@ -158,7 +159,7 @@ class CommitPolicy(nn.Module):
 
     def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
         """Tokens that the language model reads for a state of ``shape``."""
-        return len(self.geometries.of(task, shape, 1).tokens)
+        return len(self.prompts_cache.of(task, shape, 1).tokens)
 
     def encode(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
         """z of each state: one pass of the backbone, whatever is asked of it afterwards; with ``augmentations`` one for
@@ -166,15 +167,15 @@ class CommitPolicy(nn.Module):
         where the prompt says it (``show_budget``)."""
         shape = states.shape[1], states.shape[2]
         self.config.refuse_untrained(task.task, shape)
-        geometry, copies = self.geometries.of_each(task, shape, remaining), self.vision.augmentations(task, shape)
+        geometry, copies = self.prompts_cache.of_each(task, shape, remaining), self.vision.augmentations(task, shape)
         every = [self._z(task, states, geometry, copy) for copy in range(copies)]
         return every[0] if copies == 1 else torch.stack(every, dim=1)
 
-    def _z(self, task: Puzzle, states: NDArray[np.uint8], geometry: Geometry, copy: int) -> Tensor:
+    def _z(self, task: Puzzle, states: NDArray[np.uint8], geometry: PromptInputs, copy: int) -> Tensor:
         features = self.vision.features(task, states, frozen=self.vision_frozen, copy=copy)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
-    def read(
+    def head_inputs(
         self,
         z: Tensor,
         index: int,
@@ -225,7 +226,7 @@ class CommitPolicy(nn.Module):
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
         logits = depth_head(
-            self.read(z, index, decoder=decoder, cells=self.vision.kinds(task, states), remaining=remaining)
+            self.head_inputs(z, index, decoder=decoder, cells=self.vision.kinds(task, states), remaining=remaining)
         )
         conditions = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
@@ -268,7 +269,7 @@ class CommitPolicy(nn.Module):
         z, index = self.encode(task, states, remaining), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
         logits = self.depth_head(
-            self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states), remaining=remaining)
+            self.head_inputs(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states), remaining=remaining)
         )
         if noise is not None:
             logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
@@ -293,7 +294,7 @@ class CommitPolicy(nn.Module):
         z, index = self.encode(task, batch, remaining), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
-            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch), remaining=remaining)
+            head_inputs = self.head_inputs(z, index, scores, cells=self.vision.kinds(task, batch), remaining=remaining)
             actions, scores = plan[:, None].expand(-1, len(depths), -1), scores[:, None]
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REFERENCE = "reference"
 
 
-class Reference:
+class ReferencePolicy:
     """What the policy was when this was made. Never trained, never with dropout.
 
     Make it before an engine takes the policy: its adapter is part of the policy's backbone. Not for several threads:

@@ -24,7 +24,7 @@ from recommit.policy.tensors import to_device
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.policy.backbones.backbone import Backbone, Geometry
+    from recommit.policy.backbones.backbone import Backbone, PromptInputs
     from recommit.policy.config import PolicyConfig
     from recommit.puzzles.puzzle import Puzzle
 
@@ -163,24 +163,24 @@ class Vision:
             self._cached -= oldest.numel() * oldest.element_size()
 
 
-class Geometries:
+class PromptCache:
     """One per task, size of picture and, where the policy is told, number of decisions remaining; each is made once."""
 
     def __init__(self, backbone: Backbone, vision: Vision, config: PolicyConfig) -> None:
         self.backbone, self.vision, self.config = backbone, vision, config
-        self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
+        self._geometries: dict[tuple[str, int, int, int], PromptInputs] = {}
 
-    def of(self, task: Puzzle, shape: tuple[int, int], remaining: int = 0) -> Geometry:
+    def of(self, task: Puzzle, shape: tuple[int, int], remaining: int = 0) -> PromptInputs:
         """That of states of ``shape``, with so many decisions ``remaining``."""
         rows, cols = self.vision.grid(task, shape)
         key = (task.task, rows, cols, remaining if self.config.show_budget else 0)
         if key not in self._geometries:
             prompt = load_prompt(self.config.prompts[self.config.task_index(task.task)])
             wording = prompt.with_remaining(remaining) if self.config.show_budget else prompt
-            self._geometries[key] = self.backbone.geometry(wording, rows, cols)
+            self._geometries[key] = self.backbone.tokenize_prompt(wording, rows, cols)
         return self._geometries[key]
 
-    def of_each(self, task: Puzzle, shape: tuple[int, int], remaining: NDArray[np.integer] | None) -> Geometry:
+    def of_each(self, task: Puzzle, shape: tuple[int, int], remaining: NDArray[np.integer] | None) -> PromptInputs:
         """That of prompts which differ in how many decisions are ``remaining``, and in no other token."""
         if not self.config.show_budget:
             return self.of(task, shape)

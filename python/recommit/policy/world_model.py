@@ -2,8 +2,8 @@
 goal.
 
 Along a plan the first net predicts the next picture, the second says of each how many actions remain, or that the level
-is lost. Both learn on training states with exact labels (``recommit.train.world_model``); here nothing asks a simulator
-or a solver. A cell is the kind of what is drawn in it, which is all that a cell of a picture shows.
+is lost. Both learn on training states with exact labels (``recommit.train.heads.world_model``); here nothing asks a
+simulator or a solver. A cell is the kind of what is drawn in it, which is all that a cell of a picture shows.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recommit.report.agents import Agent
     from recommit.report.reading import AgentRegrets, Folder
-    from recommit.rollout.episodes import DecisionRows
+    from recommit.rollout.decision_rows import DecisionRows
 
 #: Letters of packed episodes that a page may hold.
 ROOM = 2_000_000

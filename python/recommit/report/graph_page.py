@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.graph.regret import Attribution, ExpectedRegret
-    from recommit.graph.rules import NamedRule
+    from recommit.graph.rule_registry import NamedRule
     from recommit.graph.score import GraphScorer, RuleScore
     from recommit.prices import Setting
     from recommit.report.figures import ReportFigure

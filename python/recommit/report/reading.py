@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data.table import parsed
+from recommit.data.parquet import parsed
 from recommit.evaluate.agent_names import file_name, seed_of
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MAX_ACTIONS
 from recommit.report.agents import Agent, agents_of
-from recommit.rollout.episodes import DecisionRows
+from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import safe_open, verified
 
 if TYPE_CHECKING:

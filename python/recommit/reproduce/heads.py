@@ -58,14 +58,14 @@ class HeadStep:
 
     def run(self, quiet: bool) -> None:
         """Do it unless it is there."""
-        from recommit.runs.process import unsettled
+        from recommit.runs.process import preserved_torch_state
 
         now = {"command": self.verb, "options": self.options, "sources": [_digest(each) for each in self.sources]}
         if self.there:
             ownership.check(self.out, verified.values(self.record.parent, self.record.name, _RECORD), now)
             return
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
-        with unsettled(), contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
+        with preserved_torch_state(), contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
             _do(self.verb, {**self._paths, **options}, self.sources[0], (lambda _: None) if quiet else say)
         files.replace(files.Files(), self.record, (json.dumps(now, indent=2) + "\n").encode())
 

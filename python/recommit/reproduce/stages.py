@@ -18,12 +18,12 @@ from recommit.evaluate import seeds as across_seeds
 from recommit.evaluate.agent_names import seed_of
 from recommit.evaluate.family import Members
 from recommit.evaluate.options import EvaluateOptions
-from recommit.evaluate.tables import experiments
+from recommit.evaluate.tables import paper_tables
 from recommit.report.options import ReportOptions
 from recommit.reproduce import heads
 from recommit.reproduce import preset as presets
 from recommit.runs import parallel
-from recommit.runs.process import unsettled
+from recommit.runs.process import preserved_torch_state
 from recommit.runs.progress import last_agent
 from recommit.storage import files, ownership
 from recommit.storage.lock import Lock
@@ -174,7 +174,7 @@ class Task:
 
         first, *others = self.entry.seeds
         if self.fleet is not None or self.jobs == 1 or not evaluation_pieces(self.entry, self.quiet):
-            self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
+            self._evaluate({first: (), **dict.fromkeys(others, paper_tables.OF_ONE_SEED)})
         table = across_seeds.together([self.entry.evaluation(seed) for seed in self.entry.seeds])
         files.replace(files.Files(), self.entry.folder / "results.md", table.encode())
         if not self.quiet:
@@ -244,7 +244,7 @@ def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[parallel.Job]:
     names = [piece.name for piece in pieces(entry, quiet)]
     needs = {seed: [name for name in names if seed_of(name) in ("", str(seed))] for seed in others}
     needs[first] = names
-    tables = {first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)}
+    tables = {first: (), **dict.fromkeys(others, paper_tables.OF_ONE_SEED)}
     plays = {seed: (evaluate, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}
     return [
         parallel.Job(_apart, plays[seed], str(entry.evaluation(seed)), frozenset(needs[seed])) for seed in entry.seeds
@@ -275,9 +275,9 @@ def _option(name: str, value: Any) -> list[str]:
 def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> dict[str, Any]:
     """The family, or of a puzzle that the paper does not have everybody in it by name."""
     members = Members(entry.family, seed)
-    if experiments.in_paper(members):
+    if paper_tables.in_paper(members):
         return {"run": entry.family, "paper": True, "tables": tables}
-    return {"run": members.adaptive, "agents": experiments.agents_of(members, tables)}
+    return {"run": members.adaptive, "agents": paper_tables.agents_of(members, tables)}
 
 
 def _changed(file: Path) -> int:
@@ -298,7 +298,7 @@ def evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool
 
 def _apart(call: Callable[..., int], *arguments: Any) -> int:
     """A piece in a process that does others before and after."""
-    with unsettled():
+    with preserved_torch_state():
         return call(*arguments)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
-def settle(threads: int, matmul_backend: str, device: str = "auto") -> None:
+def configure_torch(threads: int, matmul_backend: str, device: str = "auto") -> None:
     """Take so many threads (0: as torch likes), and ``onednn`` or the ``default`` for products of float32 matrices.
 
     MKL, the default, does not use the wide registers of AMD processors. oneDNN is asked by saying that bfloat16 would
@@ -35,7 +35,7 @@ def settle(threads: int, matmul_backend: str, device: str = "auto") -> None:
 
 
 @contextmanager
-def unsettled() -> Iterator[None]:
+def preserved_torch_state() -> Iterator[None]:
     """Threads, products and global random streams afterwards as before, for other work in this process."""
     threads = torch.get_num_threads()
     streams = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002

@@ -36,7 +36,7 @@ class ModelConfig:
 
     #: A folder or hub repository, or ``random:NAME`` (of ``policy.backbones.make.BACKBONES``) for weights from nothing.
     backbone: str = "random:small"
-    #: Changes to the preset, by field of ``policy.make.Shape``.
+    #: Changes to the preset, by field of ``policy.backbones.random_init.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)
     dtype: Literal["float32", "bfloat16"] = "float32"
     policy: PolicyConfig = field(default_factory=PolicyConfig)
@@ -58,9 +58,9 @@ class OptimConfig:
     #: Of the vision encoder, where it is trained.
     vision_lr: float = 1e-4
     #: Of the action decoder.
-    head_lr: float = 1e-3
-    #: Of the depth head; 0: ``head_lr``.
-    depth_lr: float = 0.0
+    decoder_lr: float = 1e-3
+    #: Of the depth head; 0: ``decoder_lr``.
+    depth_head_lr: float = 0.0
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup: int = 100
     weight_decay: float = 0.01
@@ -69,7 +69,7 @@ class OptimConfig:
 
     def __post_init__(self) -> None:
         least = {"steps": 1, "batch": 1, **dict.fromkeys(("micro_batch", "warmup", "weight_decay", "clip"), 0)}
-        check_least("optim", self, **least, lr=0, vision_lr=0, head_lr=0, depth_lr=0)
+        check_least("optim", self, **least, lr=0, vision_lr=0, decoder_lr=0, depth_head_lr=0)
         check_choices("optim", self)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.policy.backbones.make import BACKBONES, make_backbone
+from recommit.policy.backbones.random_init import BACKBONES, make_backbone
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import verified
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.runs.directory import RunDirectory
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
     from recommit.train.config import ModelConfig
 
 RANDOM = "random:"

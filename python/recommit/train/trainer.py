@@ -25,7 +25,8 @@ from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.storage.terminal_text import say
 from recommit.train import validation
 from recommit.train.config import plain
-from recommit.train.engine.base import Engine, groups, schedule
+from recommit.train.engine.base import Engine
+from recommit.train.optim import lr_schedule, parameter_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.checkpoints import Checkpoint
     from recommit.runs.directory import RunDirectory
+    from recommit.runs.distributed import Team
     from recommit.runs.progress import Interrupt
-    from recommit.runs.ranks import Team
     from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.validation import ValidationTask
 
@@ -136,7 +137,7 @@ class Trainer(ABC):
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step or an interruption; the exit status."""
         with self._log("metrics") as self.log, self._log("timing") as self.timing:
-            self._resume()
+            self._resume_from_checkpoint()
             self.progress = Progress(self.config.optim.steps, self.state.step, quiet=self.quiet)
             status = self._steps(interrupt)
         if status == 0:
@@ -169,13 +170,13 @@ class Trainer(ABC):
                     process.trim()
                 due = self._due()
                 if self.team.all_reduce_max(interrupt.number):
-                    self._save()
+                    self._save_checkpoint()
                     self.progress.say(
                         f"interrupted after step {self.state.step:,}; the same command goes on from there"
                     )
                     return 130
                 if due:
-                    self._save()
+                    self._save_checkpoint()
         finally:
             self.curves.close()
         if self.state.skipped:
@@ -201,7 +202,7 @@ class Trainer(ABC):
         values = {
             "step": self.state.step,
             "states": self.state.states,
-            "lr_scale": schedule(self.config.optim, self.state.step - 1),
+            "lr_scale": lr_schedule(self.config.optim, self.state.step - 1),
             **line,
         }
         pace = self.meter.pace()
@@ -238,7 +239,7 @@ class Trainer(ABC):
             self.state.best = {"step": self.state.step, "score": [], "validation": None}
         return last or validated or self.state.step % self.config.run.save_every == 0
 
-    def _save(self) -> None:
+    def _save_checkpoint(self) -> None:
         def write(folder: Path) -> None:
             self.engine.save(folder)
             with self.engine.whole(self.policy):
@@ -256,13 +257,13 @@ class Trainer(ABC):
             return  # weights of a step that was not finite are never kept
         if not self.state.best:
             self.state.best = {"step": self.state.step, "score": [], "validation": None}
-        self._settle(
+        self._update_best_and_prune(
             self.folder.checkpoints.save(
                 self.state.step, write, is_main_process=self.team.is_main_process, barrier=self.team.barrier
             )
         )
 
-    def _settle(self, newest: Checkpoint) -> None:
+    def _update_best_and_prune(self, newest: Checkpoint) -> None:
         """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and
         again when a run goes on, since the last one may have died between the two."""
         if not self.team.is_main_process:
@@ -273,7 +274,7 @@ class Trainer(ABC):
             self.folder.write("best.json", pointer)
         self.folder.checkpoints.prune(self.config.run.keep, {self.state.best["step"]})
 
-    def _resume(self) -> None:
+    def _resume_from_checkpoint(self) -> None:
         newest = self.folder.checkpoints.newest(self._say)
         if newest is None:
             self.log.cut(0)
@@ -286,7 +287,7 @@ class Trainer(ABC):
         self.folder.check_logs(state["logs_sha256"], newest.folder)
         self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
         self.state.best = self.state.best or {"step": newest.step, "score": [], "validation": None}
-        self._settle(newest)
+        self._update_best_and_prune(newest)
         self._say(f"going on after step {newest.step:,}")
 
     def _restore_randomness(self, path: Path) -> None:
@@ -303,7 +304,7 @@ class Trainer(ABC):
 
 def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
     """The engine of a configuration; ``parts`` micro-batches make an optimizer step."""
-    parameters = groups(policy, optim)
+    parameters = parameter_groups(policy, optim)
     if config.kind == "plain":
         return Engine(parameters, optim, team)
     from recommit.train.engine.deepspeed import ZeroEngine

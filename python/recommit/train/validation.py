@@ -14,7 +14,7 @@ from recommit.data import labels, sampling
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play, sampled
 from recommit.policy.config import MAX_ACTIONS
-from recommit.runs.ranks import rank_batches, split_batches
+from recommit.runs.distributed import rank_batches, split_batches
 from recommit.storage import errors
 from recommit.train import targets
 from recommit.train.config import TargetConfig

@@ -139,16 +139,16 @@ class Ledger:
         """A request got its answer; what it is charged with. The decision's record keeps that."""
         most_in, most_out = ticket.reserved
         charged = (most_in if tokens_in is None else tokens_in, most_out if tokens_out is None else tokens_out)
-        self._settle(ticket, charged, tokens_in, tokens_out)
+        self._charge_ticket(ticket, charged, tokens_in, tokens_out)
         return charged
 
     def failed(self, ticket: Ticket, charged: bool, record: dict[str, Any]) -> None:
         """A request failed; ``charged`` if the model may have worked for it."""
         tokens = ticket.reserved if charged else (0, 0)
-        self._settle(ticket, tokens)
+        self._charge_ticket(ticket, tokens)
         self.log.add({"event": "failed", "number": ticket.number, **record, "charged": list(tokens)})
 
-    def _settle(
+    def _charge_ticket(
         self, ticket: Ticket, charged: tuple[int, int], tokens_in: int | None = None, tokens_out: int | None = None
     ) -> None:
         with self._changed:

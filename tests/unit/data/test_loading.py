@@ -8,7 +8,7 @@ import pytest
 
 import recommit.data
 from recommit import rng
-from recommit.data import table
+from recommit.data import parquet
 from recommit.data.loading import Feed, Mixture, even_weights
 from recommit.data.spec import DataSpec, Difficulty, set_names
 
@@ -25,7 +25,7 @@ ALONE = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 200, perturbed=5, 
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("set") / "set"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "GROUP", 100)
+        patch.setattr(parquet, "GROUP", 100)
         recommit.data.build(ALONE, folder)
     return recommit.data.open(folder)
 

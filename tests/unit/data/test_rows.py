@@ -7,7 +7,7 @@ import pytest
 
 import recommit
 from recommit import rng
-from recommit.data import labels, rows, symmetry, table
+from recommit.data import labels, parquet, rows, symmetry
 from recommit.data.spec import DataSpec, Difficulty
 
 
@@ -60,10 +60,10 @@ def random_rows(n, size, seed=0):
 def test_parquet_round_trip(n):
     recipe = DataSpec("sokoban", (5, 9), (Difficulty((1, 9), 1), Difficulty((2, 8), 3)), count=1)
     content = random_rows(n, (5, 9))
-    data = table.encode(table.to_table(recipe, "train", content))
-    assert bytes(data) == bytes(table.encode(table.to_table(recipe, "train", content)))
-    file = table.reader(table.pa.BufferReader(data))
-    back = table.read_groups(recipe, file, list(range(file.num_row_groups)))
+    data = parquet.encode(parquet.to_table(recipe, "train", content))
+    assert bytes(data) == bytes(parquet.encode(parquet.to_table(recipe, "train", content)))
+    file = parquet.reader(parquet.pa.BufferReader(data))
+    back = parquet.read_groups(recipe, file, list(range(file.num_row_groups)))
     assert back.sha256() == content.sha256()
     for field, column in zip(content.__dataclass_fields__, back.columns(), strict=True):
         assert column.dtype == getattr(content, field).dtype

@@ -6,7 +6,7 @@ from bench.training.measured_step import measured
 
 import recommit.data
 from recommit.estimate import Machine, estimate
-from recommit.runs import ranks
+from recommit.runs import distributed
 from recommit.runs.directory import RunDirectory
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
@@ -60,7 +60,7 @@ def apart(said, real):
 
 def trainer_of(config, data, run, model):
     """What a command would make in the folder of a run."""
-    dataset, team = recommit.data.open(data, "train"), ranks.alone("cpu")
+    dataset, team = recommit.data.open(data, "train"), distributed.alone("cpu")
     if isinstance(config, SftConfig):
         return SftTrainer(config, dataset, run, team, quiet=True)
     policy = start(model, run.folder, 0, team)

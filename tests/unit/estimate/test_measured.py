@@ -6,7 +6,7 @@ import pytest
 from tests.unit.estimate.measuring import ADAPTED, WHOLE, apart, estimated, grpo, sft, taken
 
 from recommit.estimate.memory import Split
-from recommit.estimate.shadow import Shadow
+from recommit.estimate.meta_model import Shadow
 
 #: Name -> the stage, and the model of its warm start if it is a reinforcement. One state is played once: no play, no
 #: bound.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.estimate.shadow import PUBLISHED, PublishedTokenizer, preset_of
-from recommit.policy.backbones.make import BACKBONES
+from recommit.estimate.meta_model import PUBLISHED, PublishedTokenizer, preset_of
 from recommit.policy.backbones.qwen import QwenBackbone
+from recommit.policy.backbones.random_init import BACKBONES
 
 
 def test_a_backbone_has_the_shapes_of_its_preset(tmp_path):

@@ -27,7 +27,7 @@ def test_a_name_is_read_and_written(text, depth, sampled, seeds, augmentations):
     assert f"{name.base}" + f"+aug{augmentations}" * bool(augmentations) == text.partition("@")[0]
 
 
-def test_views_are_given_to_all_who_look_and_do_not_say():
+def test_augmentations_are_given_to_all_who_observe_and_do_not_say():
     names = ["adaptive", "fixed-4+aug2@run", "solver", "random-actions"]
     told = ["adaptive+aug8", "fixed-4+aug2@run", "solver", "random-actions"]
     assert agent_names.with_augmentations(names, 8) == tuple(told)

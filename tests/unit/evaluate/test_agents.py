@@ -13,7 +13,7 @@ import recommit
 from recommit.evaluate import agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.episodes import head, play, sampled
-from recommit.rollout import episodes
+from recommit.rollout import decision_rows
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -31,8 +31,8 @@ def test_each_state_is_planned_at_once(player):
 
 
 def test_the_first_decisions_do_not_depend_on_the_budget(player):
-    whole = episodes.on_graph(player.graph, player.starts, 5, head(player.graph))
-    short = episodes.on_graph(player.graph, player.starts, 3, head(player.graph))
+    whole = decision_rows.on_graph(player.graph, player.starts, 5, head(player.graph))
+    short = decision_rows.on_graph(player.graph, player.starts, 3, head(player.graph))
     cut = metrics.within(whole, 3)
     assert all((getattr(cut, n) == getattr(short, n)).all() for n in ("instance", "turn", "depth", "after", "solved"))
 

@@ -13,8 +13,8 @@ from tests.unit.train import runs
 
 import recommit
 from recommit.cli import main
+from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import EvaluationStage, Passes
-from recommit.estimate.shadow import Shadow
 from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.episodes import always, play
@@ -37,7 +37,7 @@ def call(run, out, agents, *more):
     return main([*line, "--agents", *agents, *more])
 
 
-def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
+def test_eight_augmentations_stand_beside_none(levels_run, tmp_path, capsys):
     out = tmp_path / "eval"
     assert call(levels_run, out, ["fixed-4", "fixed-4+aug8", "solver"]) == 0
     text = capsys.readouterr().out
@@ -79,6 +79,6 @@ def test_operations_are_those_of_an_estimate(tmp_path, augmentations):
 
 
 def tiny(folder):
-    from recommit.policy.backbones.make import make_backbone
+    from recommit.policy.backbones.random_init import make_backbone
 
     return make_backbone(folder / "tiny", "tiny")

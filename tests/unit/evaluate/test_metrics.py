@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 from recommit.evaluate import metrics
 from recommit.evaluate.metrics import ParetoPoint
 from recommit.prices import Prices
-from recommit.rollout.episodes import DecisionRows
+from recommit.rollout.decision_rows import DecisionRows
 
 LARGEST = 6
 

@@ -33,7 +33,7 @@ def replayed(policy, starts, rows):
 
 @pytest.fixture(scope="module", params=["none", "embedding"])
 def policy(request, tmp_path_factory):
-    from recommit.policy.backbones.make import make_backbone
+    from recommit.policy.backbones.random_init import make_backbone
     from recommit.policy.policy import CommitPolicy
 
     backbone = make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")

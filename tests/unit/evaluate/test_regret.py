@@ -16,7 +16,7 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main
-from recommit.data.table import pq
+from recommit.data.parquet import pq
 from recommit.evaluate import regret
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle

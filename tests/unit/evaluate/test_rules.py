@@ -14,9 +14,9 @@ import recommit
 from recommit.evaluate import agent_names, agents
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.graph import rules
+from recommit.graph import rule_registry
 from recommit.graph.rule_episodes import rule_on_growing
-from recommit.rollout import episodes
+from recommit.rollout import decision_rows
 
 BUDGET = 7
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
@@ -56,20 +56,20 @@ def by_instance(rows, count):
 
 
 def entry_of(name, threshold=0.4):
-    entry = rules.named(name, DEPTHS)
+    entry = rule_registry.named(name, DEPTHS)
     return entry.at(threshold if "entropy" not in name else 2.0) if entry.swept else entry
 
 
 def test_the_names_are_those_of_the_rules():
-    assert agent_names.RULES.keys() == rules.SWEPT.keys() | rules.PLAIN.keys()
-    assert agent_names.SWEPT.keys() == rules.SWEPT.keys()
-    assert rules.OPPOSITE == (1, 0, 3, 2)
+    assert agent_names.RULES.keys() == rule_registry.SWEPT.keys() | rule_registry.PLAIN.keys()
+    assert agent_names.SWEPT.keys() == rule_registry.SWEPT.keys()
+    assert rule_registry.OPPOSITE == (1, 0, 3, 2)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_episodes_equal_plain_python(player, name):
     entry = entry_of(name)
-    rows = episodes.on_graph(player.graph, player.starts, BUDGET, rule_on_growing(player.graph, entry))
+    rows = decision_rows.on_graph(player.graph, player.starts, BUDGET, rule_on_growing(player.graph, entry))
     assert by_instance(rows, len(player.starts)) == by_hand(player, entry)
 
 
@@ -82,7 +82,7 @@ def test_a_planted_defect_is_noticed(name, defect):
     differs = []
     for task in TASKS.values():
         player, entry = player_of(task), entry_of(name)
-        rows = episodes.on_graph(player.graph, player.starts, BUDGET, rule_on_growing(player.graph, entry))
+        rows = decision_rows.on_graph(player.graph, player.starts, BUDGET, rule_on_growing(player.graph, entry))
         differs.append(by_instance(rows, len(player.starts)) != by_hand(player, entry, defect=defect))
     assert any(differs)
 
@@ -98,7 +98,7 @@ def outcome(looks):
 
 @pytest.mark.parametrize("name", ["confidence-product", "confidence-least+memory", "confidence-entropy"])
 def test_the_threshold_is_the_best_on_validation_instances(player, name):
-    entry, judge = rules.named(name, DEPTHS), player.validation
+    entry, judge = rule_registry.named(name, DEPTHS), player.validation
     values = agents.candidates(judge, entry)
     for budget in (4, BUDGET):
         tried = [outcome(by_hand(judge, at(entry, v), budget)) for v in values]

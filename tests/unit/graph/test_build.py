@@ -23,7 +23,7 @@ def task(request):
 
 @pytest.fixture(scope="module")
 def backbone(tmp_path_factory):
-    from recommit.policy.backbones.make import make_backbone
+    from recommit.policy.backbones.random_init import make_backbone
 
     return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
 

@@ -11,7 +11,7 @@ from tests.reference import regret as tried
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
-from recommit.graph import rules
+from recommit.graph import rule_registry
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.prices import RATIOS, Prices, Setting
@@ -49,7 +49,7 @@ def by_hand(scorer):
 
 def test_the_mean_equals_plain_python(scorer, by_hand):
     outcomes, oracles = by_hand
-    (row,) = mean_gains(scorer, [rules.named("head")], BUDGET, ACTION)
+    (row,) = mean_gains(scorer, [rule_registry.named("head")], BUDGET, ACTION)
     oracle = priced(scorer)
     np.testing.assert_allclose([oracle.oracle(each) for each in oracle.settings], oracles, atol=1e-12)
     assert row.gain == pytest.approx(slow.over_prices(outcomes, oracles, ACTION, RATIOS))
@@ -69,12 +69,12 @@ def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(scorer):
     assert mean_gain(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
     assert mean_gain(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
     assert mean_gain(oracle, fixed, fixed, groups) == (None, None, None, (None,) * len(RATIOS)), "nothing to take"
-    for row in mean_gains(scorer, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
+    for row in mean_gains(scorer, [rule_registry.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 
 
 def test_one_threshold_serves_all_prices(scorer):
-    entry, other = rules.named("confidence-product"), GraphScorer(cases.some(scorer.graph.task, 7, wrong=2), ())
+    entry, other = rule_registry.named("confidence-product"), GraphScorer(cases.some(scorer.graph.task, 7, wrong=2), ())
     (row,) = mean_gains(scorer, [entry], BUDGET, ACTION, other)
     there, every = priced(other), other.thresholds(entry).tolist()
     means = {v: np.mean(list(there.values(entry.at(v)).values())) for v in every}

@@ -18,7 +18,7 @@ from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
 from recommit.prices import Prices
-from recommit.rollout import episodes
+from recommit.rollout import decision_rows
 
 DEPTHS = (1, 2, 4)
 
@@ -94,7 +94,7 @@ def test_the_oracle_at_prices_equals_trying_everything(player, prices):
     best = oracle.oracle(fresh, fresh.nodes(player.starts), budget, DEPTHS, own)
     assert best.missing == 0
     played = metrics.episodes(
-        episodes.on_graph(fresh, player.starts, budget, best.choose(budget)), player.length, budget
+        decision_rows.on_graph(fresh, player.starts, budget, best.choose(budget)), player.length, budget
     )
     for i, start in enumerate(player.starts):
         value, solved, actions, decisions = slow.best_at(step, start.tobytes(), budget, goal, DEPTHS, exact)

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
 
-from recommit.graph import rule_episodes, rules, score
+from recommit.graph import rule_episodes, rule_registry, score
 from recommit.graph.episodes import play
 from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
@@ -28,14 +28,14 @@ def scorer(graph):
 def written(folder, text, name="mine.py"):
     """A file with this text, as a rule."""
     (folder / name).write_text(text)
-    return rules.from_code(folder / name, trusted=True)
+    return rule_registry.from_code(folder / name, trusted=True)
 
 
 def test_a_program_runs_only_where_that_was_said(tmp_path):
     path = tmp_path / "two.py"
     path.write_text("raise SystemExit")
     with pytest.raises(ValueError, match="rule: expected --run-code"):
-        rules.from_code(path, trusted=False)
+        rule_registry.from_code(path, trusted=False)
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_a_program_runs_only_where_that_was_said(tmp_path):
 def test_a_rule_of_ones_own_is_scored_as_one_by_name(scorer, tmp_path, text, twin):
     """A memory, unless it has one, stands beside it; a number of its own is chosen."""
     names = dict.fromkeys([twin, twin.removesuffix("+memory") + "+memory"])
-    own = score.score(scorer, rules.with_memory(written(tmp_path, text)))
-    named = score.score(scorer, [rules.named(name) for name in names])
+    own = score.score(scorer, rule_registry.with_memory(written(tmp_path, text)))
+    named = score.score(scorer, [rule_registry.named(name) for name in names])
     assert {row.rule for row in own} <= {"mine", "mine+memory"}
     assert [(row.threshold, row.value) for row in own] == [(row.threshold, row.value) for row in named]
 
@@ -60,21 +60,23 @@ def test_a_rule_of_ones_own_is_scored_as_one_by_name(scorer, tmp_path, text, twi
 def test_a_table_of_ones_own(scorer, graph, tmp_path):
     path = tmp_path / "table.npy"
     np.save(path, np.full(len(graph), 4))
-    table, fixed = (score.score(scorer, [entry]) for entry in (rules.from_table(path), rules.named("fixed-4")))
+    table, fixed = (
+        score.score(scorer, [entry]) for entry in (rule_registry.from_table(path), rule_registry.named("fixed-4"))
+    )
     assert [row.value for row in table] == [row.value for row in fixed]
     np.save(path, np.full(3, 4))
     with pytest.raises(ValueError, match="table: expected a depth for each of"):
-        score.score(scorer, [rules.from_table(path)])
+        score.score(scorer, [rule_registry.from_table(path)])
     for depth in (2**63, -(2**40), 2**32 + 4):  # not cut to fewer bits
         np.save(path, np.full(len(graph), depth, np.uint64 if depth >= 2**63 else np.int64))
         with pytest.raises(ValueError, match=r"propose: expected depths in 1\.\.8"):
-            score.score(scorer, [rules.from_table(path)])
+            score.score(scorer, [rule_registry.from_table(path)])
     np.save(path, np.full(3, 4.0))
     with pytest.raises(ValueError, match=r"table: expected whole numbers \[nodes\], got float64"):
-        rules.from_table(path)
+        rule_registry.from_table(path)
     np.save(path, np.array([{}], object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers"):
-        rules.from_table(path)
+        rule_registry.from_table(path)
 
 
 def header(text):
@@ -95,7 +97,7 @@ def header(text):
 def test_a_file_that_is_no_table_is_a_sentence(tmp_path, data):
     (tmp_path / "table.npy").write_bytes(data)
     with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers, got .*table\.npy"):
-        rules.from_table(tmp_path / "table.npy")
+        rule_registry.from_table(tmp_path / "table.npy")
 
 
 PREVIOUS = """

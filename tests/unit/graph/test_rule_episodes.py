@@ -10,14 +10,14 @@ pytest.importorskip("torch")
 from tests.unit.graph.test_oracle import Scripted
 
 import recommit
-from recommit.graph import rules
+from recommit.graph import rule_registry
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head, play
 from recommit.graph.rule_episodes import RulesOnGraph, adaptive_memory, rule_on_growing
 
 BUDGET, ALL = 7, tuple(range(1, 9))
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
-NAMES = [name + memory for name in (*rules.NAMES, "fixed-3") for memory in ("", rules.MEMORY)]
+NAMES = [name + memory for name in (*rule_registry.NAMES, "fixed-3") for memory in ("", rule_registry.MEMORY)]
 
 
 def growing(task):
@@ -40,7 +40,7 @@ def both(request):
 
 
 def entry_of(name):
-    entry = rules.named(name)
+    entry = rule_registry.named(name)
     return entry.at(2.0 if "entropy" in name else 0.3) if entry.swept else entry
 
 
@@ -67,8 +67,8 @@ def test_without_a_memory_episodes_differ(both):
     """The planted defect: the twin forgets."""
     graph, starts, whole = both
     differs = [
-        on_the_way(graph, starts, rule_on_growing(graph, rules.named(name)))
-        != on_graph(whole, rules.named(name + "+memory"))
+        on_the_way(graph, starts, rule_on_growing(graph, rule_registry.named(name)))
+        != on_graph(whole, rule_registry.named(name + "+memory"))
         for name in ("fixed-2", "repetition", "reversal")
     ]
     assert any(differs)

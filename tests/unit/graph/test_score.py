@@ -9,7 +9,7 @@ import pytest
 from tests.reference import horizon as slow_rules
 from tests.unit.graph import cases
 
-from recommit.graph import rules, score
+from recommit.graph import rule_registry, score
 from recommit.graph.episodes import play
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.horizon import Agreement
@@ -64,9 +64,9 @@ def consecutive_rule(graph, *, memory=False):
 
 
 def test_rows_say_what_episodes_say(scorer):
-    entries = [rules.named(name) for name in rules.NAMES]
+    entries = [rule_registry.named(name) for name in rule_registry.NAMES]
     rows = score.score(scorer, entries)
-    assert len(rows) == len(SETTINGS) * (len(entries) + len(rules.SWEPT))
+    assert len(rows) == len(SETTINGS) * (len(entries) + len(rule_registry.SWEPT))
     for row in rows:
         setting = next(each for each in SETTINGS if row.under(each))
         price = setting.prices
@@ -82,7 +82,7 @@ def test_rows_say_what_episodes_say(scorer):
 
 
 def test_thresholds_come_from_the_other_graph(graph, scorer):
-    entry = rules.named("confidence-product")
+    entry = rule_registry.named("confidence-product")
     other = GraphScorer(cases.some(graph.task, 7, wrong=2), SETTINGS)
     single, shared = score.best_thresholds(other, entry)
     rows = score.score(scorer, [entry], other)
@@ -103,7 +103,7 @@ def played(scorer, entry, setting):
 
 @pytest.mark.parametrize("name", ["confidence-entropy", "confidence-least+memory", "disagreement+memory"])
 def test_a_sweep_is_every_threshold_by_itself(scorer, name):
-    entry = rules.named(name, depths=(1, 2, 4, 8) if "least" in name else None)
+    entry = rule_registry.named(name, depths=(1, 2, 4, 8) if "least" in name else None)
     swept = scorer.sweep(entry, 7)
     assert len(swept.thresholds) > 2
     for i, threshold in enumerate(swept.thresholds.tolist()):
@@ -123,7 +123,7 @@ def agreement_rule(graph, threshold, *, defect=False):
 
 
 def test_agreement_reads_the_samples_of_the_graph(graph, scorer):
-    entry = rules.named("agreement")
+    entry = rule_registry.named("agreement")
     assert len(scorer.thresholds(entry)) > 1
     for threshold in (0.4, 0.7):
         columns = play(scorer.graph, graph.starts, 4, scorer.rules.chooser(entry.at(threshold))).outcome()
@@ -136,12 +136,12 @@ def test_agreement_reads_the_samples_of_the_graph(graph, scorer):
 def test_without_samples_agreement_says_so(graph):
     plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
     with pytest.raises(ValueError, match=r"graph: expected one with samples, .* build it with --samples 32"):
-        score.score(plain, [rules.named("agreement")])
+        score.score(plain, [rule_registry.named("agreement")])
 
 
 def test_samples_change_no_other_rule(graph, scorer):
     plain = GraphScorer(cases.changed(graph, samples=None), SETTINGS)
-    entries = [rules.named(name) for name in rules.NAMES]
+    entries = [rule_registry.named(name) for name in rule_registry.NAMES]
     assert score.score(scorer, entries) == score.score(plain, entries)
 
 
@@ -157,21 +157,21 @@ def by_every_way(graph, node, budget, probs_of):
     return total
 
 
-@pytest.mark.parametrize("name", rules.STOCHASTIC)
+@pytest.mark.parametrize("name", rule_registry.STOCHASTIC)
 def test_rules_that_draw_are_scored_by_expectation(graph, scorer, name):
     def probs_of(node):
         weights = [float(np.exp(float(logit))) if name == "sampled" else 1.0 for logit in graph.logits[node]]
         return [weight / sum(weights) for weight in weights]
 
     other = {"sampled": "random", "random": "sampled"}[name]
-    rows, others = (score.score(scorer, [rules.named(each)]) for each in (name, other))
+    rows, others = (score.score(scorer, [rule_registry.named(each)]) for each in (name, other))
     for row, planted in zip(rows, others, strict=True):
         expected = np.mean([by_every_way(graph, int(start), row.budget, probs_of) for start in graph.starts], axis=0)
         assert [row.solved, row.actions, row.observations] == pytest.approx(expected.tolist(), abs=1e-9)
         assert [planted.solved, planted.actions] != pytest.approx(expected[:2].tolist(), abs=1e-9)
         assert row.gain <= 1
         assert sum(row.causes.values()) == pytest.approx(1.0)
-    (mean,) = mean_gains(scorer, [rules.named(name)], 2, 0.02)
+    (mean,) = mean_gains(scorer, [rule_registry.named(name)], 2, 0.02)
     assert mean.gain < 1
 
 
@@ -185,4 +185,4 @@ def test_a_graph_that_was_cut_is_not_scored(graph):
 @pytest.mark.parametrize("name", ["fixed-9", "nothing+memory", "sampled+memory"])
 def test_a_name_that_is_none_is_refused(scorer, name):
     with pytest.raises(ValueError, match="rules: expected"):
-        scorer.rules.chooser(rules.named(name))
+        scorer.rules.chooser(rule_registry.named(name))

@@ -15,8 +15,8 @@ from tests.waiting import HANG
 
 import recommit
 from recommit.graph.build import PolicyGraph
+from recommit.runs.distributed import Team
 from recommit.runs.ports import free_port
-from recommit.runs.ranks import Team
 
 AGENTS = (
     "adaptive",

@@ -9,7 +9,7 @@ import pytest
 from tests.reference import regret as slow
 from tests.unit.graph import cases
 
-from recommit.graph import references, rules
+from recommit.graph import decomposition, rule_registry
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import policy_costs, shortest_costs
 from recommit.prices import Prices, Setting
@@ -26,7 +26,7 @@ def scorer(request):
 @pytest.fixture(scope="module")
 def rows(scorer):
     more = ("head+memory", "consecutive", "sampled")
-    return references.rule_costs(scorer, [rules.named(name) for name in (*more, *RULES)], PRICES)
+    return decomposition.rule_costs(scorer, [rule_registry.named(name) for name in (*more, *RULES)], PRICES)
 
 
 def plain(graph):
@@ -54,7 +54,7 @@ def end(graph, node, depths):
 def by_hand(scorer, row):
     """(reached, rounds, lost, cost, cheapest) of a row."""
     graph, starts = scorer.graph, scorer.graph.starts.tolist()
-    entry = rules.named(row.rule)
+    entry = rule_registry.named(row.rule)
     depths = 1 + scorer.rules.columns(entry if row.threshold is None else entry.at(row.threshold))
     ends, twin = [end(graph, start, depths) for start in starts], plain(graph)
     there = [start for start, how in zip(starts, ends, strict=True) if how == "goal"]
@@ -81,13 +81,13 @@ def test_a_round_that_costs_what_it_did_so_far_is_noticed(scorer, rows, monkeypa
         cost, cheapest = policy_costs(graph, prices, columns), shortest_costs(graph, prices)
         return np.where(np.isinf(cost) & np.isfinite(cheapest), 1.0, cost)
 
-    monkeypatch.setattr(references, "policy_costs", defective)
-    wrong = references.rule_costs(scorer, [rules.named(name) for name in RULES], PRICES)
+    monkeypatch.setattr(decomposition, "policy_costs", defective)
+    wrong = decomposition.rule_costs(scorer, [rule_registry.named(name) for name in RULES], PRICES)
     assert [row.reached for row in wrong] != [row.reached for row in rows]
 
 
 def test_the_threshold_reaches_most_and_then_costs_least(scorer, rows):
-    entry, starts = rules.named("confidence-least"), scorer.graph.starts
+    entry, starts = rule_registry.named("confidence-least"), scorer.graph.starts
     ends = []
     for threshold in scorer.thresholds(entry).tolist():
         cost = policy_costs(scorer.graph, PRICES, scorer.rules.columns(entry.at(threshold)))[starts]

@@ -17,7 +17,7 @@ import recommit
 from recommit.policy import augmentations
 from recommit.policy.augmentations import disagreement
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
 from recommit.policy.vision import Vision
 

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file, save_file
 
 import recommit
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.storage.errors import WrongFolder
 

@@ -16,9 +16,9 @@ from safetensors.torch import load_file
 
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import INDEX, Shape, make_backbone
+from recommit.policy.backbones.random_init import INDEX, Shape, make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.policy.reference import Reference
+from recommit.policy.reference import ReferencePolicy
 
 CONFIG = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
 FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
@@ -104,7 +104,7 @@ def test_a_frozen_reference_shares_the_backbone(tiny):
     beside = [*policy.depth_head.parameters(), *policy.decoder.parameters()]
     adapter = [p for name, p in policy.backbone.model.named_parameters() if "lora_" in name]
     before = storages()
-    reference = Reference(policy)
+    reference = ReferencePolicy(policy)
     new = {place: size for place, size in storages().items() if place not in before}
     assert sum(new.values()) == sum(p.nbytes for p in (*beside, *adapter))
     assert reference.policy is policy

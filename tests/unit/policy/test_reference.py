@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.policy.reference import Reference
+from recommit.policy.reference import ReferencePolicy
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 TASK = recommit.Sliding(3)
@@ -31,7 +31,7 @@ def test_it_stays_while_the_policy_moves(lora, tiny, tmp_path):
         for parameter in trained:
             parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)))
     before = answers(policy.eval())
-    reference = Reference(policy)
+    reference = ReferencePolicy(policy)
     assert [p for p in policy.parameters() if p.requires_grad] == trained
     kept = reference(TASK, STATES, ACTIONS)
     # Copies lie elsewhere in memory, and some matrix kernels round by alignment.
@@ -58,7 +58,7 @@ def test_it_follows_an_engine_to_another_type(tiny):
     """Engines that compute in bfloat16 convert the policy after the reference was made."""
     config = PolicyConfig(lora=LoraConfig(rank=4), decoder=DECODER)
     policy = recommit.CommitPolicy.from_backbone(tiny, config, seed=1).eval()
-    reference = Reference(policy)
+    reference = ReferencePolicy(policy)
     before = reference(TASK, STATES, ACTIONS)[1]
     policy.to(torch.bfloat16)
     after = reference(TASK, STATES, ACTIONS)[1]

@@ -13,11 +13,11 @@ import pytest
 pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
 
 import recommit
-from recommit.data.table import pa, pq
+from recommit.data.parquet import pa, pq
 from recommit.evaluate import metrics, summaries
 from recommit.evaluate.agent_names import AgentName
 from recommit.puzzles import registry
-from recommit.rollout import episodes as play
+from recommit.rollout import decision_rows as play
 
 COUNT, BUDGETS = 24, {"loose": 6, "tight": 4}
 #: How deep, and how often an action is drawn at random instead of solved.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.unit.report.conftest import with_regrets
 
-from recommit.data.table import pa, pq
+from recommit.data.parquet import pa, pq
 from recommit.graph.regret import CAUSES
 from recommit.report import by_distance, episodes
 from recommit.report.reading import Folder

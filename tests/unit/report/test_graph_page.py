@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.unit.graph import cases
 
-from recommit.graph import rules, score
+from recommit.graph import rule_registry, score
 from recommit.graph import tables as text
 from recommit.graph.regret import attribute
 from recommit.graph.score import GraphScorer
@@ -26,7 +26,7 @@ def scorer(request):
 
 @pytest.fixture(scope="module")
 def rows(scorer):
-    return attribute(scorer.best(SETTING), scorer.graph.starts, scorer.rules.chooser(rules.named("repetition")))
+    return attribute(scorer.best(SETTING), scorer.graph.starts, scorer.rules.chooser(rule_registry.named("repetition")))
 
 
 def replayed(graph, one, state):
@@ -57,7 +57,7 @@ def test_what_is_watched_is_what_was_judged(scorer, rows):
 
 
 def test_the_page_holds_rules_figures_and_commitments(scorer):
-    entries = [rules.named(name) for name in ("head", "fixed-4", "confidence-least")]
+    entries = [rule_registry.named(name) for name in ("head", "fixed-4", "confidence-least")]
     html = graph_page.make(scorer, score.score(scorer, entries), entries, "about <it>", "A graph")
     parts = re.findall(r'<section id="(\w+)"><h2>[^<]+</h2><p class="how">[^<]+</p>', html)
     assert parts == ["graph", "rules", "regret", "worst"]

@@ -19,7 +19,7 @@ from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Server, answer, error
 
 from recommit.cli import main
-from recommit.data.table import pa, pq
+from recommit.data.parquet import pa, pq
 from recommit.evaluate import text as tables
 from recommit.storage.terminal_text import cell, plain
 

@@ -14,9 +14,9 @@ import threading
 from pathlib import Path
 from unittest import mock
 
-from recommit.runs import peers, ranks
-from recommit.runs.peers import watched
+from recommit.runs import distributed, rank_watchdog
 from recommit.runs.ports import free_port
+from recommit.runs.rank_watchdog import watched
 
 WORLD = 3
 #: Seconds that a rank waits to hear more, in the place of its own: where every rank has an error, as long as it takes;
@@ -25,7 +25,7 @@ HEARING = {"wrong": 900.0}
 
 
 def meet(how: str) -> int:
-    team = ranks.meet("cpu")
+    team = distributed.meet("cpu")
     with watched(team):
         team.barrier()
         if how == "wrong":
@@ -51,11 +51,11 @@ def fork(how: str, rank: int, port: int, said: Path) -> int:
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(WORLD), "RANK": str(rank)}
     os.environ.update(place)
     try:
-        with mock.patch.object(peers, "_HEARING", HEARING.get(how, 0.05)):
-            ranks.end(meet(how))
+        with mock.patch.object(rank_watchdog, "_HEARING", HEARING.get(how, 0.05)):
+            distributed.end(meet(how))
     except BaseException:  # noqa: BLE001  (as Python ends: the child must not return into the loop)
         sys.excepthook(*sys.exc_info())
-        ranks.end(1)
+        distributed.end(1)
 
 
 def main(folder: str, *every: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from recommit.runs import process
-from recommit.runs.process import configure_inference, settle
+from recommit.runs.process import configure_inference, configure_torch
 
 #: Bytes that go back: of many small blocks, every other one of which is kept; of those with ``trim``; of a
 #: large block that is freed, before and after ``configure_inference``.
@@ -44,7 +44,7 @@ print(small, trimmed, large, back(lambda: own.free(block)))
 def _as_before():
     threads = torch.get_num_threads()
     yield
-    settle(threads, "default", "cpu")
+    configure_torch(threads, "default", "cpu")
 
 
 def settings():
@@ -52,12 +52,12 @@ def settings():
 
 
 def test_fast_products_are_asked_for_and_given_up_again():
-    settle(0, "default", "cpu")
+    configure_torch(0, "default", "cpu")
     before = settings()
-    settle(1, "onednn", "cpu")
+    configure_torch(1, "onednn", "cpu")
     assert settings() != before
     assert torch.get_num_threads() == 1
-    settle(0, "default", "cpu")
+    configure_torch(0, "default", "cpu")
     assert settings() == before
     assert torch.get_num_threads() == 1
 
@@ -66,11 +66,11 @@ def test_fast_products_stay_within_bfloat16_of_exact_ones():
     generator = torch.Generator().manual_seed(3)
     a, b = (torch.randn(shape, generator=generator) for shape in ((96, 80), (80, 112)))
     exact = a.double() @ b.double()
-    settle(1, "onednn", "cpu")
+    configure_torch(1, "onednn", "cpu")
     q, k, v = (torch.randn((2, 2, 9, 16), generator=generator) for _ in range(3))
     attended = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     fast = a @ b
-    settle(1, "default", "cpu")
+    configure_torch(1, "default", "cpu")
     usual = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert (fast.double() - exact).abs().max() <= 80 * 2.0**-8 * a.abs().max() * b.abs().max()
     assert torch.allclose(attended, usual, atol=0.1)
@@ -97,8 +97,8 @@ def test_inference_takes_the_threads_that_are_asked_for():
 def test_other_work_in_the_process_finds_it_as_it_was():
     threads, flash = torch.get_num_threads(), torch.backends.cuda.flash_sdp_enabled()
     precision = torch.backends.mkldnn.matmul.fp32_precision
-    with process.unsettled():
-        settle(threads + 1, "onednn", "cpu")
+    with process.preserved_torch_state():
+        configure_torch(threads + 1, "onednn", "cpu")
         assert torch.get_num_threads() == threads + 1
         assert torch.backends.mkldnn.matmul.fp32_precision == "bf16"
     assert torch.get_num_threads() == threads

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from recommit.data.table import parsed
+from recommit.data.parquet import parsed
 from recommit.storage import errors, verified
 from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, file_sha256, sha256

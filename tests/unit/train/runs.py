@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 import recommit
 from recommit.data import DataSpec, Difficulty, build
 from recommit.policy.policy import CommitPolicy
-from recommit.rollout.sampling import Actor
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.config import SftConfig, parse
@@ -41,7 +41,7 @@ TINY = {
             "decoder": {"width": 32, "layers": 1, "heads": 2, "ffn": 64},
         },
     },
-    "optim": {"steps": 8, "batch": 16, "warmup": 2, "lr": 1e-3, "head_lr": 1e-3},
+    "optim": {"steps": 8, "batch": 16, "warmup": 2, "lr": 1e-3, "decoder_lr": 1e-3},
     "validation": {"instances": 8, "every": 4, "budget": 5},
     "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
 }
@@ -65,7 +65,7 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
     model = {**TINY["model"], "policy": {**policy, "lora": lora, "decoder": {**policy["decoder"], **decoder}}}
     model["policy"]["show_budget"] = show_budget
     plan = parse(SftConfig, {**TINY, "model": model})
-    longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
+    longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, decoder_lr=3e-3))
     assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
     return out
 
@@ -73,7 +73,7 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
 #: Changes to ``plan_of``: the last two of four steps are the depth head's alone.
 FINISHED = {
     "head": {"features": "z+confidence", "hidden": 6},
-    "phases": [{"steps": 2}, {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01, "starts": 18}],
+    "phases": [{"steps": 2}, {"steps": 2, "head_only": True, "head_updates": 2, "depth_head_lr": 0.01, "starts": 18}],
     "advantage": {"estimator": "exact"},
 }
 
@@ -84,7 +84,15 @@ def plan_of(**changes):
         "advantage": {"group_size": 3},
         "objective": {"clip": 0.2, "kl": 0.05},
         "rollout": {"instances": 6, "budget": 3},
-        "optim": {"steps": 4, "batch": 8, "lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0},
+        "optim": {
+            "steps": 4,
+            "batch": 8,
+            "lr": 1e-3,
+            "vision_lr": 0.0,
+            "decoder_lr": 1e-3,
+            "depth_head_lr": 1e-2,
+            "warmup": 0,
+        },
         "validation": {"instances": 6, "every": 2, "budget": 3},
         "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
     }

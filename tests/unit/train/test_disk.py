@@ -81,13 +81,13 @@ def test_the_pointer_to_the_best_is_made_good(run, alone, tmp_path, remaining):
 
 def test_a_run_that_forgets_what_follows_from_a_checkpoint_is_seen(alone, changes, monkeypatch):
     """Going on as it once was: best.json and pruning are left to the next checkpoint, which may never come."""
-    resume, settle = Trainer._resume, Trainer._settle
+    resume, settle = Trainer._resume_from_checkpoint, Trainer._update_best_and_prune
 
     def forgetful(self):
-        monkeypatch.setattr(Trainer, "_settle", lambda *_: None)
+        monkeypatch.setattr(Trainer, "_update_best_and_prune", lambda *_: None)
         resume(self)
-        monkeypatch.setattr(Trainer, "_settle", settle)
+        monkeypatch.setattr(Trainer, "_update_best_and_prune", settle)
 
-    monkeypatch.setattr(Trainer, "_resume", forgetful)
+    monkeypatch.setattr(Trainer, "_resume_from_checkpoint", forgetful)
     with pytest.raises(AssertionError, match="change"):
         alone.check(changes, [ACTS["full disk"]], reversed(alone.points(5)))

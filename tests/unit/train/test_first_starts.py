@@ -80,7 +80,7 @@ def test_a_device_that_is_not_there_is_noticed_before_anything_is_written(plan, 
 def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, data, plan, tmp_path):
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.runs.directory import RunDirectory
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
     from recommit.train import initial_policy
 
     other = tmp_path / "other"

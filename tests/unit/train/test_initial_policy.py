@@ -19,7 +19,7 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.runs.directory import best_policy
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.storage import verified
 from recommit.storage.errors import Damaged, WrongFolder
 from recommit.storage.files import Files
@@ -118,7 +118,7 @@ def test_wrong_models_are_refused(config, message, tmp_path):
 def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_path):
     first = runs.warm_start(levels, tmp_path / "first")
     plan = parse(
-        SftConfig, {**runs.TINY, "optim": {"steps": 1, "batch": 4, "lr": 0.0, "head_lr": 0.0, "vision_lr": 0.0}}
+        SftConfig, {**runs.TINY, "optim": {"steps": 1, "batch": 4, "lr": 0.0, "decoder_lr": 0.0, "vision_lr": 0.0}}
     )
     assert sft.train(plan, levels, tmp_path / "second", init=first, quiet=True) == 0
     one, other = (runs.weights(best_policy(tmp_path / name)) for name in ("first", "second"))

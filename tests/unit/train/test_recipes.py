@@ -23,8 +23,8 @@ PAPER = {
     "objective.entropy_depth": (0.01, 0.01),
     "objective.entropy_actions": (0.001, 0.001),
     "optim.lr": (5e-7, 2e-7),
-    "optim.head_lr": (7e-6, 3e-6),
-    "optim.depth_lr": (7e-6, 3e-6),
+    "optim.decoder_lr": (7e-6, 3e-6),
+    "optim.depth_head_lr": (7e-6, 3e-6),
     "advantage.estimator": ("state", "state"),
 }
 #: Where the paper can be read in two ways: its own recipes, and the laptop's, which was measured with the older
@@ -64,7 +64,7 @@ def test_the_quick_recipe_is_the_laptops_cut_short():
         "advantage.max_expansions=4",
         "advantage.depth_weighting=chosen",
     )
-    changes = (*cut, "prices.action=0.004", "optim.depth_lr=3e-3", "run.threads=1")
+    changes = (*cut, "prices.action=0.004", "optim.depth_head_lr=3e-3", "run.threads=1")
     validation = ("validation.every=10", "validation.instances=128")
     grpo = config.load("quick-sliding", cls=GrpoConfig, stage="grpo")
     assert grpo == config.load("laptop-sliding", (*changes, *validation), cls=GrpoConfig, stage="grpo")

@@ -13,7 +13,7 @@ import recommit.data
 from recommit.data import symmetry
 from recommit.graph.episodes import Episodes
 from recommit.prices import Prices
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train import initial_policy, validation
 from recommit.train.config import ValidationConfig
 

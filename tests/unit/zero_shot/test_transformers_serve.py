@@ -36,7 +36,7 @@ def missing():
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """Its address, and the folder in which it knows the model ``tiny``."""
-    from recommit.policy.backbones.make import make_backbone
+    from recommit.policy.backbones.random_init import make_backbone
 
     if missing():
         pytest.skip(f"transformers serve needs {', '.join(missing())}: pip install 'transformers[serving]' torchvision")

@@ -13,7 +13,7 @@ from recommit.storage.terminal_text import say, tell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.graph.rules import NamedRule
+    from recommit.graph.rule_registry import NamedRule
     from recommit.graph.score import GraphScorer
 
 
@@ -48,7 +48,7 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         json: Print scores.json instead of the tables.
         quiet: Print nothing while scoring.
     """
-    from recommit.graph import files, references, tables
+    from recommit.graph import decomposition, files, tables
     from recommit.graph import score as scoring
     from recommit.graph.score import GraphScorer
     from recommit.prices import Prices
@@ -68,12 +68,12 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     value = _values(scorer, other or scorer, entries, rows) | {"over_prices": [asdict(row) for row in means]}
     text = tables.scores(scorer, rows, other) + ("\n" + tables.over_prices(means) if means else "")
     if options.split:
-        parts = references.rule_parts(scorer, rows, entries)
+        parts = decomposition.rule_parts(scorer, rows, entries)
         value["split"] = [asdict(row) for row in parts]
         text += "\n" + tables.split(scorer.settings, parts)
     if options.without_budget:
         prices = [Prices(price, each) for each in options.price_observation or (price,)]
-        ways = [row for each in prices for row in references.rule_costs(scorer, entries, each, other)]
+        ways = [row for each in prices for row in decomposition.rule_costs(scorer, entries, each, other)]
         value["without_budget"] = [asdict(row) for row in ways]
         text += "\n" + tables.without_budget(ways) if ways else ""
     if options.out is not None:
@@ -89,7 +89,7 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
 
 def _entries(options: GraphScoreOptions, scorer: GraphScorer) -> list[NamedRule]:
     """All rules that are asked for."""
-    from recommit.graph import rules as by_name
+    from recommit.graph import rule_registry as by_name
     from recommit.graph.rule_episodes import ask_once
 
     usual = options.rules == RULES and scorer.graph.samples is not None
@@ -173,7 +173,7 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
         return 0
     text = tables.about(graph, manifest)
     if options.page is not None:
-        from recommit.graph import rules as by_name
+        from recommit.graph import rule_registry as by_name
         from recommit.graph import score as scoring
         from recommit.graph.score import GraphScorer
         from recommit.report import graph_page

@@ -218,14 +218,14 @@ def _show_preset(options: ReproduceOptions, card: str | None, json: bool) -> int
     import yaml
 
     from recommit.reproduce import preset as presets
-    from recommit.reproduce import table
+    from recommit.reproduce import run_plan
 
     whole = presets.load(options.preset, options.set)
     out = options.out.absolute() if options.out else Path("OUT")
     entries = presets.entries(whole, out, options.device)
-    listed = table.rows(entries, options.fleet(elsewhere=True), looked=options.out is not None, card=card)
+    listed = run_plan.rows(entries, options.fleet(elsewhere=True), looked=options.out is not None, card=card)
     if json:
         tell(dumps({"runs": [asdict(row) for row in listed], "preset": whole}, indent=2))
     else:
-        tell(f"{table.text(listed)}\n{yaml.safe_dump(whole, sort_keys=False)}", end="")
+        tell(f"{run_plan.text(listed)}\n{yaml.safe_dump(whole, sort_keys=False)}", end="")
     return 0

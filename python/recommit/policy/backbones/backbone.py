@@ -1,20 +1,18 @@
 """What a backbone must offer, and how one is loaded and gets LoRA adapters.
 
 A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
-``Geometry``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``
+``PromptInputs``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``
 (docs/guides/backbones.md shows one); ``TransformersBackbone`` is most of it for models of the transformers library.
 """
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recommit.policy.config import ADAPTER
 from recommit.storage import files, hub, verified
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from recommit.policy.config import LoraConfig
     from recommit.policy.prompt import PicturePrompt
     from recommit.puzzles.puzzle import Puzzle
 
@@ -37,7 +34,7 @@ FAMILIES = {
 
 
 @dataclass(frozen=True)
-class Geometry:
+class PromptInputs:
     """The constant part of a forward pass for pictures of one size under one prompt."""
 
     #: Grid of merged visual tokens.
@@ -73,7 +70,7 @@ class Backbone(Protocol):
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:
         """How wide a cell of a board of rows x cols is drawn; asked of families whose ``pixels`` are whole tiles."""
 
-    def geometry(self, prompt: PicturePrompt, rows: int, cols: int) -> Geometry:
+    def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Everything constant for pictures of rows x cols visual tokens."""
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
@@ -82,7 +79,7 @@ class Backbone(Protocol):
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
         """Visual features [pictures, tokens, any width] of pictures of one ``grid`` (rows, columns of tokens)."""
 
-    def z(self, features: Tensor, geometry: Geometry) -> Tensor:
+    def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         """Final hidden state at the last token of the prompt, [pictures, width]."""
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
@@ -148,17 +145,3 @@ def family(model_type: str) -> Any:
     """The class of a family."""
     module, _, name = FAMILIES[model_type].partition(":")
     return getattr(import_module(module), name)
-
-
-def add_lora(backbone: Backbone, lora: LoraConfig) -> None:
-    """Freeze the backbone and put a new LoRA adapter into its language model; its own weights stay as they are."""
-    import peft
-
-    backbone.model.requires_grad_(False)
-    adapter = peft.LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=backbone.lora_targets
-    )
-    with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
-        warnings.simplefilter("ignore", FutureWarning)
-        model: Any = backbone.model
-        backbone.model = peft.get_peft_model(model, adapter, adapter_name=ADAPTER)

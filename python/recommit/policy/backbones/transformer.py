@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from recommit.policy.backbones.backbone import Geometry, quiet
+from recommit.policy.backbones.backbone import PromptInputs, quiet
 from recommit.policy.tensors import to_device
 from recommit.storage.files import Files, replace
 
@@ -116,7 +116,7 @@ class TransformersBackbone(nn.Module):
     def processor(self) -> dict[str, Any]:
         """What the published image processor needs to see pictures as this class does."""
 
-    def geometry(self, prompt: PicturePrompt, rows: int, cols: int) -> Geometry:
+    def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Token ids by the tokenizer, positions by the family's rule."""
         tokens = self.tokenizer(prompt.expand(rows * cols, self.markers), add_special_tokens=False)["input_ids"]
         pad = self.config.image_token_id
@@ -124,7 +124,7 @@ class TransformersBackbone(nn.Module):
             raise ValueError(f"prompts: expected {rows * cols} image tokens in {prompt.name}, got {tokens.count(pad)}")
         start = tokens.index(pad)
         positions = self._positions(len(tokens), start, rows, cols).to(self.device)
-        return Geometry(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
+        return PromptInputs(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
 
     def _positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:
         """For the rotary embedding, by the multimodal rule: text counts up in all three axes, the picture's tokens
@@ -137,7 +137,7 @@ class TransformersBackbone(nn.Module):
         positions[:, count - rest :] = start + max(rows, cols) + torch.arange(rest)
         return positions[:, None]
 
-    def z(self, features: Tensor, geometry: Geometry) -> Tensor:
+    def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         """See ``Backbone.z``. Features wider than the language model are what later layers add to the picture's tokens,
         one width per layer from the first."""
         language = self.base.language_model

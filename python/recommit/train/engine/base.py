@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
+
+from recommit.train.optim import BETAS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,28 +27,15 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.runs.ranks import Team
-    from recommit.train.config import EngineConfig, OptimConfig
+    from recommit.runs.distributed import Team
+    from recommit.train.config import OptimConfig
+    from recommit.train.optim import ParameterGroup
 
     State = dict[str, Tensor]
 
 T = TypeVar("T")
-#: Of AdamW.
-BETAS = (0.9, 0.95)
 #: A file of a checkpoint is closed when it holds so many bytes.
 FILE_BYTES = 1 << 31
-#: What would write beside the run's folder or send something away; a recipe may be a stranger's.
-ELSEWHERE = ("tensorboard", "wandb", "comet", "csv_monitor", "autotuning", "nebula")
-_PLACES = ("path", "paths", "file", "dir")
-
-
-@dataclass(frozen=True)
-class Group:
-    """Parameters that share a learning rate."""
-
-    name: str
-    lr: float
-    parameters: list[nn.Parameter]
 
 
 class Engine:
@@ -60,7 +48,7 @@ class Engine:
     #: AdamW as one kernel; DeepSpeed gives its optimizer other tensors.
     fused: bool | None = True
 
-    def __init__(self, groups: list[Group], optim: OptimConfig, team: Team) -> None:
+    def __init__(self, groups: list[ParameterGroup], optim: OptimConfig, team: Team) -> None:
         self.groups, self.clip, self.team = groups, optim.clip or math.inf, team
         self.parameters = [p for group in groups for p in group.parameters]
         self.optimizer = torch.optim.AdamW(
@@ -122,89 +110,6 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the policy: another engine may come."""
-
-
-def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
-    """The trainable parameters: of the language model (or its adapter), of the vision encoder, of the action decoder,
-    and of the depth head."""
-    vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
-    seen = {id(p) for p in vision}
-    backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
-    heads = [p for p in policy.decoder.parameters() if p.requires_grad]
-    depth = [p for p in policy.depth_head.parameters() if p.requires_grad]
-    every = [
-        Group("backbone", config.lr, backbone),
-        Group("vision", config.vision_lr, vision),
-        Group("heads", config.head_lr, heads),
-        Group("depth", config.depth_lr or config.head_lr, depth),
-    ]
-    return [group for group in every if group.parameters]
-
-
-def schedule(config: OptimConfig, step: int) -> float:
-    """What the learning rates are multiplied with in step ``step`` = 0, 1, ..."""
-    warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
-    remaining = max(0.0, 1.0 - step / config.steps)
-    if config.schedule == "linear":
-        return warm * remaining
-    if config.schedule == "cosine":
-        return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - remaining)))
-    return warm
-
-
-def deepspeed_settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -> dict[str, Any]:
-    """The configuration of a run, of which ``parts`` micro-batches make a step; combinations that are known to go wrong
-    are refused."""
-    check_places(config.settings)
-    if config.stage == 0 and config.bf16:
-        raise ValueError(
-            "engine.stage: expected 1, 2 or 3 with engine.bf16, got 0 (its bf16 optimizer takes a wrong first step; "
-            "stage 1 costs the same on one rank)"
-        )
-    if config.stage == 0 and config.offload:
-        raise ValueError("engine.offload: expected stage 1, 2 or 3, got 0 (there is nothing to offload)")
-    zero: dict[str, Any] = {"stage": config.stage}
-    if config.stage == 3:
-        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then
-        # fails.
-        zero["stage3_param_persistence_threshold"] = 0
-    if config.offload:
-        zero["offload_optimizer"] = {"device": "cpu"}
-        if config.stage == 3:
-            zero["offload_param"] = {"device": "cpu"}
-    own = {
-        "train_micro_batch_size_per_gpu": max(1, optim.batch // world // parts),
-        "gradient_accumulation_steps": parts,
-        "gradient_clipping": optim.clip,
-        "bf16": {"enabled": config.bf16},
-        "zero_optimization": zero,
-        "zero_force_ds_cpu_optimizer": False,
-        "zero_allow_untested_optimizer": True,
-        "steps_per_print": 10**9,
-        "wall_clock_breakdown": False,
-    }
-    return _merged(own, config.settings)
-
-
-def check_places(settings: dict[str, Any], where: str = "engine.settings") -> None:
-    """Refuse what names a place outside the run's folder, at any depth."""
-    for key, value in settings.items():
-        name = f"{where}.{key}"
-        if (key in ELSEWHERE or str(key).rpartition("_")[2] in _PLACES) and value not in ({}, {"enabled": False}, None):
-            raise ValueError(f"{name}: expected nothing that writes or sends beside the run's folder, got {value!r}")
-        if isinstance(value, dict):
-            check_places(value, name)
-
-
-def _merged(own: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """What a run decides, and what ``more`` says besides, mapping by mapping."""
-    result = dict(own)
-    for key, value in more.items():
-        if isinstance(value, dict):
-            result[key] = _merged(own.get(key, {}), value)
-        else:
-            result.setdefault(key, value)
-    return result
 
 
 def save_states(folder: Path, states: Iterable[State], *, write: bool = True, limit: int = FILE_BYTES) -> None:

@@ -23,7 +23,8 @@ from deepspeed.utils import (
 from torch import nn
 from torch.nn.functional import pad
 
-from recommit.train.engine.base import Engine, deepspeed_settings, load_states, save_states, whole_shape
+from recommit.train.engine.base import Engine, load_states, save_states, whole_shape
+from recommit.train.engine.deepspeed_config import deepspeed_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
     from recommit.train.config import EngineConfig, OptimConfig
-    from recommit.train.engine.base import Group
+    from recommit.train.optim import ParameterGroup
 
 T = TypeVar("T")
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -72,7 +73,7 @@ class ZeroEngine(Engine):
     def __init__(
         self,
         policy: CommitPolicy,
-        groups: list[Group],
+        groups: list[ParameterGroup],
         optim: OptimConfig,
         config: EngineConfig,
         team: Team,

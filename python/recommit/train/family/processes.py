@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.runs import peers
+from recommit.runs import rank_watchdog
 from recommit.runs.progress import Board, Interrupt, last_step
 from recommit.storage import files, safe_open
 from recommit.storage.terminal_text import say
@@ -141,7 +141,7 @@ class _Running:
         #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
         self._tethered = not fleet.launcher
         words = fleet.command(slot, job.module, job.words)
-        tether = {peers.TETHER: "1"} if self._tethered else {}
+        tether = {rank_watchdog.TETHER: "1"} if self._tethered else {}
         with os.fdopen(safe_open.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()

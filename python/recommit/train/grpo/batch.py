@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from recommit import rng
 from recommit.graph.episodes import softmax
 from recommit.graph.policy_evaluation import GraphValues, PolicyEvaluation, explore, plan_advantages
 from recommit.policy.config import MAX_ACTIONS
-from recommit.rollout.sampling import play
-from recommit.runs.ranks import Team
+from recommit.rollout.rollout import rollout
+from recommit.runs.distributed import Team
 from recommit.train.grpo import reward
 from recommit.train.grpo.batch import GrpoBatch, gathered
 from recommit.train.grpo.metrics import Signals
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from recommit.graph.build import PolicyGraph
     from recommit.prices import Prices
-    from recommit.rollout.sampling import Actor
+    from recommit.rollout.rollout import Actor
     from recommit.rollout.trace import Proposals, Trace
     from recommit.train.grpo.config import AdvantageConfig, RolloutConfig
 
@@ -105,7 +105,7 @@ class SampledCollector:
     def _play(self, starts: NDArray[np.uint8], budget: Any, numbers: NDArray[np.uint64], **options: Any) -> Trace:
         """Episodes that end at the goal, or also where the puzzle cannot be solved any more."""
         ends = self.advantage.deadlock == "terminate"
-        return play(self.actor, starts, budget, numbers=numbers, end_when_lost=ends, **options)
+        return rollout(self.actor, starts, budget, numbers=numbers, end_when_lost=ends, **options)
 
     def _numbers(self, count: int, first: int, copies: int = 1) -> NDArray[np.uint64]:
         """Numbers of ``copies`` episodes from each of this rank's ``count`` starts: the same ones however many ranks

@@ -39,7 +39,7 @@ _READ_BY = {
     "follow": ("state", "branch"),
     **dict.fromkeys(("max_expansions", "depth_weighting"), ("exact",)),
 }
-_EXACT_PHASE = ("head_updates", "head_only", "head_lr", "starts", "budgets")
+_EXACT_PHASE = ("head_updates", "head_only", "depth_head_lr", "starts", "budgets")
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ class GrpoPhase:
     head_updates: int = 0
     #: Plans stay as they are: the step is over after the head's updates. The default is both.
     head_only: bool = False
-    #: Learning rate of these updates; 0: ``optim.depth_lr``, by the run's schedule.
-    head_lr: float = 0.0
+    #: Learning rate of these updates; 0: ``optim.depth_head_lr``, by the run's schedule.
+    depth_head_lr: float = 0.0
     #: Start states per step, all ranks together, a multiple of ``rollout.instances``; 0: as many as those.
     starts: int = 0
     #: Equal parts of the episodes have each of these numbers of decisions, or ``rollout.budget`` where that is less;
@@ -187,11 +187,11 @@ class GrpoPhase:
     price_action: float | None = None
 
     def __post_init__(self) -> None:
-        check_least("phases", self, steps=1, head_updates=0, head_lr=0, starts=0)
+        check_least("phases", self, steps=1, head_updates=0, depth_head_lr=0, starts=0)
         if self.head_only and not self.head_updates:
             raise ValueError("phases.head_updates: expected at least 1 with phases.head_only, got 0")
-        if self.head_lr and not self.head_updates:
-            raise ValueError(f"phases.head_lr: expected 0 without phases.head_updates, got {self.head_lr}")
+        if self.depth_head_lr and not self.head_updates:
+            raise ValueError(f"phases.depth_head_lr: expected 0 without phases.head_updates, got {self.depth_head_lr}")
         check_budgets("phases", self.budgets)
         if (self.price_action or 0) < 0:
             raise ValueError(f"phases.price_action: expected at least 0, got {self.price_action}")
@@ -233,7 +233,9 @@ class GrpoConfig:
     phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per optimizer step, several of which make a step.
     optim: OptimConfig = field(
-        default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
+        default_factory=lambda: OptimConfig(
+            steps=100, batch=256, lr=3e-5, vision_lr=0.0, decoder_lr=1e-4, depth_head_lr=5e-4
+        )
     )
     validation: GrpoValidationConfig = field(default_factory=GrpoValidationConfig)
     #: Which puzzles of a warm start that has several, by name, with or without size; several are trained jointly.
@@ -341,7 +343,8 @@ class GrpoConfig:
 def _without_head(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
     """The phases of a run whose depth no head chooses: one that would be the head's alone has nothing of its own."""
     return tuple(
-        GrpoPhase(phase.steps) if phase.head_only else replace(phase, head_updates=0, head_lr=0.0) for phase in phases
+        GrpoPhase(phase.steps) if phase.head_only else replace(phase, head_updates=0, depth_head_lr=0.0)
+        for phase in phases
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recommit.graph.policy_evaluation import PolicyEvaluation
     from recommit.policy.policy import CommitPolicy
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
     from recommit.train.engine.base import Engine
     from recommit.train.grpo.config import AdvantageConfig, ObjectiveConfig
 

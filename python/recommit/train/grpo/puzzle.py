@@ -25,14 +25,14 @@ from recommit.data import sampling
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import play
 from recommit.policy.tensors import to_device, to_host
-from recommit.rollout.sampling import Actor
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.storage import errors
 from recommit.train import targets, validation
-from recommit.train.engine.base import schedule
 from recommit.train.grpo import loss, metrics
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
+from recommit.train.optim import lr_schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.policy.policy import CommitPolicy
-    from recommit.policy.reference import Reference
+    from recommit.policy.reference import ReferencePolicy
     from recommit.runs.progress import Clock
     from recommit.train.engine.base import Engine
     from recommit.train.grpo.batch import GrpoBatch
@@ -63,7 +63,7 @@ class PuzzleLearner:
         config: GrpoConfig,
         policy: CommitPolicy,
         engine: Engine,
-        reference: Reference | None,
+        reference: ReferencePolicy | None,
         clock: Clock,
     ) -> None:
         self.name, self.config, self.policy, self.engine, self.clock = name, config, policy, engine, clock
@@ -120,7 +120,9 @@ class PuzzleLearner:
 
     def _head_optimizer(self, phase: GrpoPhase, step: int) -> DepthHeadOptimizer:
         config = self.config
-        lr = phase.head_lr or (config.optim.depth_lr or config.optim.head_lr) * schedule(config.optim, step)
+        lr = phase.depth_head_lr or (config.optim.depth_head_lr or config.optim.decoder_lr) * lr_schedule(
+            config.optim, step
+        )
         return DepthHeadOptimizer(self.policy, self.engine, config.advantage, config.objective, lr, phase.head_updates)
 
     def order(self, batch: GrpoBatch, step: int) -> NDArray[np.intp]:

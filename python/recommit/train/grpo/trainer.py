@@ -15,18 +15,18 @@ from recommit import rng
 from recommit.data.spec import set_names
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.reference import Reference
+from recommit.policy.reference import ReferencePolicy
 from recommit.rollout.variants import variant
-from recommit.runs import process, ranks
+from recommit.runs import distributed, process
 from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
-from recommit.runs.peers import watched
-from recommit.runs.process import settle, unsettled
+from recommit.runs.process import configure_torch, preserved_torch_state
 from recommit.runs.progress import Clock, Interrupt
+from recommit.runs.rank_watchdog import watched
 from recommit.train import initial_policy
 from recommit.train.config import plain
-from recommit.train.engine.base import schedule
 from recommit.train.grpo import metrics
 from recommit.train.grpo.puzzle import PuzzleLearner
+from recommit.train.optim import lr_schedule
 from recommit.train.sft.trainer import opened
 from recommit.train.trainer import Trainer, make_engine
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
     from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.validation import ValidationTask
 
 
-@unsettled()
+@preserved_torch_state()
 def train(
     config: GrpoConfig,
     init: str | Path,
@@ -57,12 +57,16 @@ def train(
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
     than ``tasks``, those of a recipe, are refused if there are any of these.
     """
-    settle(config.run.threads, config.run.matmul_backend, config.run.device)
+    configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
     begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
     every = [each.spec for each in opened(data)] if data else recipes_of(out if begun_before else init)
     parts = puzzles_of(config, chosen(every, config.tasks, data or init))
     initial_policy.refuse_others([part.spec.task for part in parts], tasks)
-    team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
+    team = (
+        distributed.join(config.run.device)
+        if config.engine.kind == "deepspeed"
+        else distributed.alone(config.run.device)
+    )
     with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.spec.to_dict()} for part in parts]
@@ -147,7 +151,7 @@ class GrpoTrainer(Trainer):
         _freeze(policy, [part.spec.puzzle() for part in parts], config)
         policy.backbone.recompute = config.engine.checkpointing
         policy.eval()  # no dropout: what is compared must differ by its weights alone
-        reference = Reference(policy) if any(part.config.objective.kl > 0 for part in parts) else None
+        reference = ReferencePolicy(policy) if any(part.config.objective.kl > 0 for part in parts) else None
         self.engine = make_engine(policy, config.optim, config.engine, team, _micro_batches(parts, team))
         self.puzzles = [
             PuzzleLearner(part.name, part.spec, part.config, policy, self.engine, reference, self.clock)
@@ -184,7 +188,7 @@ class GrpoTrainer(Trainer):
             portions = [[orders[0][i * sizes[0] : (i + 1) * sizes[0]] for i in range(count)]]
         else:  # every puzzle has a part in every optimizer step
             portions = [np.array_split(order, max(count, 1)) for order in orders]
-        scale = schedule(self.config.optim, self.state.step)
+        scale = lr_schedule(self.config.optim, self.state.step)
         measured: list[list[Any]] = [[] for _ in batches]
         norms: list[float] = []
         for i in range(count):

@@ -17,7 +17,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from recommit.graph.rules import NamedRule
+from recommit.graph.rule_registry import NamedRule
 from recommit.horizon import Plans, Rule
 from recommit.policy.config import AGREEMENT, FEATURES, MAX_ACTIONS, feature_count
 from recommit.storage import errors, files, ownership, verified

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from recommit.cli.command_line import main
-from recommit.runs import ranks
+from recommit.runs import distributed
 
 if __name__ == "__main__":
-    ranks.end(main(["train", "sft", *ranks.arguments(sys.argv[1:])]))
+    distributed.end(main(["train", "sft", *distributed.arguments(sys.argv[1:])]))

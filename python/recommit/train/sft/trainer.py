@@ -26,14 +26,14 @@ from recommit.data.spec import set_names
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
-from recommit.runs import process, ranks
+from recommit.runs import distributed, process
 from recommit.runs.directory import RunDirectory
-from recommit.runs.peers import watched
-from recommit.runs.process import settle, unsettled
+from recommit.runs.process import configure_torch, preserved_torch_state
 from recommit.runs.progress import Interrupt
+from recommit.runs.rank_watchdog import watched
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
-from recommit.train.engine.base import schedule
+from recommit.train.optim import lr_schedule
 from recommit.train.trainer import Trainer, make_engine
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
     from recommit.data.loading import Portion
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
     from recommit.train.config import SftConfig
     from recommit.train.targets import Targets
 
 
-@unsettled()
+@preserved_torch_state()
 def train(
     config: SftConfig,
     data: str | Path | Sequence[str | Path],
@@ -64,10 +64,14 @@ def train(
     ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``. Data of
     other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
-    settle(config.run.threads, config.run.matmul_backend, config.run.device)
+    configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
-    team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
+    team = (
+        distributed.join(config.run.device)
+        if config.engine.kind == "deepspeed"
+        else distributed.alone(config.run.device)
+    )
     with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         if init:
@@ -173,7 +177,7 @@ class SftTrainer(Trainer):
             value, logits = self.engine.run(partial(self._loss, part, divisor))
             self.engine.backward(value)
             measured.append(_measured(value, logits, part.batch))
-        norm = self.engine.step(schedule(self.config.optim, self.state.step))
+        norm = self.engine.step(lr_schedule(self.config.optim, self.state.step))
         self._watch_for_nan(norm)
         self.state.step += 1
         self.state.states += self.config.optim.batch

@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
@@ -78,7 +78,7 @@ def test_a_language_model_of_the_next_generation_is_read_as_stock_reads_it():
     from transformers import AutoModel
 
     from recommit.policy.backbones.internvl import InternBackbone
-    from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
+    from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer
     from recommit.policy.prompt import load_prompt
 
     tokenizer = make_tokenizer("internvl")
@@ -90,7 +90,7 @@ def test_a_language_model_of_the_next_generation_is_read_as_stock_reads_it():
         for parameter in stock.eval().parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape))
     backbone = InternBackbone(stock, tokenizer)
-    geometry = backbone.geometry(load_prompt("sliding-v1"), 8, 8)
+    geometry = backbone.tokenize_prompt(load_prompt("sliding-v1"), 8, 8)
     pixels = torch.randn(2, 3, 224, 224)
     with torch.no_grad():
         expected = stock(input_ids=geometry.tokens.repeat(2, 1), pixel_values=pixels).last_hidden_state[:, -1]

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import Shape, make_backbone
+from recommit.policy.backbones.random_init import Shape, make_backbone
 from recommit.policy.prompt import load_prompt
 
 SHAPES = {
@@ -27,7 +27,7 @@ def backbone(request, tmp_path_factory):
 
 @pytest.mark.parametrize(("rows", "cols"), GRIDS)
 def test_z_equals_the_stock_model(backbone, rows, cols):
-    geometry = backbone.geometry(load_prompt("sokoban-v1"), rows, cols)
+    geometry = backbone.tokenize_prompt(load_prompt("sokoban-v1"), rows, cols)
     pixels = torch.randn(2 * rows * cols * 4, 1176, generator=torch.Generator().manual_seed(rows))
     ids = geometry.tokens.repeat(2, 1)
     stock = backbone.base

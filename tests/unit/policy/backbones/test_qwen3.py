@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
 
 def test_every_level_changes_z(folder):
     policy = recommit.CommitPolicy.from_backbone(folder, PolicyConfig(lora=None, decoder=DECODER)).eval()
-    width, geometry = policy.backbone.width, policy.geometries.of(TASK, (3, 3))
+    width, geometry = policy.backbone.width, policy.prompts_cache.of(TASK, (3, 3))
     with torch.no_grad():
         features = policy.vision.features(TASK, STATES, frozen=True)
         z = policy.backbone.z(features, geometry)

@@ -14,7 +14,7 @@ Image = pytest.importorskip("PIL.Image")
 
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import BACKBONES, config, make_backbone, make_tokenizer
+from recommit.policy.backbones.random_init import BACKBONES, config, make_backbone, make_tokenizer
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.prompt import load_prompt
 

@@ -8,15 +8,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train.config import EngineConfig, OptimConfig
-from recommit.train.engine.base import Engine, Group, deepspeed_settings, load_states, save_states, schedule
+from recommit.train.engine.base import Engine, load_states, save_states
+from recommit.train.engine.deepspeed_config import deepspeed_settings
+from recommit.train.optim import ParameterGroup, lr_schedule
 
 
 def engine(seed=0, lrs=(1e-2, 1e-3), **options):
     generator = torch.Generator().manual_seed(seed)
     parameters = [torch.nn.Parameter(torch.randn(5, generator=generator)) for _ in lrs]
-    made = [Group(str(i), lr, [p]) for i, (lr, p) in enumerate(zip(lrs, parameters, strict=True))]
+    made = [ParameterGroup(str(i), lr, [p]) for i, (lr, p) in enumerate(zip(lrs, parameters, strict=True))]
     return Engine(made, OptimConfig(**options), Team()), parameters
 
 
@@ -61,7 +63,7 @@ SCHEDULES = {"linear": [0.5, 0.9, 0.5, 0.1], "constant": [0.5, 1, 1, 1], "cosine
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_schedules(name):
     config = OptimConfig(steps=10, warmup=2, schedule=name)
-    assert [schedule(config, step) for step in (0, 1, 5, 9)] == pytest.approx(SCHEDULES[name], abs=1e-4)
+    assert [lr_schedule(config, step) for step in (0, 1, 5, 9)] == pytest.approx(SCHEDULES[name], abs=1e-4)
 
 
 STATES = [

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from recommit.runs import peers
+from recommit.runs import rank_watchdog
 from recommit.runs.progress import Interrupt
 
 
@@ -25,7 +25,7 @@ def gone(pid: Path) -> bool:
 
 def main(mode: str, folder: Path) -> int:
     if mode != "deaf":
-        peers.hold_tether()
+        rank_watchdog.hold_tether()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pid").write_text(str(os.getpid()))
     if mode == "fails":

@@ -18,9 +18,9 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.reference import Reference
+from recommit.policy.reference import ReferencePolicy
 from recommit.prices import Prices
-from recommit.rollout.sampling import Actor
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss
@@ -75,7 +75,7 @@ def test_what_was_told_while_playing_is_told_while_learning(policy, group):
         z = policy.encode(TASK, batch.states[row : row + 1], batch.remaining[row : row + 1])
         logs = policy.depth_head(z).log_softmax(-1)[0, batch.choices[row]]
         assert logs.detach().numpy() == pytest.approx(batch.depth_old[row], abs=1e-4)
-    before = Reference(policy)
+    before = ReferencePolicy(policy)
     plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
     reference = before(TASK, batch.states, plans, depths, batch.remaining)
     sums = measured(policy, batch, reference)

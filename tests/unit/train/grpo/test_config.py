@@ -27,7 +27,10 @@ def test_phases_of_the_head_want_exact_values():
     ("phase", "message"),
     [
         ({"steps": 4, "head_only": True}, r"phases\.head_updates: expected at least 1 with phases\.head_only, got 0"),
-        ({"steps": 4, "head_lr": 0.1}, r"phases\.head_lr: expected 0 without phases\.head_updates, got 0\.1"),
+        (
+            {"steps": 4, "depth_head_lr": 0.1},
+            r"phases\.depth_head_lr: expected 0 without phases\.head_updates, got 0\.1",
+        ),
         ({"steps": 4, "starts": 7}, r"phases\[0\]\.starts: expected a multiple of rollout\.instances 6, got 7"),
         ({"steps": 4, "budgets": [0]}, r"phases\.budgets: expected numbers from 1 on, got \(0,\)"),
         ({"steps": 4, "price_action": -1}, r"phases\.price_action: expected at least 0, got -1\.0"),

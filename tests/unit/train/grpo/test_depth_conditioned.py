@@ -14,9 +14,9 @@ from tests.unit.train import runs
 import recommit
 from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.reference import Reference
+from recommit.policy.reference import ReferencePolicy
 from recommit.prices import Prices
-from recommit.rollout.sampling import Actor
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
@@ -87,7 +87,7 @@ def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, advant
     policy = policy_of(told)
     batch = decisions(policy, **advantage)
     plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
-    before = Reference(policy)(TASK, batch.states, plans, depths)
+    before = ReferencePolicy(policy)(TASK, batch.states, plans, depths)
     _, sums = measured(policy, batch, ObjectiveConfig(), before)
     assert sums["max_ratio_deviation"] < 1e-4
     assert abs(sums["kl"]) < 1e-4

@@ -20,9 +20,10 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import softmax
     from recommit.prices import Prices
-    from recommit.runs.ranks import Team
-    from recommit.train.engine.base import Engine, groups
+    from recommit.runs.distributed import Team
+    from recommit.train.engine.base import Engine
     from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
+    from recommit.train.optim import parameter_groups
 
     plan = plan_of(advantage={"estimator": "exact"}, rollout={"budget": 4})
     given = actor(init)
@@ -34,7 +35,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     policy_evaluation.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
     evaluation = policy_evaluation.PolicyEvaluation(reach, roots, 4, Prices())
     first = evaluation.values(softmax(reach.logits)[evaluation.rows]).value[4][roots].mean()
-    engine = Engine(groups(given.policy, plan.optim), plan.optim, Team())
+    engine = Engine(parameter_groups(given.policy, plan.optim), plan.optim, Team())
     DepthHeadOptimizer(given.policy, engine, plan.advantage, plan.objective, 0.02, 60)(evaluation)
     last = evaluation.values(softmax(reach.logits)[evaluation.rows]).value[4][roots].mean()
     assert last > first + 0.02

@@ -13,7 +13,7 @@ import recommit
 from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
-from recommit.rollout.sampling import Actor
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo.collect import ExactCollector

@@ -17,7 +17,7 @@ from recommit.evaluate.options import EvaluateOptions
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as grpo

@@ -155,7 +155,7 @@ def test_the_first_ratio_is_exactly_one(init, tmp_path):
 def test_starts_are_mirrored_and_turned(tmp_path):
     from recommit.data import symmetry
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
     from recommit.train.config import ModelConfig
     from recommit.train.initial_policy import new_policy
 

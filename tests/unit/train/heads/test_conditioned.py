@@ -18,11 +18,11 @@ import recommit
 from recommit.graph import build
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
-from recommit.rollout import episodes
+from recommit.rollout import decision_rows
 from recommit.train.heads import conditioned, world_model
 from recommit.train.heads.fitting import Extent
 from recommit.train.heads.problem import HeadProblem
@@ -183,7 +183,7 @@ def test_episodes_tell_it_the_observations_left(fitted):
     policy.replace_prices(Prices(0.01, 0.02))
     starts, budget = problem.graph.states[problem.starts], 3
     reach = PolicyGraph(policy, TASK, tuple(range(1, 9)))
-    rows = episodes.on_graph(reach, starts, budget, head(reach))
+    rows = decision_rows.on_graph(reach, starts, budget, head(reach))
     here, on = starts, np.arange(len(starts))
     for turn in range(budget):
         on = on[~TASK.is_solved(here[on])]

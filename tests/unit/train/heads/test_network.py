@@ -15,7 +15,7 @@ import recommit
 from recommit.graph import build, files
 from recommit.graph.score import GraphScorer
 from recommit.policy import augmentations
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.prices import Prices, Setting
 from recommit.train.head import METHODS

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.data.spec import DataSpec
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.world_model import WorldModel
 from recommit.storage import errors, verified

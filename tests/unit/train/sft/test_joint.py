@@ -14,7 +14,7 @@ from tests.unit.train.runs import interrupt_and_go_on, lines, same
 import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy
-from recommit.runs.ranks import Team
+from recommit.runs.distributed import Team
 from recommit.train import targets, validation
 from recommit.train.sft import trainer as sft
 

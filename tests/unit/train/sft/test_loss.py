@@ -10,7 +10,7 @@ import torch.nn.functional as F
 import recommit
 from recommit.data.labels import label
 from recommit.data.rows import expand
-from recommit.policy.backbones.make import make_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.train import targets
 from recommit.train.config import TargetConfig

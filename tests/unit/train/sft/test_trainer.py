@@ -64,9 +64,9 @@ class Killed(BaseException):
 MOMENTS = [
     (run.SftTrainer, "_step"),
     (Engine, "save"),
-    (run.SftTrainer, "_save"),
+    (run.SftTrainer, "_save_checkpoint"),
     (checkpoints, "commit"),
-    (run.SftTrainer, "_settle"),
+    (run.SftTrainer, "_update_best_and_prune"),
     (checkpoints.Checkpoints, "prune"),
 ]
 
@@ -118,7 +118,7 @@ def test_a_run_does_not_go_on_with_other_lines(plan, data, straight, tmp_path):
 def test_it_learns(plan, data, tmp_path):
     longer = replace(
         plan,
-        optim=replace(plan.optim, steps=60, lr=3e-3, head_lr=3e-3),
+        optim=replace(plan.optim, steps=60, lr=3e-3, decoder_lr=3e-3),
         validation=replace(plan.validation, instances=0, every=1000),
         run=replace(plan.run, save_every=1000),
     )

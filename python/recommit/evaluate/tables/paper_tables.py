@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from recommit.evaluate import reported
-from recommit.evaluate.tables import behaviour, solving
+from recommit.evaluate.tables import behaviour, main_results
 from recommit.evaluate.tables.table import FILE, PAGE
 
 if TYPE_CHECKING:
@@ -19,10 +19,16 @@ if TYPE_CHECKING:
     from recommit.evaluate.store import EvaluationStore
 
 _ORDER = (
-    *(solving.main, solving.sweep, solving.ablation, solving.single),
+    *(main_results.main, main_results.sweep, main_results.ablation, main_results.single),
     *(behaviour.state, behaviour.emergence, behaviour.efficiency, behaviour.depths, behaviour.entropy),
     *(behaviour.seeds, behaviour.budgets),
-    *(solving.oracle, solving.pareto, solving.heads, solving.cumulative_ablation, solving.zero_shot),
+    *(
+        main_results.oracle,
+        main_results.pareto,
+        main_results.heads,
+        main_results.cumulative_ablation,
+        main_results.zero_shot,
+    ),
 )
 TABLES = {table.name: table for table in _ORDER}
 #: Those that need no other seed's runs, nor those that are made with one seed alone.

@@ -12,7 +12,7 @@ from tests.reference import grpo as slow
 from tests.unit.train.runs import actor
 
 import recommit
-from recommit.rollout.sampling import play
+from recommit.rollout.rollout import rollout
 from recommit.rollout.trace import Proposals
 
 
@@ -48,7 +48,7 @@ def test_samples_follow_the_policy(init):
 def test_episodes_replay_action_by_action(init, name):
     task = recommit.Sliding(2, 3)
     starts = task.generate(12, seed=4, length=(2, 10)).states
-    trace = play(
+    trace = rollout(
         actor(init, name), starts, np.array([1, 2, 3] * 4), numbers=np.arange(7, 19, dtype=np.uint64), candidates=2
     )
     assert set(np.bincount(trace.episode)) <= {1, 2, 3}
@@ -92,7 +92,7 @@ def test_progress_before_a_loss_is_that_of_its_single_actions():
     """Of random walks between boxes, some of which end where nobody can solve; against one action at a time."""
     task = recommit.Sokoban(7, boxes=2)
     starts = task.generate(60, seed=1, length=(4, 20)).states
-    trace = play(Wanderer(task, 3), starts, 4, numbers=np.arange(60, dtype=np.uint64), candidates=3)
+    trace = rollout(Wanderer(task, 3), starts, 4, numbers=np.arange(60, dtype=np.uint64), candidates=3)
     gained = {per: trace.progress(per) for per in ("action", "commitment")}
     for row, g in np.ndindex(trace.executed.shape):
         walk = [trace.states[row]]
@@ -116,9 +116,9 @@ def test_branches_go_on_from_where_their_candidates_end(init):
     task = recommit.Sliding(2, 3)
     starts = task.generate(8, seed=4, length=(2, 10)).states
     config = AdvantageConfig("branch", progress=0.0)
-    trace = play(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
+    trace = rollout(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
     numbers = (1 << 20) + np.arange(3 * len(trace), dtype=np.uint64)
-    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.remaining - 1, 3), numbers=numbers)
+    after = rollout(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.remaining - 1, 3), numbers=numbers)
     reward = rewards.by_branch(trace, after, config, Prices())
     assert (reward >= trace.solved).all()
     assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()

@@ -16,7 +16,7 @@ from recommit.cli import main
 from recommit.evaluate import reported
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.family import FamilyResults, Members, best
-from recommit.evaluate.tables import experiments, solving
+from recommit.evaluate.tables import main_results, paper_tables
 from recommit.evaluate.tables.table import FilledTable
 from recommit.report import plotting, published
 from recommit.report.reading import Folder
@@ -76,7 +76,7 @@ def everything(trained, tmp_path_factory):
 
 def text_of(name, results):
     """One table of a family's results, as a person reads it."""
-    return experiments.TABLES[name].filled(results).markdown()
+    return paper_tables.TABLES[name].filled(results).markdown()
 
 
 def cells(text, row):
@@ -88,10 +88,10 @@ def cells(text, row):
 def test_all_tables_come_from_one_command(everything):
     out, found = everything
     text = (out / "tables.md").read_text()
-    assert all(f"## {table.title}\n" in text for table in experiments.TABLES.values())
+    assert all(f"## {table.title}\n" in text for table in paper_tables.TABLES.values())
     assert "nan" not in text
     stored = [FilledTable.from_dict(one) for one in json.loads((out / "tables.json").read_text())["tables"]]
-    assert [table.markdown() for table in stored] == [text_of(name, found) for name in experiments.TABLES]
+    assert [table.markdown() for table in stored] == [text_of(name, found) for name in paper_tables.TABLES]
     assert all(table.markdown() in text for table in stored)
     assert {r["agent"][6] for r in found.kind("SFT", "loose")} == set("12345678")
     assert {AgentName.parse(r["agent"]).base for r in found.kind("RL", "loose")} == {"fixed-4", "fixed-4-sampled"}
@@ -151,7 +151,7 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
     assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
     assert cells(seeds, "seed 42")[:3] == ["56.3", "-", "-"]
-    asked = solving.pareto.agents(found.members)
+    asked = main_results.pareto.agents(found.members)
     alone = FamilyResults([row for row in found.rows if row["agent"] in asked], found.members)
     assert len(alone.rows) < len(found.rows)
     assert text_of("pareto", alone) == text_of("pareto", found), "whatever else was played"
@@ -250,9 +250,9 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     ]
     found = FamilyResults(rows, Members(alone, 0))
     assert "no run" in text_of("main", found)
-    assert solving.recovered(rows[0], None, rows[0]) is None
+    assert main_results.recovered(rows[0], None, rows[0]) is None
     assert "n/a" in text_of("oracle", found)
-    made = {name: text_of(name, found) for name in experiments.TABLES if name not in ("state", "efficiency", "depths")}
+    made = {name: text_of(name, found) for name in paper_tables.TABLES if name not in ("state", "efficiency", "depths")}
     assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
     for name, words in {
         "main": "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 ",
@@ -294,7 +294,7 @@ def test_a_row_per_change_of_the_cumulative_ablation_in_its_order(tmp_path):
             (tmp_path / f"{name}-s0" / "best.json").write_text("{}")
         return Members(tmp_path)
 
-    table, members = solving.cumulative_ablation, family("adaptive", "paper")
+    table, members = main_results.cumulative_ablation, family("adaptive", "paper")
     assert table.agents(members) == ()
     assert "recommit reproduce --preset cumulative-ablation" in table.missing(members)[0]
     members = family("ablation-exact")

@@ -7,9 +7,9 @@ import pytest
 from tests.reference import graphs as slow
 from tests.unit.graph import cases
 
-from recommit.graph import references, rules, score
+from recommit.graph import decomposition, rule_registry, score
+from recommit.graph.decomposition import with_optimal_plans
 from recommit.graph.graph import ALL_DEPTHS
-from recommit.graph.references import with_optimal_plans
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values, solver_values
 from recommit.prices import Prices, Setting
@@ -44,8 +44,8 @@ def scorer(boards):
 
 @pytest.fixture(scope="module")
 def rows(scorer):
-    entries = [rules.named(name) for name in NAMES]
-    return references.rule_parts(scorer, score.score(scorer, entries), entries)
+    entries = [rule_registry.named(name) for name in NAMES]
+    return decomposition.rule_parts(scorer, score.score(scorer, entries), entries)
 
 
 def crossed(graph, start, setting, depth_of, plan_of):
@@ -113,6 +113,6 @@ def test_both_orders_add_up_to_what_is_missing(scorer, rows):
 def test_a_graph_without_the_solvers_ways_says_so():
     graph = cases.some("sliding", 12, wrong=1)
     scorer = GraphScorer(graph, SETTINGS)
-    entries = [rules.named("fixed-2")]
+    entries = [rule_registry.named("fixed-2")]
     with pytest.raises(ValueError, match="got one without; build it with --ways"):
-        references.rule_parts(scorer, score.score(scorer, entries), entries)
+        decomposition.rule_parts(scorer, score.score(scorer, entries), entries)

@@ -22,7 +22,7 @@ from recommit.storage.terminal_text import say
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
 
 _GOODBYE = b"."
 _TOKEN = 16

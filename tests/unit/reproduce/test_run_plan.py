@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 pytest.importorskip("yaml")
 
 from recommit.cli import main
-from recommit.reproduce import preset, table
-from recommit.reproduce.table import Needs
+from recommit.reproduce import preset, run_plan
+from recommit.reproduce.run_plan import Needs
 from recommit.train.family.launch import LaunchOptions
 
 SHOW = ["reproduce", "--preset", "paper", "--show"]
@@ -54,10 +54,10 @@ def test_what_a_run_needs_stands_beside_it(monkeypatch):
     """Runs that cost the same are counted once: the warm start, and of a puzzle four kinds of variant, two of them with
     two other budgets. That of its passes is the time of all."""
     counted = []
-    monkeypatch.setattr(table, "needs", lambda _plan, run, machine: _needs(counted, run, machine))
+    monkeypatch.setattr(run_plan, "needs", lambda _plan, run, machine: _needs(counted, run, machine))
     plans = preset.entries(preset.load("paper"), Path("OUT"))
-    listed = table.rows(plans, LaunchOptions(gpus=8).fleet(elsewhere=True), looked=False, card="a100")
-    said = table.text(listed).splitlines()
+    listed = run_plan.rows(plans, LaunchOptions(gpus=8).fleet(elsewhere=True), looked=False, card="a100")
+    said = run_plan.text(listed).splitlines()
     row = next(line for line in said if "adaptive-s5 " in line)
     assert [cell.strip() for cell in row.split("|")[-3:-1]] == ["17.2", "0.5"]
     assert "78 reinforcement runs, 5 warm starts; 41.5 hours of passes, one run after the other" in said
@@ -74,7 +74,7 @@ def _needs(counted, _run, machine):
 def test_a_small_run_is_counted(tmp_path):
     small = ["sft.model.backbone=random:tiny", "variants=[adaptive]", "heads={}"]
     plans = preset.entries(preset.load("demo", small), tmp_path)
-    listed = table.rows(plans, None, looked=False, card="cpu")
+    listed = run_plan.rows(plans, None, looked=False, card="cpu")
     assert [row.run for row in listed] == ["sliding/sft", "sliding/family/adaptive-s0"]
     assert all(0.001 < row.gib_per_rank < 4 for row in listed)
     assert [row.hours for row in listed] == [None, None]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rules import NamedRule
+    from recommit.graph.rule_registry import NamedRule
     from recommit.graph.score import GraphScorer, RuleScore
     from recommit.prices import Prices
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.rollout.sampling import Actor
+    from recommit.rollout.rollout import Actor
     from recommit.rollout.trace import Trace
-    from recommit.runs.ranks import Team
+    from recommit.runs.distributed import Team
 
 #: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
 Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
@@ -161,9 +161,9 @@ def depth_head_of(
 
 def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
     """Episodes whose actions (and, for an adaptive variant, depths) are sampled from the policy."""
-    from recommit.rollout.sampling import play
+    from recommit.rollout.rollout import rollout
 
-    trace = play(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
+    trace = rollout(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
     return of_trace(trace, actor.policy.config.depths, budget)
 
 

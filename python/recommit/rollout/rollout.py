@@ -2,9 +2,9 @@
 
 ``Actor`` observes each state once and samples ``candidates`` depths and plans; every sample is named by the episode,
 the turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
-``play`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
+``rollout`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
 a ``Trace`` (``trace.py``): one row per decision, in order. ``train/grpo/reward.py`` judges it, and
-``rollout/episodes.py`` turns it into rows of an evaluation.
+``rollout/decision_rows.py`` turns it into rows of an evaluation.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Actor:
         many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
         z, index = self.policy.encode(self.task, states, remaining), self.policy.task_index(self.task)
         cells = self.policy.vision.kinds(self.task, states)
-        logits = self.policy.depth_head(self.policy.read(z, index, cells=cells, remaining=remaining)).float()
+        logits = self.policy.depth_head(self.policy.head_inputs(z, index, cells=cells, remaining=remaining)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
         own = to_device(np.array(self.policy.config.depths), z.device)
@@ -122,7 +122,7 @@ class Actor:
         return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits
 
 
-def play(
+def rollout(
     actor: Actor,
     starts: NDArray[np.uint8],
     budget: NDArray[np.int64] | int,

@@ -17,13 +17,13 @@ import torch.nn.functional as F
 from recommit.data.labels import label
 from recommit.estimate.schedule import EvaluationStage
 from recommit.policy.backbones.backbone import family
-from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
+from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer
 from recommit.policy.config import MAX_ACTIONS
-from recommit.policy.counting import Cost, Watch, cost
+from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.prompt import IMAGE, load_prompt
-from recommit.policy.reference import REFERENCE, Reference
-from recommit.rollout.sampling import Actor
+from recommit.policy.reference import REFERENCE, ReferencePolicy
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.storage import verified
 from recommit.train import targets
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Work = Callable[[], Any]
 
 RANDOM = "random:"
-#: Name on the hub -> preset of ``recommit.policy.backbones.make`` with its shapes, so that nothing is downloaded.
+#: Name on the hub -> preset of ``policy.backbones.random_init`` with its shapes, so that nothing is downloaded.
 PUBLISHED = {
     "Qwen/Qwen2.5-VL-3B-Instruct": "3b",
     "Qwen/Qwen2.5-VL-7B-Instruct": "7b",
@@ -115,7 +115,7 @@ class Shadow:
     def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle) -> None:
         self.stage, self.task, self.policy = stage, task, _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
-        self.reference: Reference | None = None
+        self.reference: ReferencePolicy | None = None
         self._costs: dict[Passes, Cost] = {}
         self._freeze()
         self.policy.backbone.recompute = stage.engine.checkpointing
@@ -146,7 +146,7 @@ class Shadow:
         policy.eval()
         if stage.objective.kl > 0:
             with torch.device("meta"):
-                self.reference = Reference(policy)
+                self.reference = ReferencePolicy(policy)
 
     @property
     def modules(self) -> list[nn.Module]:
@@ -287,7 +287,7 @@ class Shadow:
             z, index = policy.encode(task, states, remaining), policy.task_index(task)
             plans, scores = policy.decoder.plans(z, index)
             cells = policy.vision.kinds(task, states)
-            return plans, policy.depth_head(policy.read(z, index, scores, cells=cells, remaining=remaining))
+            return plans, policy.depth_head(policy.head_inputs(z, index, scores, cells=cells, remaining=remaining))
 
         return work
 

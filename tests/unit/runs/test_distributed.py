@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from recommit.policy.config import PASS
-from recommit.runs import ranks
-from recommit.runs.ranks import Team, rank_batches, split_batches
+from recommit.runs import distributed
+from recommit.runs.distributed import Team, rank_batches, split_batches
 
 pytest.importorskip("torch")
 
 
 def test_one_process_needs_no_launcher():
     environment: dict[str, str] = {}
-    ranks.announce(environment)
+    distributed.announce(environment)
     assert {k: environment[k] for k in ("RANK", "WORLD_SIZE", "LOCAL_RANK")} == {
         "RANK": "0",
         "WORLD_SIZE": "1",
@@ -28,21 +28,21 @@ def test_one_process_needs_no_launcher():
 def test_slurm_is_understood():
     slurm = {"SLURM_NTASKS": "16", "SLURM_PROCID": "9", "SLURM_LOCALID": "1"}
     with pytest.raises(ValueError, match="MASTER_ADDR: expected the first host of the job, got none"):
-        ranks.announce(dict(slurm))
+        distributed.announce(dict(slurm))
     environment = {**slurm, "MASTER_ADDR": "first"}
-    ranks.announce(environment)
+    distributed.announce(environment)
     assert (environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"]) == ("9", "16", "1")
 
 
 def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
     with pytest.raises(ValueError, match=r"engine\.kind: expected deepspeed .* 4 ranks, got plain"):
-        ranks.alone("cpu")
+        distributed.alone("cpu")
 
 
 def test_the_launchers_own_argument_is_not_ours():
     given = ["--local_rank=1", "--recipe", "laptop-sliding", "--set", "a=--local_rank=2"]
-    assert ranks.arguments(given) == given[1:]
+    assert distributed.arguments(given) == given[1:]
 
 
 def test_arrays_travel_as_they_are():
@@ -56,7 +56,7 @@ def test_arrays_travel_as_they_are():
         "flags": np.array([[True], [False]]),
         "number": np.array(7, np.int64),
     }
-    gathered = ranks._from_bytes(ranks._to_bytes(sent))
+    gathered = distributed._from_bytes(distributed._to_bytes(sent))
     assert list(gathered) == list(sent)
     for name, array in sent.items():
         assert gathered[name].dtype == array.dtype
@@ -68,7 +68,7 @@ def test_arrays_travel_as_they_are():
 def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeypatch):
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    assert ranks.meet("cpu").world == 1
+    assert distributed.meet("cpu").world == 1
     assert "RANK" not in os.environ
 
 

@@ -1,0 +1,54 @@
+"""LoRA adapters on a backbone's language model: how they are added, and saved in PEFT's own format."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from safetensors.torch import save as to_bytes
+
+from recommit.policy.config import ADAPTER
+from recommit.storage.files import Files, replace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from recommit.policy.backbones.backbone import Backbone
+    from recommit.policy.config import LoraConfig
+
+
+def add_lora(backbone: Backbone, config: LoraConfig) -> None:
+    """Freeze the backbone and put a new LoRA adapter into its language model; its own weights stay as they are."""
+    import peft
+
+    backbone.model.requires_grad_(False)
+    adapter = peft.LoraConfig(
+        r=config.rank, lora_alpha=config.alpha, lora_dropout=config.dropout, target_modules=backbone.lora_targets
+    )
+    with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
+        warnings.simplefilter("ignore", FutureWarning)
+        model: Any = backbone.model
+        backbone.model = peft.get_peft_model(model, adapter, adapter_name=ADAPTER)
+
+
+def weights(backbone: Backbone) -> dict[str, Tensor]:
+    """Those of the adapter, by PEFT's names."""
+    from peft.utils import get_peft_model_state_dict
+
+    found: dict[str, Tensor] = get_peft_model_state_dict(backbone.model, adapter_name=ADAPTER)
+    return found
+
+
+def save(backbone: Backbone, source: str, folder: Path) -> None:
+    """So that ``PeftModel.from_pretrained(backbone, folder)`` reads it; ``source`` is where the backbone came from."""
+    model: Any = backbone.model
+    folder.mkdir(parents=True, exist_ok=True)
+    data = to_bytes({name: tensor.contiguous() for name, tensor in weights(backbone).items()})
+    replace(Files(), folder / "adapter_model.safetensors", data)
+    about = model.peft_config[ADAPTER]
+    about.base_model_name_or_path = source
+    about.inference_mode = True
+    about.save_pretrained(folder)
+    about.inference_mode = False

@@ -1,0 +1,53 @@
+"""The optimiser's parameter groups, each with its learning rate, and the schedule of the rates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.train.config import OptimConfig
+
+#: Of AdamW.
+BETAS = (0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class ParameterGroup:
+    """Parameters that share a learning rate."""
+
+    name: str
+    lr: float
+    parameters: list[nn.Parameter]
+
+
+def parameter_groups(policy: CommitPolicy, config: OptimConfig) -> list[ParameterGroup]:
+    """The trainable parameters: of the language model (or its adapter), of the vision encoder, of the action decoder,
+    and of the depth head."""
+    vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
+    seen = {id(p) for p in vision}
+    backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
+    heads = [p for p in policy.decoder.parameters() if p.requires_grad]
+    depth = [p for p in policy.depth_head.parameters() if p.requires_grad]
+    every = [
+        ParameterGroup("backbone", config.lr, backbone),
+        ParameterGroup("vision", config.vision_lr, vision),
+        ParameterGroup("heads", config.decoder_lr, heads),
+        ParameterGroup("depth", config.depth_head_lr or config.decoder_lr, depth),
+    ]
+    return [group for group in every if group.parameters]
+
+
+def lr_schedule(config: OptimConfig, step: int) -> float:
+    """What the learning rates are multiplied with in step ``step`` = 0, 1, ..."""
+    warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
+    remaining = max(0.0, 1.0 - step / config.steps)
+    if config.schedule == "linear":
+        return warm * remaining
+    if config.schedule == "cosine":
+        return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - remaining)))
+    return warm
