@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bench.conftest import Timed
 
-look, rollout = group("look"), group("rollout")
+observation, episodes = group("look"), group("rollout")
 TASK = recommit.Sliding(3)
 SIDE, BUDGET = 256, 4
 
@@ -51,12 +51,12 @@ def product(timed: Timed) -> None:
     assert np.array_equal(both, np.eye(SIDE))
 
 
-@look
+@observation
 def test_product_of_matrices(timed: Timed) -> None:
     product(timed)
 
 
-@look
+@observation
 def test_decisions(timed: Timed, policy: Any, states: np.ndarray) -> None:
     actions, depths = timed(lambda: policy.act(TASK, states)[::-1], len(states))
     with torch.no_grad():
@@ -65,12 +65,12 @@ def test_decisions(timed: Timed, policy: Any, states: np.ndarray) -> None:
     assert actions[:8].tolist() == [action[0].tolist() for _, action in each]
 
 
-@rollout
+@episodes
 def test_product_beside_episodes(timed: Timed) -> None:
     product(timed)
 
 
-@rollout
+@episodes
 def test_episodes(timed: Timed, policy: Any, states: np.ndarray) -> None:
     """Sampled commitments, executed and judged; the answer is played again, action by action."""
     actor = Actor(policy, TASK, variant("adaptive"), seed=5)
