@@ -105,8 +105,8 @@ def test_content_does_not_depend_on_the_file_format(tmp_path, monkeypatch):
     """Another compressor, other files; the same name of the content."""
     plan = SMALL.changed(count=20, validation=0, test=0)
     one = build(plan, tmp_path / "one")
-    real = shards.table.pq.write_table
-    monkeypatch.setattr(shards.table.pq, "write_table", lambda *a, **k: real(*a, **{**k, "compression_level": 9}))
+    real = shards.parquet.pq.write_table
+    monkeypatch.setattr(shards.parquet.pq, "write_table", lambda *a, **k: real(*a, **{**k, "compression_level": 9}))
     other = build(plan, tmp_path / "other")
     assert one.content == other.content
     assert one.shards[0].sha256 != other.shards[0].sha256
