@@ -54,7 +54,15 @@ PUBLISHED = {
 }
 #: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
 #: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
-LENGTHS = {"bare-v1": (0, 0), "sliding-v1": (3, 48), "sokoban-v1": (3, 47), "ice-v1": (3, 51)}
+LENGTHS = {
+    "bare-v1": (0, 0),
+    "sliding-v1": (3, 48),
+    "sokoban-v1": (3, 47),
+    "ice-v1": (3, 51),
+    "sliding-v2": (58, 5),
+    "sokoban-v2": (57, 5),
+    "ice-v2": (61, 5),
+}
 
 
 class PublishedTokenizer:
@@ -118,10 +126,10 @@ class Shadow:
         self.reference: ReferencePolicy | None = None
         self._costs: dict[Passes, Cost] = {}
         self._freeze()
+        adapters = (p for name, p in self.policy.named_parameters() if ".lora_" in name)
+        for parameter in adapters:  # float32, but multiplied as what the backbone is in, which meta has no autocast for
+            parameter.data = parameter.data.to(getattr(torch, model.dtype))
         self.policy.backbone.recompute = stage.engine.checkpointing
-        if stage.engine.bf16:
-            for module in self.modules:
-                module.to(torch.bfloat16)
 
     def _freeze(self) -> None:
         """Freeze what does not learn, as the trainers do."""

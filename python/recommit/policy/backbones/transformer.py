@@ -1,14 +1,16 @@
 """What every transformers backbone shares: loading, the prompt, the language model, saving; and what image processors
 do to pictures, for families whose patches the core does not draw.
 
-Two things differ from calling the stock model, none of them in the result: positions and masks are computed once per
-picture size, and the last decoder layer computes only the position that is read.
+Three things differ from calling the stock model, none of them in the result: positions and masks are computed once per
+picture size; a long text before the picture, which all states share, is computed once per pass (``SharedText``); and
+the last decoder layer computes only the position that is read.
 """
 
 from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 
     from recommit.policy.prompt import Markers, PicturePrompt
     from recommit.puzzles.puzzle import Puzzle
+
+
+#: Tokens of text before the picture from which on it is worth computing them once for all states.
+SHARED = 8
 
 
 class TransformersBackbone(nn.Module):
@@ -139,7 +145,13 @@ class TransformersBackbone(nn.Module):
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         """See ``Backbone.z``. Features wider than the language model are what later layers add to the picture's tokens,
-        one width per layer from the first."""
+        one width per layer from the first. Adapters in float32 are multiplied as what the backbone is in."""
+        dtype, device = self.base.dtype, features.device.type
+        mixed = dtype != torch.float32 and device != "meta"
+        with torch.autocast(device, dtype) if mixed else nullcontext():
+            return self._z(features, geometry)
+
+    def _z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         language = self.base.language_model
         embedded = language.embed_tokens(geometry.tokens)
         batch, start, end = len(features), geometry.image_start, geometry.image_start + features.shape[1]
@@ -147,14 +159,21 @@ class TransformersBackbone(nn.Module):
         seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
         x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
         angles = language.rotary_emb(x, geometry.positions)
+        shared = SharedText(start, x, angles) if start >= SHARED else None
+        x = shared.pack(x) if shared else x
         *layers, last = language.layers
         for number, layer in enumerate(layers):
-            run = partial(layer, attention_mask=None, position_embeddings=angles)
+            run = (
+                partial(shared.layer, layer)
+                if shared
+                else partial(layer, attention_mask=None, position_embeddings=angles)
+            )
             out = checkpoint(run, x, use_reentrant=False) if self.recompute and torch.is_grad_enabled() else run(x)
             x = out[0] if isinstance(out, tuple) else out
             if number < len(deeper):
-                x = x + F.pad(deeper[number], (0, 0, start, x.shape[1] - end))
-        return language.norm(last_position(last, x, angles))
+                more = F.pad(deeper[number], (0, 0, start, embedded.shape[1] - end))
+                x = x + (shared.pack(more) if shared else more)
+        return language.norm(shared.last(last, x) if shared else last_position(last, x, angles))
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         """See ``Backbone.vision_parameters``."""
@@ -179,23 +198,83 @@ class TransformersBackbone(nn.Module):
         replace(Files(), folder / "preprocessor_config.json", text.encode())
 
 
+class SharedText:
+    """Layers over a text that all states share and each state's own tokens behind it, packed into one row, [1, text +
+    batch * own, width]: the text is there once, and only attention knows that there are several states.
+
+    It is the same arithmetic as a whole sequence per state, but for LoRA's dropout, of which the text has one mask per
+    pass; gradients of all states flow into the text once.
+    """
+
+    def __init__(self, text: int, x: Tensor, angles: tuple[Tensor, Tensor]) -> None:
+        self.text, self.batch, self.own = text, len(x), x.shape[1] - text
+        self.angles = tuple(torch.cat([a[:, :text], a[:, text:].repeat(1, self.batch, 1)], dim=1) for a in angles)
+        rows = torch.arange(self.own, device=x.device)[:, None]
+        self.mask = torch.arange(x.shape[1], device=x.device) <= rows + text
+
+    def pack(self, x: Tensor) -> Tensor:
+        """One sequence per state -> one row."""
+        return torch.cat([x[:1, : self.text], x[:, self.text :].reshape(1, -1, x.shape[-1])], dim=1)
+
+    def unpack(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """[1, heads, row, width] -> [1, heads, text, width] and, of each state, [batch, heads, own, width]"""
+        own = x[0, :, self.text :].unflatten(1, (self.batch, self.own)).transpose(0, 1)
+        return x[:, :, : self.text], own
+
+    def layer(self, layer: Any, x: Tensor) -> Tensor:
+        """A decoder layer."""
+        attention, normed = layer.self_attn, layer.input_layernorm(x)
+        (q, own_q), (k, own_k), (v, own_v) = map(self.unpack, projections(attention, normed, normed, self.angles))
+        text = attend(attention, q, k, v, is_causal=True)
+        own = attend(attention, own_q, self.behind(k, own_k), self.behind(v, own_v), attn_mask=self.mask)
+        x = x + attention.o_proj(torch.cat([text, own.reshape(1, -1, own.shape[-1])], dim=1))
+        out: Tensor = x + layer.mlp(layer.post_attention_layernorm(x))
+        return out
+
+    def last(self, layer: Any, x: Tensor) -> Tensor:
+        """The last decoder layer's output at each state's last position, [batch, width]."""
+        attention, normed = layer.self_attn, layer.input_layernorm(x)
+        ends = slice(self.text + self.own - 1, None, self.own)
+        q, k, v = projections(attention, normed[:, ends], normed, self.angles, ends)
+        (k, own_k), (v, own_v) = self.unpack(k), self.unpack(v)
+        attended = attend(attention, q.transpose(0, 2), self.behind(k, own_k), self.behind(v, own_v))
+        out = x[0, ends] + attention.o_proj(attended[:, 0])
+        return out + layer.mlp(layer.post_attention_layernorm(out))
+
+    def behind(self, text: Tensor, own: Tensor) -> Tensor:
+        """Keys or values of whole sequences."""
+        return torch.cat([text.expand(self.batch, -1, -1, -1), own], dim=2)
+
+
 def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:
     """A decoder layer's output at the last position alone, [batch, width]: keys and values of all, one query."""
-    attention = layer.self_attn
-    normed = layer.input_layernorm(x)
-    batch, head = len(x), attention.head_dim
+    attention, normed = layer.self_attn, layer.input_layernorm(x)
+    attended = attend(attention, *projections(attention, normed[:, -1:], normed, angles, slice(-1, None)))
+    out = x[:, -1] + attention.o_proj(attended[:, 0])
+    return out + layer.mlp(layer.post_attention_layernorm(out))
+
+
+def projections(
+    attention: Any, asking: Tensor, normed: Tensor, angles: tuple[Tensor, Tensor], where: slice = slice(None)
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries of ``asking``, which are the tokens ``where``, keys and values of all: [batch, heads, tokens, width]."""
 
     def split(projected: Tensor, norm: str = "") -> Tensor:
-        heads = projected.view(batch, projected.shape[1], -1, head)
+        heads = projected.unflatten(-1, (-1, attention.head_dim))
         return (getattr(attention, norm)(heads) if hasattr(attention, norm) else heads).transpose(1, 2)
 
-    q = split(attention.q_proj(normed[:, -1:]), "q_norm")
+    q = split(attention.q_proj(asking), "q_norm")
     k, v = split(attention.k_proj(normed), "k_norm"), split(attention.v_proj(normed))
     cos, sin = (angle[:, None] for angle in angles)
-    q, k = rotate(q, cos[:, :, -1:], sin[:, :, -1:]), rotate(k, cos, sin)
-    attended = F.scaled_dot_product_attention(q, k, v, scale=attention.scaling, enable_gqa=q.shape[1] != k.shape[1])
-    out = x[:, -1] + attention.o_proj(attended.transpose(1, 2).reshape(batch, -1))
-    return out + layer.mlp(layer.post_attention_layernorm(out))
+    return rotate(q, cos[:, :, where], sin[:, :, where]), rotate(k, cos, sin), v
+
+
+def attend(attention: Any, q: Tensor, k: Tensor, v: Tensor, **how: Any) -> Tensor:
+    """[batch, heads, tokens, width] -> [batch, tokens, heads * width]"""
+    attended = F.scaled_dot_product_attention(
+        q, k, v, scale=attention.scaling, enable_gqa=q.shape[1] != k.shape[1], **how
+    )
+    return attended.transpose(1, 2).flatten(2)
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
