@@ -132,8 +132,7 @@ def main() -> None:
     engines = [
         {
             "kind": "deepspeed",
-            "stage": int(z[0]),
-            "bf16": z.endswith("b"),
+            "stage": int(z),
             "settings": {
                 "zero_optimization": {"reduce_bucket_size": 1_000_000, "stage3_prefetch_bucket_size": 100_000}
             },
@@ -157,7 +156,7 @@ def row(shape: str, stage: str, engine: dict[str, Any]) -> None:
     process = subprocess.run(call, capture_output=True, text=True, check=False, env={**os.environ, **alone})
     assert not process.returncode, process.stderr[-3000:]
     figures = json.loads(process.stdout.splitlines()[-1])
-    kind = f"ZeRO {engine['stage']}{' bf16' * engine['bf16']}" if engine.get("kind") else "plain"
+    kind = f"ZeRO {engine['stage']}" if engine.get("kind") else "plain"
     kind += " again" * engine["checkpointing"]
     print(
         f"{shape:<7}{stage:<6}{kind:<22}{figures['flops'] / 1e9:>18,.2f} G {figures['flops_ratio']:>7.3f}"

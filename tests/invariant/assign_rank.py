@@ -13,7 +13,7 @@ from recommit.train.optim import ParameterGroup
 
 SETTINGS = [
     {"stage": 0},
-    *({"stage": stage, "bf16": bf16} for stage in (1, 2, 3) for bf16 in (False, True)),
+    *({"stage": stage} for stage in (1, 2, 3)),
     {"stage": 2, "offload": True},
     {"stage": 3, "offload": True},
 ]
@@ -22,12 +22,11 @@ SETTINGS = [
 def check(settings: dict[str, object], team: distributed.Team) -> None:
     """What is put in comes out, is what the model reads, and is what the next step goes on from."""
     torch.manual_seed(0)
-    dtype = torch.bfloat16 if settings.get("bf16") else torch.float32
-    model = nn.ModuleList([nn.Linear(7, 5), nn.Linear(5, 3)]).to(dtype)  # 15 weights do not divide into two evenly
+    model = nn.ModuleList([nn.Linear(7, 5), nn.Linear(5, 3)])  # 15 weights do not divide into two evenly
     groups = [ParameterGroup(str(i), 0.1, list(part.parameters())) for i, part in enumerate(model)]
     config = EngineConfig(kind="deepspeed", **settings)
     engine = ZeroEngine(model, groups, OptimConfig(batch=12, weight_decay=0.0), config, team, 1)
-    inputs = torch.ones(4, 7, dtype=dtype)
+    inputs = torch.ones(4, 7)
 
     def step() -> None:
         engine.backward(engine.run(lambda: model[1](model[0](inputs).tanh()).float().square().mean()))
@@ -38,8 +37,8 @@ def check(settings: dict[str, object], team: distributed.Team) -> None:
     values = [torch.arange(v.numel()).reshape(v.shape) * 0.01 + 0.123456789 for v in engine.full(head)]
     engine.assign(head, values)
     assert all(torch.equal(a, b) for a, b in zip(engine.full(head), values, strict=True)), settings
-    seen = engine.run(lambda: model[1](torch.ones(1, 5, dtype=dtype))).detach()
-    assert torch.equal(seen, linear(torch.ones(1, 5, dtype=dtype), *(v.to(dtype) for v in values))), settings
+    seen = engine.run(lambda: model[1](torch.ones(1, 5))).detach()
+    assert torch.equal(seen, linear(torch.ones(1, 5), *values)), settings
     step()
     moved = [(a - b).abs().max().item() for a, b in zip(engine.full(head), values, strict=True)]
     engine.close()

@@ -113,7 +113,7 @@ def place(tmp_path_factory):
         assert train(each) == 0
     # What need not be compared is one step of stage 3.
     shortly = zero("3", "optim.steps=1", "validation.budget=1")
-    offload = [*shortly, "engine.offload=true", "engine.bf16=true"]
+    offload = [*shortly, "engine.offload=true", "model.dtype=bfloat16"]
     jobs = [job("sft", f"sft-{s}", "data", *zero(s)) for s in STAGES]
     jobs += [job("grpo", f"rl-{s}", "one", *zero(s)) for s in STAGES]
     jobs += [job("sft", "offload-3", "data", *offload, patch="unequal", quiet=False)]
@@ -134,7 +134,9 @@ def more(place):
     jobs = [job("sft", f"sft-{s}", "data", *zero(s)) for s in OTHERS]
     jobs += [job("grpo", f"rl-{s}", "one", *zero(s)) for s in OTHERS]
     jobs += [
-        job("sft", name, "data", *zero(*how, "engine.bf16=true")) for name, how in BF16.items() if name != "offload-3"
+        job("sft", name, "data", *zero(*how, "model.dtype=bfloat16"))
+        for name, how in BF16.items()
+        if name != "offload-3"
     ]
     jobs += [
         job("sft", "begun-alone", "data", *zero("2")),
@@ -146,7 +148,7 @@ def more(place):
         job("sft", "unequal", "data", *zero("3"), patch="unequal"),
         job("grpo", "nothing-to-play", "one", *zero("3"), patch="no states"),
         job("grpo", "rl-of-3", "sft-3", *zero("3")),
-        job("grpo", "rl-of-bf16-3", "bf16-3", *zero("3", "engine.bf16=true")),
+        job("grpo", "rl-of-bf16-3", "bf16-3", *zero("3")),
         job("grpo", "joint-rl-3", *TOGETHER, *zero("3")),
     ]
     jobs += [
@@ -154,7 +156,7 @@ def more(place):
         for s in (*STAGES, *OTHERS)
         for patch in ("interrupted", "")
     ]
-    shortly = zero("3", "optim.steps=1", "validation.budget=1", "engine.bf16=true", "rollout.budget=1")
+    shortly = zero("3", "optim.steps=1", "validation.budget=1", "rollout.budget=1")
     jobs += [job("grpo", "no-states", "offload-3", *shortly, patch="no states")]
     jobs += [job("sft", "begun-at-3", "data", *zero("3"), patch="interrupted")]
     jobs += [job("sft", "killed", "data", *zero("2"))]

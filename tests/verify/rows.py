@@ -117,7 +117,7 @@ ROWS = (
         "noticed by name, or the same result to the bit; nothing written through links", _tests("damage")),
     Row("T4", "two and four ranks at ZeRO 0 to 3 against one process: imitation, every credit, LoRA, offload, "
         "bfloat16; killed, resumed, over other numbers of ranks", "nightly", "2e-6 (ZeRO 3: 2e-5), bitwise, no hang",
-        _tests("invariant/test_zero_credit.py", "invariant/test_zero_lora.py")),
+        _tests("invariant/test_zero_credit.py", "invariant/test_zero_lora.py", "unit/train/engine")),
     Row("T6", "a policy learns 2x3 sliding by imitation, and reinforcement keeps it: three seeds, all 359 boards",
         "nightly", ">= 95 % solved; at most 2 points fewer", _tests("invariant/test_learns.py")),
     Row("T8", "training at every change of the disk; time outside the model; scripts that wait for a GPU", "nightly",

@@ -133,7 +133,7 @@ def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -
     """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
     shadow = Shadow(stage, model, task)
     split = Split(shadow, stage, machine.gpus, cuda=machine.cuda)
-    rate = machine.rate("bfloat16" if stage.engine.bf16 else model.dtype)
+    rate = machine.rate(model.dtype)
     phases, depths = [], len(shadow.policy.config.depths)
     for phase in schedule(stage, machine.gpus, depths):
         counts = tuple(_counts(shadow, phase.passes))

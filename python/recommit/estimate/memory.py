@@ -23,8 +23,8 @@ MOMENTS, MASTER = 8, 4
 
 
 def size(tensors: Iterable[Tensor]) -> int:
-    """Bytes."""
-    return sum(t.numel() * t.element_size() for t in tensors)
+    """Bytes; what is trained is float32, whatever it is multiplied as."""
+    return sum(t.numel() * (MASTER if t.requires_grad else t.element_size()) for t in tensors)
 
 
 class Split:
@@ -87,7 +87,7 @@ class Split:
         if not self.stage or not self.trained:
             return 0
         twice = bool(self.zero.get("overlap_comm", False)) and self.stage < 3
-        return int(self.zero.get("reduce_bucket_size", 5e8)) * self.trained[0].element_size() * (1 + twice)
+        return int(self.zero["reduce_bucket_size"]) * MASTER * (1 + twice)
 
     def _gathered(self, tensors: list[Tensor]) -> int:
         """Weights of other ranks that stage 3 may have here at a time, at most."""

@@ -38,11 +38,17 @@ class ModelConfig:
     backbone: str = "random:small"
     #: Changes to the preset, by field of ``policy.backbones.random_init.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)
+    #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
     dtype: Literal["float32", "bfloat16"] = "float32"
     policy: PolicyConfig = field(default_factory=PolicyConfig)
 
     def __post_init__(self) -> None:
         check_choices("model", self)
+        if self.dtype != "float32" and self.policy.lora is None:
+            raise ValueError(
+                "model.dtype: expected float32 for a backbone that is trained whole, since bfloat16 would round most "
+                f"updates away (policy.lora trains in float32 beside a frozen one), got {self.dtype}"
+            )
 
 
 @dataclass(frozen=True)
@@ -162,8 +168,6 @@ class EngineConfig:
     kind: Literal["plain", "deepspeed"] = "plain"
     #: ZeRO stage: 0 data parallelism; 1 the optimizer, 2 gradients too, 3 weights too are split over ranks.
     stage: int = 2
-    #: Compute in bfloat16, with float32 weights behind.
-    bf16: bool = False
     #: Keep the optimizer (stage 3: the weights too) in the host's memory.
     offload: bool = False
     #: Recompute the activations of every layer in the backward pass instead of keeping them.
@@ -175,10 +179,8 @@ class EngineConfig:
         check_choices("engine", self)
         if self.stage not in (0, 1, 2, 3):
             raise ValueError(f"engine.stage: expected 0, 1, 2 or 3, got {self.stage}")
-        if self.kind == "plain" and (self.bf16 or self.offload or self.settings):
-            raise ValueError(
-                "engine.kind: expected deepspeed with engine.bf16, engine.offload or engine.settings, got plain"
-            )
+        if self.kind == "plain" and (self.offload or self.settings):
+            raise ValueError("engine.kind: expected deepspeed with engine.offload or engine.settings, got plain")
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
+
 if TYPE_CHECKING:
     from torch import nn
 
     from recommit.policy.policy import CommitPolicy
     from recommit.train.config import OptimConfig
 
+#: What is trained is in: at learning rates of RL bfloat16 loses most of AdamW's updates.
+TRAINED: tuple[torch.dtype, ...] = (torch.float32,)
 #: Of AdamW.
 BETAS = (0.9, 0.95)
 
@@ -39,6 +43,12 @@ def parameter_groups(policy: CommitPolicy, config: OptimConfig) -> list[Paramete
         ParameterGroup("heads", config.decoder_lr, heads),
         ParameterGroup("depth", config.depth_head_lr or config.decoder_lr, depth),
     ]
+    for group in every:
+        if rounded := {p.dtype for p in group.parameters} - {*TRAINED}:
+            raise ValueError(
+                "policy: expected float32 for what is trained, since updates are rounded away in anything less, got "
+                f"{rounded.pop()} for the {group.name}; load it with dtype=torch.float32, or train LoRA"
+            )
     return [group for group in every if group.parameters]
 
 

@@ -8,12 +8,12 @@ from recommit.estimate import EstimateOptions, text
 
 #: Recipe and stage: tokens of an observation, weights that learn, FLOPs of a step of all ranks, bytes of a rank.
 STAGES = {
-    ("paper-sliding", "sft"): (62, 46_421_508, 308_872_134_787_072, 21_568_066_676),
-    ("paper-sliding", "grpo"): (62, 46_435_848, 1_276_604_490_055_680, 20_867_978_380),
-    ("paper-sliding", "evaluate"): (62, 0, 151_329_386_712_268_800, 19_924_810_576),
-    ("paper-sokoban", "sft"): (77, 46_421_508, 393_092_411_686_912, 21_073_679_988),
-    ("paper-sokoban", "grpo"): (77, 46_435_848, 1_931_774_787_846_144, 20_437_186_188),
-    ("paper-sokoban", "evaluate"): (77, 0, 375_747_609_823_805_440, 20_444_888_760),
+    ("paper-sliding", "sft"): (62, 46_421_508, 308_872_134_787_072, 20_860_942_476),
+    ("paper-sliding", "grpo"): (62, 46_435_848, 1_276_604_490_055_680, 20_172_989_628),
+    ("paper-sliding", "evaluate"): (62, 0, 151_329_386_712_268_800, 19_128_941_392),
+    ("paper-sokoban", "sft"): (77, 46_421_508, 393_092_411_686_912, 20_366_555_788),
+    ("paper-sokoban", "grpo"): (77, 46_435_848, 1_931_774_787_846_144, 19_742_197_436),
+    ("paper-sokoban", "evaluate"): (77, 0, 375_747_609_823_805_440, 19_476_004_536),
 }
 
 

@@ -108,6 +108,14 @@ def grpo_loss(
     return from_logits(depth_logits, action_logits, tensors, config, divisor, reference, fresh=fresh)
 
 
+@torch.no_grad()
+def old_log_probs(policy: CommitPolicy, task: Puzzle, batch: GrpoBatch) -> tuple[Tensor, Tensor]:
+    """Log probabilities of the depths and actions of a batch by the arithmetic of ``grpo_loss``."""
+    tensors = TensorBatch.of(batch, policy.depth_head.weight.device)
+    depths, actions = policy(task, batch.states, tensors.actions, tensors.plan_depth, remaining=batch.remaining)
+    return _log_probs(depths, actions, tensors)
+
+
 def from_logits(
     depth_logits: Tensor,
     action_logits: Tensor,
@@ -160,8 +168,7 @@ def _surrogate(
     fresh: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The clipped surrogate, how many ratios were clipped, and their largest deviation from 1."""
-    depth_log = log_prob(depth_logits[:, None].expand(-1, batch.choices.shape[1], -1), batch.choices)
-    action_log = log_prob(action_logits, batch.actions)
+    depth_log, action_log = _log_probs(depth_logits, action_logits, batch)
     depth_change = depth_log - (depth_log.detach() if fresh else batch.depth_old)
     action_change = action_log - (action_log.detach() if fresh else batch.action_old)
     if config.ratio == "joint":
@@ -174,6 +181,12 @@ def _surrogate(
         share = _own_length(live, depths.dtype)
         depths, actions = depths * share, actions * share[..., None]
     return (depths.sum() + actions.sum()) / TERMS, clipped + more, torch.maximum(deviation, other)
+
+
+def _log_probs(depth_logits: Tensor, action_logits: Tensor, batch: TensorBatch) -> tuple[Tensor, Tensor]:
+    """Of the depths [S, D] and of every action [S, G, 8]."""
+    depths = log_prob(depth_logits[:, None].expand(-1, batch.choices.shape[1], -1), batch.choices)
+    return depths, log_prob(action_logits, batch.actions)
 
 
 def _own_length(live: Tensor, dtype: torch.dtype) -> Tensor:

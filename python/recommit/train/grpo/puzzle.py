@@ -35,7 +35,7 @@ from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 from recommit.train.optim import lr_schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
     from torch import Tensor
@@ -133,19 +133,38 @@ class PuzzleLearner:
     def backward(self, batch: GrpoBatch, rows: NDArray[np.intp], *, fresh: bool, puzzles: int = 1) -> Tensor:
         """Add the gradient of some states of all ranks, as their mean divided by the number of ``puzzles``;
         ``loss.MEASURES`` of each micro-batch of this rank, which nobody waits for yet."""
-        mine = rows[self.team.rank :: self.team.world]
-        # A rank without states goes through the policy as the others do, with one that weighs nothing.
-        own = (batch.where(mine) if len(mine) else batch.where(slice(0, 1)).nothing()).padded(self.share)
         divisor = max(puzzles * loss.total_weight(batch.where(rows)), 1e-12) / self.team.world
         measured = []
-        for begin in range(0, self.share, self.micro_batch):
-            part = own.where(slice(begin, begin + self.micro_batch))
+        for part in self._micro_batches(batch, rows):
             against = self._reference_logits(part)
             value, measures = self.run_pass(partial(self._loss, part, divisor, against, fresh=fresh))
             with self.clock("model"):
                 self.engine.backward(value)
             measured.append(measures)
         return torch.stack(measured)
+
+    def _micro_batches(self, batch: GrpoBatch, rows: NDArray[np.intp]) -> Iterator[GrpoBatch]:
+        """This rank's share of some states. A rank without any goes through the policy as the others do, with one that
+        weighs nothing."""
+        mine = rows[self.team.rank :: self.team.world]
+        own = (batch.where(mine) if len(mine) else batch.where(slice(0, 1)).nothing()).padded(self.share)
+        for begin in range(0, self.share, self.micro_batch):
+            yield own.where(slice(begin, begin + self.micro_batch))
+
+    def recompute_old(self, batch: GrpoBatch, portions: list[NDArray[np.intp]]) -> GrpoBatch:
+        """With old log probabilities by the passes that will learn from ``portions``, but for the first, whose ratios
+        are 1 by construction. In bfloat16 those of sampling may differ by more than half of the paper's clip, since
+        batches and kernels are others; in float32 by 2e-6, which needs no mending."""
+        if not portions[1:] or next(self.policy.backbone.model.parameters()).dtype == torch.float32:
+            return batch
+        depths, actions = batch.depth_old.copy(), batch.action_old.copy()
+        for rows in portions[1:]:
+            mine = rows[self.team.rank :: self.team.world]
+            passes = (partial(loss.old_log_probs, self.policy, self.task, p) for p in self._micro_batches(batch, rows))
+            found = [to_host(*self.run_pass(each)) for each in passes]
+            for old, new in zip((depths, actions), zip(*found, strict=True), strict=True):
+                old[mine] = np.concatenate(new)[: len(mine)]
+        return replace(batch, depth_old=depths, action_old=actions)
 
     def _loss(
         self, part: GrpoBatch, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool

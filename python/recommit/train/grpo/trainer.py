@@ -188,6 +188,8 @@ class GrpoTrainer(Trainer):
             portions = [[orders[0][i * sizes[0] : (i + 1) * sizes[0]] for i in range(count)]]
         else:  # every puzzle has a part in every optimizer step
             portions = [np.array_split(order, max(count, 1)) for order in orders]
+        pairs = zip(self.puzzles, batches, portions, strict=True)
+        batches = [puzzle.recompute_old(batch, rows) for puzzle, batch, rows in pairs]
         scale = lr_schedule(self.config.optim, self.state.step)
         measured: list[list[Any]] = [[] for _ in batches]
         norms: list[float] = []

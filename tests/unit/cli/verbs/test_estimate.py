@@ -31,7 +31,7 @@ def test_both_stages_are_estimated_in_words(capsys):
 
 
 def test_flags_change_what_is_estimated(capsys):
-    plain = ["engine.kind=plain", "engine.bf16=false"]
+    plain = ["engine.kind=plain"]
     (one,) = said(capsys, "paper-sokoban", "--stage", "grpo", *SMALL, *LITTLE, *plain)
     changes = [*SMALL, *LITTLE, *plain, "variant=depth-only"]
     (other,) = said(capsys, "paper-sokoban", "--stage", "grpo", "--size", "6", *changes)

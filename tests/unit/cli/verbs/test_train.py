@@ -25,9 +25,9 @@ def test_it_shows_what_it_would_run(capsys):
 def test_flags_change_the_recipe_and_set_changes_both(verb, capsys):
     call = ["train", verb, "--recipe", "laptop-sliding", "--data", "d", "--out", "o", "--show"]
     call += ["--init", "i"] if verb == "grpo" else []
-    assert main([*call, "--zero", "3", "--set", "engine.bf16=true", "engine.stage=1"]) == 0
+    assert main([*call, "--zero", "3", "--set", "engine.offload=true", "engine.stage=1"]) == 0
     engine = json.loads(capsys.readouterr().out)["engine"]
-    assert (engine["kind"], engine["stage"], engine["bf16"]) == ("deepspeed", 1, True)
+    assert (engine["kind"], engine["stage"], engine["offload"]) == ("deepspeed", 1, True)
 
 
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])

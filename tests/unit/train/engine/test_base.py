@@ -111,9 +111,9 @@ def told(**engine):
 
 def test_deepspeed_is_told_what_follows_from_the_recipe_and_then_the_rest():
     more = {"gradient_clipping": 9, "zero_optimization": {"stage": 1, "reduce_bucket_size": 5}, "a": {"b": 1}}
-    found = told(stage=3, bf16=True, offload=True, settings=more)
+    found = told(stage=3, offload=True, settings=more)
     assert found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"] * 2 == 64
-    assert (found["gradient_clipping"], found["bf16"], found["a"]) == (1.0, {"enabled": True}, {"b": 1})
+    assert (found["gradient_clipping"], found["a"]) == (1.0, {"b": 1})
     zero = found["zero_optimization"]
     assert (zero["stage"], zero["reduce_bucket_size"], zero["offload_param"]) == (3, 5, {"device": "cpu"})
     assert zero["stage3_param_persistence_threshold"] == 0
@@ -138,10 +138,13 @@ def test_a_recipe_writes_and_sends_nothing_beside_the_run(more, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stage": 0, "bf16": True}, r"engine\.stage: expected 1, 2 or 3 with engine\.bf16, got 0"),
+        (
+            {"settings": {"bf16": {"enabled": True}}},
+            r"engine\.settings\.bf16: expected nothing that casts",
+        ),
         ({"stage": 0, "offload": True}, r"engine\.offload: expected stage 1, 2 or 3, got 0"),
         ({"stage": 4}, r"engine\.stage: expected 0, 1, 2 or 3, got 4"),
-        ({"kind": "plain", "bf16": True}, r"engine\.kind: expected deepspeed with"),
+        ({"kind": "plain", "offload": True}, r"engine\.kind: expected deepspeed with"),
     ],
 )
 def test_traps_are_refused(options, message):

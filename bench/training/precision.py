@@ -1,0 +1,130 @@
+"""Does what the optimiser does arrive in the policy? A tiny policy with LoRA on a bfloat16 backbone learns at the rates
+of the paper's reinforcement, by every engine; then its weights, as they are saved, are held against the optimiser's.
+
+    python bench/training/precision.py --steps 500
+
+prints, for each engine and group of weights, the share of weights that changed and the cosine between the policy's move
+and the optimiser's. ``--rounded`` trains in bfloat16 throughout, as DeepSpeed's bf16 mode does: what was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import recommit
+from recommit.policy.backbones.random_init import BACKBONES, make_backbone
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.policy import CommitPolicy
+from recommit.runs import distributed
+from recommit.train import optim as optimiser
+from recommit.train.config import EngineConfig, OptimConfig, load
+from recommit.train.engine import deepspeed_config
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.trainer import make_engine
+
+TASK = recommit.Sliding(3)
+ENGINES: dict[str, dict[str, Any]] = {
+    "plain": {"kind": "plain"},
+    **{f"ZeRO {stage}": {"kind": "deepspeed", "stage": stage} for stage in (0, 1, 2, 3)},
+}
+
+
+@dataclass(frozen=True)
+class Move:
+    """Of a group of weights."""
+
+    engine: str
+    group: str
+    changed: float  #: share of the weights that are not what they were
+    cosine: float  #: between the policy's move and the optimiser's
+
+
+def policy_of(folder: Path, *, rounded: bool) -> CommitPolicy:
+    """Adapters and heads with numbers in them, as after a warm start."""
+    small = PolicyConfig(
+        prompts=("bare-v1", "bare-v1"),
+        lora=LoraConfig(dropout=0.0),
+        decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64),
+    )
+    policy: CommitPolicy = CommitPolicy.from_backbone(folder, small, dtype=torch.bfloat16).eval()
+    noise = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.05 * torch.randn(parameter.shape, generator=noise).to(parameter))
+    policy.train_only(TASK, depth_head=True)
+    if rounded:
+        policy.to(torch.bfloat16)
+    return policy
+
+
+def moves(name: str, folder: Path, steps: int, team: distributed.Team, *, rounded: bool = False) -> list[Move]:
+    """Train by an engine for some steps and measure every group."""
+    recipe: GrpoConfig = load("paper-sliding", (), GrpoConfig, "grpo")
+    optim = OptimConfig(steps=steps, batch=2, warmup=0, schedule="constant", lr=recipe.optim.lr,
+                        decoder_lr=recipe.optim.decoder_lr,
+                        depth_head_lr=recipe.optim.depth_head_lr)  # fmt: skip
+    policy = policy_of(folder, rounded=rounded)
+    states = TASK.generate(64, seed=1, length=(4, 20)).states
+    actions = torch.from_numpy(TASK.optimal_actions(states).argmax(axis=1)).long()[:, None].expand(-1, 8)
+    groups = optimiser.parameter_groups(policy, optim)
+    settings = {"bf16": {"enabled": True}} if rounded else {}
+    engine = make_engine(policy, optim, EngineConfig(**ENGINES[name], settings=settings), team, 1)
+    start = [engine.full(group.parameters) for group in groups]
+
+    def loss(rows: slice) -> torch.Tensor:
+        depths, plans = policy(TASK, states[rows], actions[rows])
+        wanted = torch.nn.functional.cross_entropy(plans.float().flatten(0, 1), actions[rows].flatten())
+        return wanted - depths.float().log_softmax(-1)[:, 2].mean()
+
+    for step in range(steps):
+        begin = 2 * (step % 32)
+        engine.backward(engine.run(partial(loss, slice(begin, begin + 2))))
+        engine.step(1.0)
+    found = []
+    with engine.whole(policy):
+        for group, before in zip(groups, start, strict=True):
+            own = flat(p.detach().float() for p in group.parameters) - flat(before)
+            true = flat(engine.full(group.parameters)) - flat(before)
+            cosine = torch.nn.functional.cosine_similarity(own, true, dim=0)
+            found.append(Move(name, group.name, float((own != 0).float().mean()), float(cosine)))
+    engine.close()
+    return found
+
+
+def flat(tensors: Any) -> torch.Tensor:
+    """One vector, in float64."""
+    return torch.cat([t.flatten().double() for t in tensors])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES))
+    parser.add_argument("--rounded", action="store_true", help="train in bfloat16: the planted defect")
+    options = parser.parse_args()
+    if options.rounded:  # which recipes and policies refuse
+        deepspeed_config.CASTS, optimiser.TRAINED = (), (torch.bfloat16,)
+        options.engines = ["ZeRO 2"]
+    team = distributed.join("cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        backbone = make_backbone(Path(folder) / "backbone", BACKBONES["tiny"])
+        print("| engine | weights | changed | cosine |\n|---|---|---:|---:|")
+        worst = 1.0
+        for name in options.engines:
+            for move in moves(name, backbone, options.steps, team, rounded=options.rounded):
+                print(f"| {move.engine} | {move.group} | {100 * move.changed:.1f} % | {move.cosine:.4f} |", flush=True)
+                worst = min(worst, move.changed, move.cosine)
+    print(f"least of all: {worst:.4f}")
+    distributed.end(0)
+
+
+if __name__ == "__main__":
+    main()
