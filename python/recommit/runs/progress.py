@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from recommit.storage.files import sha256
 from recommit.storage.safe_open import reading
 from recommit.storage.terminal_text import say
 
@@ -190,9 +191,15 @@ class Curves:
             except ImportError:
                 self._board = None
         if wandb:
-            from wandb import init
-
-            self._bias = init(project=wandb, dir=str(folder), config=whole, resume="allow", id=folder.name)
+            try:
+                from wandb import init
+            except ImportError:
+                raise ValueError(
+                    f"run.wandb: expected the package wandb (pip install wandb) for {wandb}, got none"
+                ) from None
+            place = folder.absolute()  # two puzzles may have runs of one name, and a run goes on in its own folder
+            name, number = "/".join(place.parts[-3:]), sha256(str(place).encode())[:16]
+            self._bias = init(project=wandb, dir=str(folder), config=whole, resume="allow", name=name, id=number)
 
     def add(self, step: int, values: dict[str, Any], prefix: str = "") -> None:
         """Every number in ``values``, nested ones by path."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+import types
 
 import pytest
 
@@ -38,6 +40,22 @@ def test_curves_are_written(tmp_path):
     curves.add(1, {"loss": 1.0, "solved": {"1": 0.5}, "accuracy": [0.1, 0.2], "text": "no number"})
     curves.close()
     assert list((tmp_path / "tensorboard").iterdir())
+
+
+def test_runs_of_one_name_are_several_runs_of_wandb(tmp_path, monkeypatch):
+    """And a run that goes on is the same one."""
+    made = []
+    fake = types.ModuleType("wandb")
+    fake.init = lambda **options: made.append((options["id"], options["name"]))
+    monkeypatch.setitem(sys.modules, "wandb", fake)
+    folders = [tmp_path / puzzle / "adaptive-s42" for puzzle in ("sliding", "sokoban", "sliding")]
+    for folder in folders:
+        Curves(folder, tensorboard=False, wandb="project", whole={}, step=0)
+    assert made[0] == made[2] != made[1]
+    assert made[1][1].endswith("sokoban/adaptive-s42")
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(ValueError, match=r"run\.wandb: expected the package wandb \(pip install wandb\)"):
+        Curves(tmp_path, tensorboard=False, wandb="project", whole={}, step=0)
 
 
 def test_a_run_of_few_long_steps_is_not_silent(capsys):
