@@ -12,7 +12,7 @@ from tests.unit.train.runs import plan_of
 
 from recommit.evaluate import EvaluateOptions, evaluate
 from recommit.policy import checkpoint
-from recommit.policy.config import DecoderConfig
+from recommit.policy.config import DecoderConfig, LoraConfig
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import trainer as run
 from recommit.train.sft import trainer as sft
@@ -37,7 +37,9 @@ def expected(policy):
 
 @pytest.fixture(scope="module")
 def warm(plan, data, tmp_path_factory):
-    model = replace(plan.model, dtype="bfloat16", policy=replace(plan.model.policy, lora=None, decoder=DECODER))
+    model = replace(
+        plan.model, dtype="bfloat16", policy=replace(plan.model.policy, lora=LoraConfig(rank=2), decoder=DECODER)
+    )
     short = replace(plan, model=model, optim=replace(plan.optim, steps=2))
     out = tmp_path_factory.mktemp("bfloat16") / "sft"
     assert sft.train(short, data, out, quiet=True) == 0
@@ -67,7 +69,8 @@ def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
     assert all(got == wanted and torch.bfloat16 in wanted.values() for got, wanted in loaded)
 
 
-def test_a_backbone_trained_whole_keeps_its_files_dtype(warm):
-    folder = best_policy(warm)
-    with safe_open(folder / "backbone" / "model.safetensors", "pt") as file:
-        assert {file.get_slice(name).get_dtype() for name in file.keys()} == {"BF16"}  # noqa: SIM118  (no mapping)
+def test_what_is_trained_is_saved_in_float32(warm):
+    for name in ("heads.safetensors", "adapter/adapter_model.safetensors"):
+        with safe_open(best_policy(warm) / name, "pt") as file:
+            found = {file.get_slice(tensor).get_dtype() for tensor in file.keys()}  # noqa: SIM118  (no mapping)
+        assert found == {"F32"}
