@@ -118,7 +118,8 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
         lowest = min([p.solved_low for p in points] + [cell.solved or 0.0 for cell in published.values()])
         axes.set(xlabel="actions per episode", ylabel="solved, %", ylim=(max(0, 10 * ((lowest - 5) // 10)), 102))
         axes.set_xlim(left=0)
-        figure.legend(loc="outside lower center", ncols=2)
+        entries = figure.legend(loc="outside lower left").legend_handles
+        figure.set_figheight(3.8 + 0.17 * len(entries))  # a line each: two of the longest are wider than the figure
         return figure
 
     return _made(f"pareto-{budget}" + ("-compared" if compared_only else ""), title, draw, head, rows)
@@ -334,7 +335,7 @@ def training(folder: Folder) -> ReportFigure | None:
     def draw() -> Figure:
         across = min(len(panels), 3)
         down = -(-len(panels) // across)
-        figure = plotting.figure(3.6 * across, 2.9 * down)
+        figure = plotting.figure(3.6 * max(across, 2), 2.9 * down)  # a panel alone is wide, or its page magnifies it
         every = figure.subplots(down, across, squeeze=False)
         for axes, (title, words, series) in zip(every.flat, panels, strict=False):
             for label, colour, xs, ys in series:

@@ -52,6 +52,18 @@ def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_jo
     assert len(figures.pareto(folder, "loose", compared_only=True).rows) == len(folder.agents) - 1, "no other policy"
 
 
+@pytest.mark.parametrize("compared_only", [False, True])
+def test_nothing_of_a_legend_is_cut_off(folder, compared_only):
+    with plotting.style():
+        figure = figures.pareto(folder, "loose", compared_only=compared_only).draw()
+        figure.set_dpi(100)
+        plotting.content(figure, "png")
+    (legend,) = figure.legends
+    inside, whole = legend.get_window_extent(), figure.bbox
+    assert 0 <= inside.x0 < inside.x1 <= whole.x1
+    assert 0 <= inside.y0 < figure.axes[0].get_window_extent().y0
+
+
 def test_bars_are_the_shares_of_the_depths(folder):
     counts = by_distance.depth_counts(folder)
     with plotting.style():
