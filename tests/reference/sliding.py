@@ -53,6 +53,15 @@ def distances(rows: int, cols: int, levels: int | None = None) -> dict[Board, in
     return found
 
 
+def ways(board: Board, rows: int, cols: int, table: dict[Board, int], far: int) -> frozenset[Board]:
+    """The boards ``far`` actions before the goal that shortest paths from this one come by."""
+    if table[board] <= far:
+        return frozenset([board] if table[board] == far else [])
+    beside = [after(board, rows, cols, action) for action in range(4)]
+    nearer = [other for other in beside if table.get(other, table[board]) < table[board]]
+    return frozenset().union(*(ways(other, rows, cols, table, far) for other in nearer))
+
+
 def optimal_actions(board: Board, rows: int, cols: int, table: dict[Board, int]) -> tuple[bool, ...]:
     """Which actions lower the distance; ``table`` must hold the successors that do."""
     distance = table[board]

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from recommit.data import card, manifest, shards, workers
 from recommit.data.spec import DataSpec
 from recommit.storage import errors, files, ownership, safe_open
@@ -30,8 +28,6 @@ from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
 
     from recommit.data.manifest import Manifest
     from recommit.data.shards import Record
@@ -130,7 +126,7 @@ class _Build:
         all_shards = manifest.order(self.spec)
         begin, rows, already = time.monotonic(), 0, len(records)
         with shards.ShardJournal(self.files, self.folder) as notes:
-            for record in self._make([item for item in all_shards if item not in records], records):
+            for record in self._make([item for item in all_shards if item not in records]):
                 notes.add(record)
                 records[shards.parse_name(record.name)[:2]] = record
                 rows += record.rows
@@ -169,26 +165,14 @@ class _Build:
                 whole[split, shard] = record
         return whole
 
-    def _make(self, todo: list[tuple[str, int]], records: dict[tuple[str, int], Record]) -> Iterator[Record]:
-        """Make shards. Test sets come last: a strict one depends on the training paths."""
-        test = [item for item in todo if item[0] == "test"]
-        others = [item for item in todo if item[0] != "test"]
+    def _make(self, todo: list[tuple[str, int]]) -> Iterator[Record]:
         if self.workers == 1 and self.engine == "local":
-            for split, shard in others:
-                yield self._make_here(split, shard)
+            for split, shard in todo:
+                content = shards.make(self.spec, split, shard, threads=self.threads)
+                yield shards.write(self.files, self.folder, self.spec, split, shard, content)
         else:
-            requests = [workers.request(self.spec, self.folder, *item, self.threads) for item in others]
+            requests = [workers.request(self.spec, self.folder, *item, self.threads) for item in todo]
             yield from workers.run(self.engine, requests, self.workers, self.lock)
-        for split, shard in test:
-            yield self._make_here(split, shard, self._seen(records) if self.spec.strict_states else None)
-
-    def _make_here(self, split: str, shard: int, exclude: NDArray[np.uint64] | None = None) -> Record:
-        content = shards.make(self.spec, split, shard, threads=self.threads, exclude=exclude)
-        return shards.write(self.files, self.folder, self.spec, split, shard, content)
-
-    def _seen(self, records: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
-        train = [records["train", shard] for shard in range(self.spec.shards("train"))]
-        return manifest.training_keys(self.folder, self.spec, train, self.workers)
 
     def _finish(self, records: list[Record]) -> Manifest:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""

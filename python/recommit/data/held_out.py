@@ -28,7 +28,8 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
     """Test instances that nobody has looked at, of another seed than the data's.
 
     None of them is in the data's own test split, nor among as many test instances of this length; with ``disjoint:
-    layouts`` no room is. What is trained or validated on cannot be among them, see ``symmetry``.
+    layouts`` no room is, and with ``regions`` all are of the regions that are for tests. What is trained or validated
+    on cannot be among them, see ``symmetry``.
     """
     if seed == spec.seed:
         raise WrongDataSpec(f"fresh: expected another seed than that of the data, got {seed}")
@@ -42,7 +43,7 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
 def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArray[np.uint64]) -> None:
     """Refuse states that somebody may have trained, validated or been judged on, turned and mirrored ones included."""
     keys = symmetry.split_keys(spec, states)
-    trained, judged = ~symmetry.belongs(keys, "test"), np.isin(keys, read_before)
+    trained, judged = ~symmetry.members(spec, states, keys, "test"), np.isin(keys, read_before)
     if trained.any() or judged.any():
         raise WrongDataSpec(
             f"fresh: expected instances that nobody has read, got {trained.sum()} of training or validation and "
@@ -59,7 +60,7 @@ def _read_before(spec: DataSpec, count: int, length: tuple[int, ...]) -> NDArray
 
 def rooms(spec: DataSpec, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:
     """One number per instance, the same for those in the same room, where the data keeps rooms apart; else None."""
-    if spec.disjoint == "starts":
+    if spec.disjoint != "layouts":
         return None
     return np.unique(symmetry.split_keys(spec, states), return_inverse=True)[1].astype(np.int64)
 

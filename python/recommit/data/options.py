@@ -35,9 +35,8 @@ class BuildOptions:
         seed: Other seeds give other instances (default: 0).
         ties: Which of several optimal paths: the first in action order, or a random one (default: first).
         perturbed: States up to four random actions off the expert path, per instance (default: 0).
-        strict_states: No test start may lie on a training path.
-        disjoint: What two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals
-            (default: starts).
+        disjoint: What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or
+            regions (sliding): all states of shortest paths but those within six actions of the goal (default: starts).
         generator: How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)
             (default: the first of these).
         shard: Instances per file (default: 4096).
@@ -58,8 +57,7 @@ class BuildOptions:
     seed: int | None = None
     ties: Literal["first", "random"] | None = None
     perturbed: int | None = None
-    strict_states: bool = False
-    disjoint: Literal["starts", "layouts"] | None = None
+    disjoint: Literal["starts", "layouts", "regions"] | None = None
     generator: str | None = None
     shard: int | None = None
     workers: int = 1
@@ -75,7 +73,6 @@ class BuildOptions:
         plain = DataSpec.read(self.recipe).to_dict() if self.recipe else {}
         plain.update({name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None})
         plain.update({"size": list(self.size)} if self.size else {})
-        plain.update({"strict_states": True} if self.strict_states else {})
         if self.length or self.boxes or not self.recipe:
             plain["difficulties"] = self._difficulties(plain)
         if missing := [name for name in ("task", "count") if name not in plain]:

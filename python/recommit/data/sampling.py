@@ -45,14 +45,11 @@ def join(parts: list[Starts]) -> Starts:
     return Starts(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Starts)))
 
 
-def starts(
-    spec: DataSpec, split: str, shard: int, *, threads: int | None = 1, exclude: NDArray[np.uint64] | None = None
-) -> Starts:
-    """The instances of one shard. Test and validation starts are distinct up to symmetry within their shard;
-    ``exclude`` holds (sorted) keys that must not occur."""
+def starts(spec: DataSpec, split: str, shard: int, *, threads: int | None = 1) -> Starts:
+    """The instances of one shard. Test and validation starts are distinct up to symmetry within their shard."""
     begin = shard * spec.shard
     end = spec.counts[split] if split == "test" else min(begin + spec.shard, spec.counts[split])
-    return sample(spec, split, shard, np.arange(begin, end) % len(spec.difficulties), threads=threads, exclude=exclude)
+    return sample(spec, split, shard, np.arange(begin, end) % len(spec.difficulties), threads=threads)
 
 
 def sample(
@@ -62,13 +59,12 @@ def sample(
     which: NDArray[np.intp],
     *,
     threads: int | None = 1,
-    exclude: NDArray[np.uint64] | None = None,
     apart: NDArray[np.uint64] | None = None,
 ) -> Starts:
     """Make instance i of difficulty ``which[i]``. ``apart`` holds (sorted) keys of what splits do not share, starts or
     layouts, that must not occur."""
     parts, positions = [], []
-    taken = np.zeros(0, np.uint64) if exclude is None else exclude
+    taken = np.zeros(0, np.uint64)
     for index in range(len(spec.difficulties)):
         place = np.flatnonzero(which == index)
         stream = _Stream(spec, split, shard, index, threads)
@@ -135,8 +131,9 @@ def _accepted(
         wanted = 16 + int((count - have) / _SHARE[stream.split] * 1.05)
         candidates = stream.read(max(wanted, stream.used // 16))
         keys = symmetry.keys(spec.task, candidates.states, stream.threads)
-        deciding = keys if spec.disjoint == "starts" else symmetry.split_keys(spec, candidates.states)
-        keep = symmetry.belongs(deciding, stream.split) & ~_contains(taken, keys)
+        deciding = symmetry.split_keys(spec, candidates.states) if spec.disjoint == "layouts" else keys
+        keep = symmetry.members(spec, candidates.states, deciding, stream.split, stream.threads)
+        keep &= ~_contains(taken, keys)
         if apart is not None:
             keep &= ~_contains(apart, deciding)
         if distinct:

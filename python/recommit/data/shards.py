@@ -80,16 +80,9 @@ def samples(content: LabelledRows) -> int:
     return int(sum((content.distance >= depth).sum() for depth in rows.DEPTHS))
 
 
-def make(
-    spec: DataSpec,
-    split: str,
-    shard: int,
-    *,
-    threads: int | None = 1,
-    exclude: NDArray[np.uint64] | None = None,
-) -> LabelledRows:
-    """The rows of a shard; ``exclude`` holds (sorted) keys of states that no instance may start from."""
-    starts = sampling.starts(spec, split, shard, threads=threads, exclude=exclude)
+def make(spec: DataSpec, split: str, shard: int, *, threads: int | None = 1) -> LabelledRows:
+    """The rows of a shard."""
+    starts = sampling.starts(spec, split, shard, threads=threads)
     return labels.shard_rows(spec, split, shard, starts, threads)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SPLITS = ("train", "validation", "test")
 #: Files of a data set: their names are listed before one of them is opened.
 MOST_SHARDS = 1 << 20
+#: With ``disjoint: regions`` paths of two splits may meet so many actions before the goal, and no earlier.
+GATE = 6
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,9 @@ class DataSpec:
     """Which of several optimal paths: the first in action order, or a random one."""
     perturbed: int = 0
     """States up to four random actions off the expert path, per instance."""
-    strict_states: bool = False
-    """No test start may lie on a training path."""
-    disjoint: Literal["starts", "layouts"] = "starts"
-    """What two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals."""
+    disjoint: Literal["starts", "layouts", "regions"] = "starts"
+    """What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or regions
+    (sliding): all states of shortest paths but those within six actions of the goal."""
     generator: str = ""
     """How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)."""
     shard: int = 4096
@@ -219,7 +220,6 @@ def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
 def _check(spec: DataSpec) -> None:
     _choice("task", spec.task, tuple(TASKS))
     _choice("ties", spec.ties, ("first", "random"))
-    _choice("strict_states", spec.strict_states, (True, False))
     _choice("disjoint", spec.disjoint, TASKS[spec.task].splits)
     _choice("generator", spec.generator, TASKS[spec.task].generators)
     for name, (low, high) in _BOUNDS.items():
@@ -237,6 +237,20 @@ def _check(spec: DataSpec) -> None:
         raise errors.WrongDataSpec(f"difficulties: expected 1..64, got {len(spec.difficulties)}")
     for difficulty in spec.difficulties:
         _check_difficulty(spec.task, difficulty)
+    if spec.disjoint == "regions":
+        _check_regions(spec)
+
+
+def _check_regions(spec: DataSpec) -> None:
+    if (shortest := min(difficulty.length[0] for difficulty in spec.difficulties)) < GATE:
+        raise errors.WrongDataSpec(
+            f"difficulties.length: expected from {GATE} on with disjoint: regions, since nearer the goal all paths "
+            f"meet, got {shortest}"
+        )
+    if spec.perturbed:
+        raise errors.WrongDataSpec(
+            f"perturbed: expected 0 with disjoint: regions, which states beside a path may leave, got {spec.perturbed}"
+        )
 
 
 def _check_difficulty(task: str, difficulty: Difficulty) -> None:

@@ -1,6 +1,9 @@
 """Which split an instance belongs to: decided by its start state alone, the same for all its mirror images.
 
-A spec may ask for more (``disjoint: layouts``): then walls and goals alone decide, so that no room is in two splits.
+A spec may ask for more. With ``disjoint: layouts`` walls and goals alone decide, so that no room is in two splits. With
+``disjoint: regions`` it is the board that a shortest path passes ``GATE`` actions before the goal: a state belongs to a
+split if all its shortest paths come by boards of that split, and to none if they come by several. The states that
+follow on a shortest path then belong to the same split, so that paths of two splits meet in their last actions alone.
 
 A start is reduced to a 64-bit key that all its symmetric images share. The key's top four bits are its bucket: bucket 0
 is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So no data
@@ -10,18 +13,20 @@ other.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recommit import rng
+from recommit.data.spec import GATE
 from recommit.puzzles.registry import TASKS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.puzzles.puzzle import States
+    from recommit.puzzles.puzzle import Puzzle, States
 
     Keys = NDArray[np.uint64]
 
@@ -59,9 +64,77 @@ def keys(task: str, states: States, threads: int | None = 1) -> Keys:
     return rng.mix(result)  # the smaller of two hashes is small: buckets need an even key
 
 
+def members(spec: DataSpec, states: States, keys: Keys, split: str, threads: int | None = 1) -> NDArray[np.bool_]:
+    """Which states, whose ``split_keys`` are given, are instances of that split."""
+    if spec.disjoint != "regions":
+        return belongs(keys, split)
+    low, high = _BUCKETS[split]
+    passed, inside = regions(spec.puzzle(), states, threads), np.uint16(2**high - 2**low)
+    result: NDArray[np.bool_] = (passed > 0) & (passed & ~inside == 0)
+    return result
+
+
+def regions(puzzle: Puzzle, states: States, threads: int | None = 1) -> NDArray[np.uint16]:
+    """Which buckets the shortest paths of each state come by, as bits: of the boards ``GATE`` actions before the goal.
+
+    For puzzles with one goal whose moves can be undone. None for states that are nearer than ``GATE``, and for those
+    whose distance is not known.
+    """
+    distance = puzzle.distance(states, threads=threads)
+    # From the farthest on: the distinct boards at a distance that are on the way, and those that follow.
+    levels: list[tuple[States, NDArray[np.intp], States]] = []
+    here = states[:0]
+    for far in range(int(distance.max(initial=0)), GATE, -1):
+        here = _distinct(np.concatenate([here, states[distance == far]]))
+        row, action = np.nonzero(puzzle.optimal_actions(here, threads=threads))
+        after = puzzle.step(np.ascontiguousarray(here[row]), action.astype(np.uint8), threads=threads)
+        levels.append((here, row, after))
+        here = after
+    nearer, bits = _gates(puzzle.task, puzzle.shape)
+    result = np.zeros(len(states), np.uint16)
+    result[distance == GATE] = bits[_places(nearer, states[distance == GATE])]
+    for far, (here, row, after) in enumerate(reversed(levels), GATE + 1):
+        passed = np.zeros(len(here), np.uint16)
+        np.bitwise_or.at(passed, row, bits[_places(nearer, after)])
+        nearer, bits = here, passed
+        result[distance == far] = bits[_places(nearer, states[distance == far])]
+    return result
+
+
+@lru_cache(maxsize=8)
+def _gates(task: str, shape: tuple[int, int]) -> tuple[States, NDArray[np.uint16]]:
+    """The boards ``GATE`` actions before the goal, in order, and the bit of each one's bucket.
+
+    There are so few that a hash might leave a bucket empty. So they take turns, in the order of their keys.
+    """
+    puzzle = TASKS[task].of(shape, 0)
+    layer = puzzle.legend()[0]
+    for far in range(1, GATE + 1):
+        beside = puzzle.step(np.repeat(layer, 4, axis=0), np.tile(np.arange(4, dtype=np.uint8), len(layer)))
+        layer = _distinct(beside[puzzle.distance(beside) == far])
+    turn = np.unique(keys(puzzle.task, layer), return_inverse=True)[1].reshape(-1) % 16
+    return layer, np.left_shift(1, turn).astype(np.uint16)
+
+
+def _bytes(states: States) -> NDArray[np.void]:
+    """Each state as one value, which can be sorted and found."""
+    flat = np.ascontiguousarray(states).reshape(len(states), states.shape[1] * states.shape[2])
+    return flat.view(np.dtype((np.void, flat.shape[1]))).reshape(-1)
+
+
+def _distinct(states: States) -> States:
+    """Each once, in order."""
+    return np.ascontiguousarray(states[np.unique(_bytes(states), return_index=True)[1]])
+
+
+def _places(among: States, states: States) -> NDArray[np.intp]:
+    """Where each state is among distinct ones in order, of which it is one."""
+    return np.searchsorted(_bytes(among), _bytes(states))
+
+
 def split_keys(spec: DataSpec, states: States, threads: int | None = 1) -> Keys:
-    """The keys that decide the splits of a spec: of starts, or of their layouts."""
-    if spec.disjoint == "starts":
+    """Keys of what no two instances of two splits share: of starts, or of their layouts."""
+    if spec.disjoint != "layouts":
         return keys(spec.task, states, threads)
     kind = TASKS[spec.task]
     images = kind.images(kind.layouts(states))

@@ -71,8 +71,9 @@ def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None
     _steps(dataset.puzzle, expert, name)
     per_path = sum(rows.sample_count(length) for length in expert.length[at].tolist())
     _same(name, "samples of expert paths", per_path, shards.samples(expert))
-    keys = symmetry.split_keys(dataset.spec, np.ascontiguousarray(expert.states[at]))
-    _all(name, "split", symmetry.belongs(keys, shards.parse_name(name)[0]))
+    states = np.ascontiguousarray(expert.states[at])
+    keys = symmetry.split_keys(dataset.spec, states)
+    _all(name, "split", symmetry.members(dataset.spec, states, keys, shards.parse_name(name)[0]))
     for index, difficulty in enumerate(dataset.spec.difficulties):
         low, high = difficulty.length
         _all(name, "length", (low <= content.length) & (content.length <= high), content.difficulty == index)

@@ -34,6 +34,7 @@ class Sliding(Puzzle):
     sides = (2, 5)
     ringed = False
     turns = False
+    splits = ("starts", "regions")
     generators = ("uniform", "walk", "walk_nobacktrack")
     usual = Usual(size=(3, 3), length=(16, 24), budgets={"loose": 15, "tight": 10})
     codes = "Tile numbers, 0 is the blank, and `up` moves the blank up."

@@ -112,20 +112,33 @@ def test_overlap_is_what_sets_say(data):
     }
 
 
-def test_strict_states(tmp_path):
-    plan = SOKOBAN.changed(
-        difficulties=(Difficulty((2, 9), 1),), size=(6, 6), count=1500, perturbed=0, shard=500, test=60
-    )
-    loose = recommit.data.build(plan, tmp_path / "loose")
-    assert loose.overlap["test_starts_on_training_paths"] > 0
-    strict = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict", workers=2)
-    assert strict.overlap["test_starts_on_training_paths"] == 0
-    assert strict.overlap["test_starts"] == 60
-    again = recommit.data.build(plan.changed(strict_states=True), tmp_path / "again")
-    assert again.content == strict.content
-    (tmp_path / "strict" / strict.of("test")[0].name).unlink()  # a finished build: its journal is gone
-    repaired = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict")
-    assert repaired.content == strict.content
+def on_shortest_paths(puzzle, states):
+    """Keys of all boards on the shortest paths of ``states`` that are six or more actions from the goal."""
+    keys = set()
+    while len(states := states[puzzle.distance(states) >= 6]):
+        keys |= set(symmetry.keys(puzzle.task, states).tolist())
+        row, action = np.nonzero(puzzle.optimal_actions(states))
+        states = np.unique(puzzle.step(np.ascontiguousarray(states[row]), action.astype(np.uint8)), axis=0)
+    return keys
+
+
+@pytest.mark.parametrize("size", [(3, 3), (4, 4)])
+def test_paths_of_two_regions_meet_near_the_goal_alone(size, tmp_path):
+    plan = DataSpec("sliding", size, (Difficulty((7, 10)), Difficulty((14, 16))), 600, 12, 12, ties="random")
+    spec = plan.changed(disjoint="regions")
+    built, loose = (recommit.data.build(each, tmp_path / each.disjoint, workers=2) for each in (spec, plan))
+    assert built.overlap["test_starts"] == 12
+    assert built.overlap["test_starts_on_training_paths"] == 0
+    assert loose.overlap["test_states_on_training_paths"] > built.overlap["test_states_on_training_paths"]
+    assert recommit.data.verify(recommit.data.open(tmp_path / "regions")) > 600
+
+    def shared(disjoint):
+        splits = [recommit.data.open(tmp_path / disjoint, split).columns() for split in ("train", "validation", "test")]
+        train, validation, test = (on_shortest_paths(spec.puzzle(), each.states[each.t == 0]) for each in splits)
+        return [len(train & test), len(train & validation), len(validation & test)]
+
+    assert shared("regions") == [0, 0, 0]
+    assert shared("starts")[0] > 0
 
 
 def rooms(dataset):

@@ -50,8 +50,13 @@ WRONG = [
     ({"size": [8, 65]}, "size: expected 4..64, got 65"),
     ({"size": [8]}, "size: expected rows and columns, got 1 numbers"),
     ({"ties": "both"}, "ties: expected one of first, random, got 'both'"),
-    ({"strict_states": 1}, "strict_states: expected one of True, False, got 1"),
-    ({**SLIDING, "disjoint": "layouts"}, "disjoint: expected one of starts, got 'layouts'"),
+    ({"disjoint": "regions"}, "disjoint: expected one of starts, layouts, got 'regions'"),
+    ({**SLIDING, "disjoint": "layouts"}, "disjoint: expected one of starts, regions, got 'layouts'"),
+    (
+        {**SLIDING, "disjoint": "regions", "difficulties": [{"length": [5, 9]}]},
+        "difficulties.length: expected from 6 on with disjoint: regions, .*, got 5",
+    ),
+    ({**SLIDING, "disjoint": "regions", "perturbed": 1}, "perturbed: expected 0 with disjoint: regions, .*, got 1"),
     ({"generator": "walk"}, "generator: expected one of rooms, reverse, got 'walk'"),
     ({"generator": 3}, "generator: expected one of rooms, reverse, got 3"),
 ]
