@@ -145,7 +145,7 @@ class Targets:
         path.write_bytes(text.encode("utf-8", "replace"))
         refused(preset.load, str(path), ["seeds=[0]", "evaluate.instances=3", text[:60]])
         for plan in preset.entries(preset.load(str(path)), self.folder / "out"):
-            _ = plan.data, plan.runs, plan.zero_shot(), [plan.evaluation(seed) for seed in plan.seeds]
+            _ = plan.data, plan.runs, plan.folders()
 
     def answer(self, text: str) -> None:
         """A reply as an answer, as a complaint, and without a key that it repeats."""

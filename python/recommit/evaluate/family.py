@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from recommit.evaluate.agent_names import HEADS, AgentName
 from recommit.evaluate.options import split_words
 from recommit.runs.checkpoints import TornCheckpoint, verify
-from recommit.runs.directory import best_policy, recipe_of
+from recommit.runs.directory import best_policy, recipes_of
 from recommit.storage import verified
 from recommit.storage.verified import DIGESTS
 from recommit.train.family.runs import BUDGET, member
@@ -86,7 +86,7 @@ class Members:
     @cached_property
     def task(self) -> str:
         """Puzzle of the adaptive run."""
-        return recipe_of(self.adaptive).task
+        return recipes_of(self.adaptive)[0].task
 
     @cached_property
     def seeds(self) -> list[int]:

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 _FOLDER = "recipes/reproduce"
 #: Whose plans the heads of a preset are trained on.
 HEAD_PLANS = ("warm-start", "adaptive")
-#: What an entry may say: a type, a list of one, some words, or fields again. ``world_model`` and ``conditioned``
-#: have the flags of the commands that train these heads, ``evaluate`` those of ``recommit evaluate``.
+#: What an entry may say: a type, a list of one, some words, or fields again. Each of several ``sizes`` has data of its
+#: own, all are trained together, and each is evaluated by itself. ``world_model`` and ``conditioned`` have the flags of
+#: the commands that train these heads, ``evaluate`` those of ``recommit evaluate``.
 _FIELDS: dict[str, Any] = {
     "data": dict,
     "recipe": str,
+    "sizes": [int],
     "sft": [str],
     "grpo": [str],
     "variants": [str],
@@ -113,6 +115,8 @@ def check(whole: dict[str, Any]) -> None:
         for part, needed in (("training_budgets", ("budgets", "variants")), ("heads", ("world_model",))):
             if values.get(part):
                 _expect(f"tasks.{name}.{part}", values[part], _FIELDS[part], needed)
+        if several := [key for key in ("heads", "zero_shot") if len(values.get("sizes", ())) > 1 and values.get(key)]:
+            raise ValueError(f"tasks.{name}.{several[0]}: expected none beside several sizes, got {values['sizes']}")
         if own := [key for key in ("sft", "warm_starts") if "joint" in whole and key in values]:
             raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {brief(values[own[0]])}")
     if "joint" in whole:
@@ -175,9 +179,8 @@ class WarmStartSource:
 
     recipe: str
     changes: tuple[str, ...]
-    #: What the data of each puzzle are made from, and their folders.
-    data_specs: tuple[DataSpec, ...]
-    data: tuple[Path, ...]
+    #: Folders of data, and what they are made from.
+    data: dict[Path, DataSpec]
     folder: Path
 
     def run(self, name: str, changes: Sequence[str] = ()) -> Run:
@@ -185,8 +188,7 @@ class WarmStartSource:
         from recommit.train import config
         from recommit.train.family.runs import Run
 
-        source = self.data[0] if len(self.data) == 1 else self.data
-        return Run("sft", config.load(self.recipe, [*self.changes, *changes]), source, self.folder / name)
+        return Run("sft", config.load(self.recipe, [*self.changes, *changes]), tuple(self.data), self.folder / name)
 
 
 @dataclass(frozen=True)
@@ -202,11 +204,17 @@ class PresetEntry:
     joint: WarmStartSource | None = None
 
     @property
-    def data(self) -> DataSpec:
-        """DataSpec of the data."""
+    def data(self) -> dict[Path, DataSpec]:
+        """The folders of its data, one per size, and what they are made from."""
         from recommit.data.spec import DataSpec
 
-        return DataSpec.from_dict(self.values["data"])
+        alike, sizes = self.values["data"], self.values.get("sizes") or [None]
+        specs = [DataSpec.from_dict(alike if size is None else {**alike, "size": size}) for size in sizes]
+        return {self.folder / f"data{self.suffix(spec)}": spec for spec in specs}
+
+    def suffix(self, spec: DataSpec) -> str:
+        """What the folders of a size have in their names, where there are several."""
+        return f"-{spec.size[0]}x{spec.size[1]}" if len(self.values.get("sizes", ())) > 1 else ""
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -225,7 +233,7 @@ class PresetEntry:
 
     def zero_shot(self) -> dict[Path, dict[str, Any]]:
         """Models that are played untrained, on the instances of the evaluation: the folder and the flags of each."""
-        shared = {"data": self.folder / "data", "instances": self.values.get("evaluate", {}).get("instances", 1024)}
+        shared = {"data": next(iter(self.data)), "instances": self.values.get("evaluate", {}).get("instances", 1024)}
         return {
             self.family / f"zero-shot-{asking['model'].replace('/', '-')}": {**shared, **asking}
             for asking in self.values.get("zero_shot", [])
@@ -233,19 +241,25 @@ class PresetEntry:
 
     def folders(self) -> list[Path]:
         """All that are made of it besides those of runs."""
-        shared = [self.folder, self.imitation.folder, self.launch, self.family, self.folder / "data"]
+        shared = [self.folder, self.imitation.folder, self.launch, self.family, *self.data]
         shared += [step.out for step in self.head_steps()]
-        return [*shared, *map(self.evaluation, self.seeds), *self.zero_shot()]
+        evaluations = [self.evaluation(seed, spec) for spec in self.data.values() for seed in self.seeds]
+        return [*shared, *evaluations, *self.zero_shot()]
 
-    def evaluation(self, seed: int) -> Path:
-        """Where the figures of a seed lie; those of a fresh split stand beside what was measured without it."""
+    def evaluation(self, seed: int, spec: DataSpec) -> Path:
+        """Where the figures of a seed and a size lie; those of a fresh split stand beside what was measured without
+        it."""
         kind = "fresh" if self.values.get("evaluate", {}).get("fresh") else "eval"
-        return self.folder / f"{kind}-s{seed}"
+        return self.folder / f"{kind}{self.suffix(spec)}-s{seed}"
+
+    def report(self, spec: DataSpec) -> Path:
+        """The page about a size."""
+        return self.folder / f"report{self.suffix(spec)}.html"
 
     def head_steps(self, *seeds: int) -> list[HeadStep]:
         """What trains heads, seed by seed; of all seeds for none."""
         wishes, every = self.values.get("heads", {}), list["HeadStep"]()
-        task = self.data.task if self.joint else ""
+        task = next(iter(self.data.values())).task if self.joint else ""
         for seed in seeds or self.seeds:
             of_warm_start = wishes.get("plans") == HEAD_PLANS[0]
             run = self.starts()[seed] if of_warm_start else self.family / f"adaptive-s{seed}"
@@ -264,7 +278,7 @@ class PresetEntry:
         if self.joint is not None:
             return self.joint
         changes = (*self.values.get("sft", []), *_on(self.device))
-        return WarmStartSource(self.values["recipe"], changes, (self.data,), (self.folder / "data",), self.folder)
+        return WarmStartSource(self.values["recipe"], changes, self.data, self.folder)
 
     def starts(self) -> dict[int, Path]:
         """The warm start of every seed."""
@@ -319,9 +333,9 @@ class PresetEntry:
         return imitated, reinforced
 
     @property
-    def _instances(self) -> Path | None:
-        """The data whose recipe makes the instances of reinforcement, where the warm start does not say it."""
-        return self.folder / "data" if self.joint else None
+    def _instances(self) -> tuple[Path, ...]:
+        """The data whose recipes make the instances of reinforcement, where the warm start does not say it."""
+        return tuple(self.data) if self.joint else ()
 
     def _configs(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
         from recommit.train.family.runs import family_configs
@@ -342,8 +356,8 @@ def entries(preset: dict[str, Any], out: Path, device: str | None = None) -> lis
 
 def _joint(preset: dict[str, Any], out: Path, device: str | None) -> WarmStartSource:
     values, tasks = preset["joint"], [PresetEntry(name, values, out / name) for name, values in preset["tasks"].items()]
-    data_specs, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
-    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), data_specs, data, out / "joint")
+    data = {folder: spec for task in tasks for folder, spec in task.data.items()}
+    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), data, out / "joint")
 
 
 def every_run(entries: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:

@@ -30,12 +30,13 @@ def needs(entry: PresetEntry, run: Run, machine: Machine) -> Needs:
     """What a run needs on a machine, as ``recommit estimate`` counts it: in seconds."""
     from recommit.estimate import estimate as count
 
-    data_specs = entry.imitation.data_specs if run.verb == "sft" else (entry.data,)
+    specs = (entry.imitation.data if run.verb == "sft" else entry.data).values()
     model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
-    each = [count(run.config, model, data_spec.puzzle(), machine) for data_spec in data_specs]
+    each = [count(run.config, model, spec.puzzle(), machine) for spec in specs]
     hours = [one.seconds / 3600 for one in each if one.seconds is not None]
-    # Puzzles share the batches of a joint warm start evenly.
-    return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)
+    # Several share the batches of a warm start evenly; in reinforcement each has instances of its own.
+    together = len(hours) if run.verb == "sft" else 1
+    return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / together if hours else None)
 
 
 def alike(run: Run) -> dict[str, Any]:

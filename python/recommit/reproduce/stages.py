@@ -32,8 +32,9 @@ from recommit.train.family import processes
 from recommit.train.family.processes import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from recommit.data.spec import DataSpec
     from recommit.reproduce.options import ReproduceOptions
     from recommit.reproduce.preset import PresetEntry
     from recommit.runs.parallel import Finished
@@ -62,7 +63,7 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> Path:
         stages = sorted(((turn, task, what) for task in tasks for turn, what in task.stages()), key=lambda one: one[0])
         for number, (_, task, what) in enumerate(stages, 1):
             task.run(what, f"{number} of {len(stages)}")
-    return entries[0].folder / "report.html"
+    return entries[0].report(next(iter(entries[0].data.values())))
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class Task:
         """Build the labelled states."""
         import recommit.data
 
-        recommit.data.build(self.entry.data, self.entry.folder / "data", workers=self.jobs)
+        for folder, spec in self.entry.data.items():
+            recommit.data.build(spec, folder, workers=self.jobs)
 
     def training(self) -> None:
         """Train everything in processes of this machine; with several seeds, evaluate them too."""
@@ -175,17 +177,20 @@ class Task:
         first, *others = self.entry.seeds
         if self.fleet is not None or self.jobs == 1 or not evaluation_pieces(self.entry, self.quiet):
             self._evaluate({first: (), **dict.fromkeys(others, paper_tables.OF_ONE_SEED)})
-        table = across_seeds.together([self.entry.evaluation(seed) for seed in self.entry.seeds])
-        files.replace(files.Files(), self.entry.folder / "results.md", table.encode())
-        if not self.quiet:
-            say(table)
+        for spec in self.entry.data.values():
+            table = across_seeds.together([self.entry.evaluation(seed, spec) for seed in self.entry.seeds])
+            name = f"results{self.entry.suffix(spec)}.md"
+            files.replace(files.Files(), self.entry.folder / name, table.encode())
+            if not self.quiet:
+                say(table)
 
     def report(self) -> None:
         """Write the page about the first seed, with all seeds in one table."""
         from recommit.report import page
 
-        first, *others = (self.entry.evaluation(seed) for seed in self.entry.seeds)
-        page.write(ReportOptions(first, self.entry.folder / "report.html", tuple(others)))
+        for spec in self.entry.data.values():
+            first, *others = (self.entry.evaluation(seed, spec) for seed in self.entry.seeds)
+            page.write(ReportOptions(first, self.entry.report(spec), tuple(others)))
 
     def _train(self, every: list[Run]) -> None:
 
@@ -196,14 +201,19 @@ class Task:
         """The tables (none named: all) of each seed."""
 
         if self.fleet is not None:
-            work = [evaluation_job(self.entry, seed, names) for seed, names in tables.items()]
+            work = [evaluation_job(self.entry, *each) for each in _each(self.entry, tables)]
             _fine(processes.run(self.fleet, work, self.entry.launch, quiet=self.quiet))
-        elif self.jobs == 1 or len(tables) == 1:
-            for seed, names in tables.items():
-                evaluate(self.entry, seed, names, self.quiet)
+        elif self.jobs == 1 or len(tables) * len(self.entry.data) == 1:
+            for each in _each(self.entry, tables):
+                evaluate(self.entry, *each, self.quiet)
         else:
-            calls = [(self.entry, seed, names, self.quiet, 1) for seed, names in tables.items()]
+            calls = [(self.entry, *each, self.quiet, 1) for each in _each(self.entry, tables)]
             _fine(parallel.run_parallel(evaluate, calls, self.jobs))
+
+
+def _each(entry: PresetEntry, tables: dict[int, tuple[str, ...]]) -> Iterator[tuple[int, DataSpec, tuple[str, ...]]]:
+    """Seed, size and tables of every evaluation."""
+    return ((seed, spec, names) for spec in entry.data.values() for seed, names in tables.items())
 
 
 def _fine(status: int) -> None:
@@ -245,20 +255,25 @@ def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[parallel.Job]:
     needs = {seed: [name for name in names if seed_of(name) in ("", str(seed))] for seed in others}
     needs[first] = names
     tables = {first: (), **dict.fromkeys(others, paper_tables.OF_ONE_SEED)}
-    plays = {seed: (evaluate, entry, seed, tables[seed], quiet, 1) for seed in entry.seeds}
     return [
-        parallel.Job(_apart, plays[seed], str(entry.evaluation(seed)), frozenset(needs[seed])) for seed in entry.seeds
+        parallel.Job(
+            _apart,
+            (evaluate, entry, seed, spec, names, quiet, 1),
+            str(entry.evaluation(seed, spec)),
+            frozenset(needs[seed]),
+        )
+        for seed, spec, names in _each(entry, tables)
     ]
 
 
-def evaluation_job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
+def evaluation_job(entry: PresetEntry, seed: int, spec: DataSpec, tables: tuple[str, ...]) -> Job:
     """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
-    out = entry.evaluation(seed)
+    out = entry.evaluation(seed, spec)
     log, written, before = entry.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
     whom = _whom(entry, seed, tables)
     words = ["evaluate", str(whom.pop("run")), "--seed", str(seed), "--out", str(out)]
     words += ["--device", entry.device or "auto"]
-    for name, value in {**whom, **entry.values.get("evaluate", {})}.items():
+    for name, value in {**whom, **_settings(entry, spec)}.items():
         words += _option(name, value)
     return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
 
@@ -285,14 +300,22 @@ def _changed(file: Path) -> int:
     return file.stat().st_mtime_ns if file.is_file() else 0
 
 
-def evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
-    """Play everybody of one seed in this process, and fill its tables; 0."""
+def _settings(entry: PresetEntry, spec: DataSpec) -> dict[str, Any]:
+    """What the preset says of evaluations, and of several sizes which one is played."""
+    which = {"task": f"{spec.task}{suffix}"} if (suffix := entry.suffix(spec)) else {}
+    return {**entry.values.get("evaluate", {}), **which}
+
+
+def evaluate(
+    entry: PresetEntry, seed: int, spec: DataSpec, tables: tuple[str, ...], quiet: bool, threads: int = 0
+) -> int:
+    """Play everybody of one seed and size in this process, and fill its tables; 0."""
     from recommit.evaluate.evaluation import evaluated
 
-    values = entry.values.get("evaluate", {})
+    values = _settings(entry, spec)
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     settings |= {"seed": seed, "threads": threads, "device": entry.device or "auto", **_whom(entry, seed, tables)}
-    evaluated(EvaluateOptions(out=entry.evaluation(seed), **settings), quiet=quiet)
+    evaluated(EvaluateOptions(out=entry.evaluation(seed, spec), **settings), quiet=quiet)
     return 0
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("yaml")
 
 
 from recommit.data import held_out
-from recommit.reproduce import preset
+from recommit.reproduce import preset, stages
 from recommit.train.family.runs import family_configs
 
 PAPER = Path("OUT")
@@ -42,7 +42,8 @@ def test_the_papers_runs(name):
         assert by_name["adaptive-s42"].config.run.keep == 99
         assert by_name["fixed-3-s42"].source == PAPER / "joint" / "sft"
         assert [by_name[each].folder for each in joint] == [PAPER / "joint" / each for each in joint]
-        assert by_name["sft"].sources == (PAPER / "sliding" / "data", PAPER / "sokoban" / "data")
+        data = ("sliding/data-3x3", "sliding/data-4x4", "sokoban/data")
+        assert by_name["sft"].sources == tuple(PAPER / folder for folder in data)
     runs = [run for _, run in preset.every_run(every)]
     assert Counter(run.verb for run in runs) == {"sft": 5, "grpo": 78}
     assert len({run.folder for run in runs}) == 83
@@ -84,12 +85,12 @@ def test_changes_of_all_puzzles_and_of_one():
         "sokoban.evaluate={}",
         "recipe=paper-sliding",
     )
-    for name, steps, evaluated in (("sliding", 100, 16), ("sokoban", 9, None)):
+    for name, steps, evaluated, sizes in (("sliding", 100, 16, 2), ("sokoban", 9, None, 1)):
         plan = changed[name]
         warm, run = plan.warm_runs()[0], plan.main_runs()[0]
         assert (warm.config.optim.steps, warm.config.model.backbone) == (3, "random:tiny")
         assert (run.config.rollout.instances, run.config.optim.steps, run.name) == (8, steps, "adaptive-s7")
-        assert (plan.data.count, plan.values["recipe"]) == (60, "paper-sliding")
+        assert ([spec.count for spec in plan.data.values()], plan.values["recipe"]) == ([60] * sizes, "paper-sliding")
         assert plan.values["evaluate"].get("instances") == evaluated
 
 
@@ -128,11 +129,26 @@ def test_files_that_are_no_presets(tmp_path):
 def test_a_fresh_split_is_drawn_in_full_and_lies_beside_what_was_read():
     for plan in preset.entries(preset.load("laptop"), PAPER):
         told = plan.values["evaluate"]
-        drawn = held_out.fresh(plan.data, told["fresh"], told["instances"], tuple(told.get("length", ())))
+        (spec,) = plan.data.values()
+        drawn = held_out.fresh(spec, told["fresh"], told["instances"], tuple(told.get("length", ())))
         assert len(drawn) == told["instances"]
-        assert plan.evaluation(0).name == "fresh-s0"
+        assert plan.evaluation(0, spec).name == "fresh-s0"
     (plan,) = preset.entries(preset.load("laptop", ["evaluate.fresh=0"]), PAPER)[:1]
-    assert plan.evaluation(0).name == "eval-s0"
+    assert [plan.evaluation(0, spec).name for spec in plan.data.values()] == ["eval-s0"]
+
+
+def test_sizes_are_trained_together_and_evaluated_each_by_itself():
+    plan, _ = preset.entries(preset.load("paper", ["evaluate={regret: true}"]), PAPER)
+    assert {folder.name: spec.size for folder, spec in plan.data.items()} == {"data-3x3": (3, 3), "data-4x4": (4, 4)}
+    assert all(spec.disjoint == "regions" for spec in plan.data.values())
+    assert plan.main_runs()[0].data == (PAPER / "sliding" / "data-3x3", PAPER / "sliding" / "data-4x4")
+    evaluations = [plan.evaluation(42, spec).name for spec in plan.data.values()]
+    assert evaluations == ["eval-3x3-s42", "eval-4x4-s42"]
+    assert {plan.folder / name for name in evaluations} <= set(plan.folders())
+    assert [stages._settings(plan, spec)["task"] for spec in plan.data.values()] == ["sliding-3x3", "sliding-4x4"]
+    (alone, _) = preset.entries(preset.load("paper", ["sliding.sizes=[4]"]), PAPER)
+    ((folder, spec),) = alone.data.items()
+    assert (folder.name, spec.size, alone.evaluation(42, spec).name) == ("data", (4, 4), "eval-s42")
 
 
 def test_heads_are_steps_of_every_seed():
@@ -197,6 +213,7 @@ def saying(**changes):
         ({"steps": 3}, "tasks.sliding: expected keys of data"),
         ({"recipe": 3}, "tasks.sliding.recipe: expected a text, got 3"),
         ({"data": []}, "tasks.sliding.data: expected a mapping, got []"),
+        ({"sizes": [3, 4], "heads": {"world_model": {}}}, "tasks.sliding.heads: expected none beside several sizes"),
         ({"variants": [["adaptive"]]}, "tasks.sliding.variants: expected a text, got ['adaptive']"),
         ({"seeds": [True]}, "tasks.sliding.seeds: expected a number, got True"),
         ({"seeds": []}, "tasks.sliding.seeds: expected numbers, got none"),

@@ -39,8 +39,8 @@ def test_as_json_without_gpus(capsys):
     assert shown["preset"]["tasks"]["sokoban"]["seeds"] == [1]
     assert len(shown["runs"]) == (1 + 7 + 4 + 8 + 10) + (7 + 4 + 10)
     assert shown["runs"][0]["command"] == (
-        "recommit train sft --recipe OUT/sliding/launch/sft.yaml --data OUT/sliding/data OUT/sokoban/data --out "
-        "OUT/joint/sft"
+        "recommit train sft --recipe OUT/sliding/launch/sft.yaml "
+        "--data OUT/sliding/data-3x3 OUT/sliding/data-4x4 OUT/sokoban/data --out OUT/joint/sft"
     )
     assert {run["state"] for run in shown["runs"]} == {""}
 

@@ -53,7 +53,7 @@ def test_a_switch_of_an_evaluation_stands_alone(tmp_path, monkeypatch):
         text = (tmp_path / "preset.yaml").read_text().replace("VALUES", values)
         (tmp_path / "this.yaml").write_text(text)
         (entry,) = preset.entries(preset.load(str(tmp_path / "this.yaml"), ()), tmp_path / "out")
-        words[values] = stages.evaluation_job(entry, 0, ()).words
+        words[values] = stages.evaluation_job(entry, 0, next(iter(entry.data.values())), ()).words
     asked, plain = words.values()
     assert asked[-3:] == ("--regret", "--instances", "8")
     assert plain[-3:] == ("--length", "1", "3")

@@ -34,11 +34,11 @@ class Run:
 
     verb: Literal["sft", "grpo"]
     config: SftConfig | GrpoConfig
-    #: A data set or several, or the run (or saved policy) to start from.
+    #: Data sets, or the run (or saved policy) to start from.
     source: str | Path | tuple[str | Path, ...]
     folder: Path
-    #: Whose recipe makes the instances, where the warm start has learned several puzzles.
-    data: Path | None = None
+    #: Whose recipes make the instances, where the warm start has learned several puzzles.
+    data: tuple[Path, ...] = ()
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class Run:
     def flags(self) -> list[str]:
         """Flags of ``recommit train``, but for the recipe."""
         words = ["--data" if self.verb == "sft" else "--init", *map(str, self.sources), "--out", str(self.folder)]
-        return words if self.data is None else [*words, "--data", str(self.data)]
+        return [*words, "--data", *map(str, self.data)] if self.data else words
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -113,9 +113,9 @@ class Run:
 
         with named(self.name):
             if self.verb == "sft":
-                return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
+                return sft.train(self.config, self.sources, self.folder, quiet=quiet)  # type: ignore[arg-type]
             start = self.sources[0]
-            return grpo.train(self.config, start, self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
+            return grpo.train(self.config, start, self.folder, data=self.data or None, quiet=quiet)  # type: ignore[arg-type]
 
 
 def family_configs(
@@ -143,7 +143,7 @@ def members(
     out: str | Path,
     seeds: tuple[int, ...],
     once: Collection[str] = (),
-    data: Path | None = None,
+    data: tuple[Path, ...] = (),
 ) -> list[Run]:
     """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has
     several. ``configs`` has one configuration per name (see ``member``), usually that of its variant; those of
