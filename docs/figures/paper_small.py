@@ -1,12 +1,13 @@
 """Draws paper-small-PUZZLE.svg, the paper's figures of one puzzle, from what `recommit reproduce` left (matplotlib).
 
-python docs/figures/paper_small.py OUT/sliding OUT/sokoban --out docs/assets
+python docs/figures/paper_small.py OUT/*/eval*-s42 --out docs/assets
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,29 +118,30 @@ def budgets(axes: Axes, results: FamilyResults) -> None:
     axes.legend(fontsize=7, frameon=False)
 
 
-def read(folder: Path) -> FamilyResults:
-    rows = json.loads((folder / f"eval-s{SEED}" / "summary.json").read_text(encoding="utf-8"))
-    return FamilyResults(rows, Members(folder / "family", SEED))
+def read(evaluation: Path) -> FamilyResults:
+    rows = json.loads((evaluation / "summary.json").read_text(encoding="utf-8"))
+    return FamilyResults(rows, Members(evaluation.parent / "family", SEED))
 
 
-def plot(results: FamilyResults, out: Path) -> None:
+def plot(results: FamilyResults, file: Path) -> None:
     figure = plotting.figure(12, 7)
     for axes, draw in zip(
         figure.subplots(2, 3).flat, (sweep, distance, progress, emergence, entropy, budgets), strict=True
     ):
         draw(axes, results)
-    out.mkdir(parents=True, exist_ok=True)
-    plotting.save(figure, out / f"paper-small-{results.task}.svg")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    plotting.save(figure, file)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path, help="of one puzzle each, with family and eval-s42")
+    parser.add_argument("evaluations", nargs="+", type=Path, help="folders of one puzzle and size each")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    for folder in arguments.folders:
+    for folder in arguments.evaluations:
+        puzzle = folder.parent.name + re.sub(rf"^eval|-s{SEED}$", "", folder.name)
         with plotting.style():
-            plot(read(folder), arguments.out)
+            plot(read(folder), arguments.out / f"paper-small-{puzzle}.svg")
 
 
 if __name__ == "__main__":

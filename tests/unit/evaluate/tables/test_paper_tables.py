@@ -125,8 +125,8 @@ def test_value_and_gain_share_are_columns_of_the_main_table(everything):
 
 def test_its_figures_are_drawn(everything, tmp_path):
     with plotting.style():
-        runpy.run_path(str(ROOT / "docs" / "figures" / "paper_small.py"))["plot"](everything[1], tmp_path)
-    assert (tmp_path / "paper-small-sliding.svg").stat().st_size
+        runpy.run_path(str(ROOT / "docs" / "figures" / "paper_small.py"))["plot"](everything[1], tmp_path / "small.svg")
+    assert (tmp_path / "small.svg").stat().st_size
 
 
 def test_every_cell_is_the_figure_of_its_agent(everything, trained):
