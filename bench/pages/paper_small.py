@@ -40,9 +40,7 @@ def main() -> int:
     arguments = parser.parse_args()
     written = sorted(arguments.folder.glob("*/eval*-s42/tables.json"))
     if not written:
-        parser.error(
-            f"folder: expected PUZZLE/eval-s42/tables.json in it, got none in {arguments.folder}"
-        )
+        parser.error(f"folder: expected PUZZLE/eval-s42/tables.json in it, got none in {arguments.folder}")
     every = {FOLDER / name: text for name, text in texts(written).items()}
     changed = [path for path, text in every.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if arguments.check:

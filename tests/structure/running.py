@@ -53,7 +53,7 @@ MOST = {
     "--workers": 1,
     "--updates": 2,
 }
-_VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
+_VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [6, 14]}"
 #: What a verb gets in addition.
 SMALLER = {
     "train sft": [
@@ -114,18 +114,18 @@ SEPARATE: dict[str, dict[int, int]] = {"docs/results.md": {}, "docs/results-tabl
 SMALL_PRESET = """
 tasks:
   sliding:
-    data: {task: sliding, size: [2, 3], difficulties: [{length: [4, 14]}],
+    data: {task: sliding, size: [2, 3], difficulties: [{length: [6, 14]}],
            count: 60, validation: 8, test: 12, ties: random}
     recipe: laptop-sliding
     sft: %s
     grpo: %s
     variants: [adaptive, fixed-4]
     seeds: [0]
-    heads: {world_model: {steps: 1, starts: 16}, conditioned: {starts: 4, length: [4, 14], updates: 1, budget: [2]}}
+    heads: {world_model: {steps: 1, starts: 16}, conditioned: {starts: 4, length: [6, 14], updates: 1, budget: [2]}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
     data:
-      {task: sokoban, size: 6, difficulties: [{length: [4, 14], boxes: 1}],
+      {task: sokoban, size: 6, difficulties: [{length: [6, 14], boxes: 1}],
        count: 60, validation: 8, test: 12, ties: random}
     recipe: laptop-sokoban
     sft: %s

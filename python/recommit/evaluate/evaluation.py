@@ -76,7 +76,7 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
     configure_inference(options.threads)
     members = None
     if options.paper:
-        members = Members(options.run, options.seed)
+        members = Members(options.run, options.seed, options.task)
         if not paper_tables.in_paper(members):
             raise ValueError(f"paper: expected runs of sliding or sokoban, which the paper has, got {members.task}")
         agents = paper_tables.agents_of(members, options.tables)

@@ -16,10 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recommit.evaluate import transcripts
 from recommit.evaluate.agent_names import HEADS, AgentName
 from recommit.evaluate.options import split_words
 from recommit.runs.checkpoints import TornCheckpoint, verify
-from recommit.runs.directory import best_policy, recipes_of
+from recommit.runs.directory import best_policy, recipe_of, recipes_of
 from recommit.storage import verified
 from recommit.storage.verified import DIGESTS
 from recommit.train.family.runs import BUDGET, member
@@ -47,6 +48,8 @@ class Members:
 
     family: Path
     seed: int = 0
+    #: Which puzzle is played, where the runs have trained several: by name and size, as in ``recipe_of``.
+    played: str = ""
 
     def __post_init__(self) -> None:
         if self.run("adaptive") is None:
@@ -129,8 +132,12 @@ class Members:
 
     @cached_property
     def zero_shot(self) -> list[Path]:
-        """Finished runs of models that were not trained."""
-        return [folder for folder in sorted(self.family.glob("zero-shot-*")) if (folder / "summary.json").is_file()]
+        """Finished runs of models that were not trained, on what is played."""
+        found = [folder for folder in sorted(self.family.glob("zero-shot-*")) if (folder / "summary.json").is_file()]
+        if not self.played:
+            return found
+        size = list(recipe_of(self.adaptive, self.played).size)
+        return [folder for folder in found if transcripts.data(folder).get("size") == size]
 
     def trained(self, suffix: str = "", seed: int | None = None, *, sampled: bool = True) -> tuple[str, ...]:
         """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked,

@@ -34,6 +34,11 @@ def model(folder: Path) -> str:
     return str(_spec(folder)["model"])
 
 
+def data(folder: Path) -> dict[str, Any]:
+    """The recipe of the data whose instances it played; empty where it made them itself."""
+    return _spec(folder)["data"] or {}
+
+
 def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], budget: int) -> DecisionRows:
     """Its decisions on these instances, all of which it must have played to the end, within a budget that it had."""
     spec = _spec(folder)

@@ -115,8 +115,8 @@ def check(whole: dict[str, Any]) -> None:
         for part, needed in (("training_budgets", ("budgets", "variants")), ("heads", ("world_model",))):
             if values.get(part):
                 _expect(f"tasks.{name}.{part}", values[part], _FIELDS[part], needed)
-        if several := [key for key in ("heads", "zero_shot") if len(values.get("sizes", ())) > 1 and values.get(key)]:
-            raise ValueError(f"tasks.{name}.{several[0]}: expected none beside several sizes, got {values['sizes']}")
+        if len(values.get("sizes", ())) > 1 and values.get("heads"):
+            raise ValueError(f"tasks.{name}.heads: expected none beside several sizes, got {values['sizes']}")
         if own := [key for key in ("sft", "warm_starts") if "joint" in whole and key in values]:
             raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {brief(values[own[0]])}")
     if "joint" in whole:
@@ -233,10 +233,15 @@ class PresetEntry:
 
     def zero_shot(self) -> dict[Path, dict[str, Any]]:
         """Models that are played untrained, on the instances of the evaluation: the folder and the flags of each."""
-        shared = {"data": next(iter(self.data)), "instances": self.values.get("evaluate", {}).get("instances", 1024)}
+        instances = self.values.get("evaluate", {}).get("instances", 1024)
         return {
-            self.family / f"zero-shot-{asking['model'].replace('/', '-')}": {**shared, **asking}
+            self.family / f"zero-shot-{asking['model'].replace('/', '-')}{self.suffix(spec)}": {
+                "data": data,
+                "instances": instances,
+                **asking,
+            }
             for asking in self.values.get("zero_shot", [])
+            for data, spec in self.data.items()
         }
 
     def folders(self) -> list[Path]:

@@ -270,7 +270,7 @@ def evaluation_job(entry: PresetEntry, seed: int, spec: DataSpec, tables: tuple[
     """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
     out = entry.evaluation(seed, spec)
     log, written, before = entry.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
-    whom = _whom(entry, seed, tables)
+    whom = _whom(entry, seed, spec, tables)
     words = ["evaluate", str(whom.pop("run")), "--seed", str(seed), "--out", str(out)]
     words += ["--device", entry.device or "auto"]
     for name, value in {**whom, **_settings(entry, spec)}.items():
@@ -287,9 +287,9 @@ def _option(name: str, value: Any) -> list[str]:
     return [flag, *map(str, values)] if values else []
 
 
-def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> dict[str, Any]:
+def _whom(entry: PresetEntry, seed: int, spec: DataSpec, tables: tuple[str, ...]) -> dict[str, Any]:
     """The family, or of a puzzle that the paper does not have everybody in it by name."""
-    members = Members(entry.family, seed)
+    members = Members(entry.family, seed, _settings(entry, spec).get("task", ""))
     if paper_tables.in_paper(members):
         return {"run": entry.family, "paper": True, "tables": tables}
     return {"run": members.adaptive, "agents": paper_tables.agents_of(members, tables)}
@@ -314,7 +314,7 @@ def evaluate(
 
     values = _settings(entry, spec)
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    settings |= {"seed": seed, "threads": threads, "device": entry.device or "auto", **_whom(entry, seed, tables)}
+    settings |= {"seed": seed, "threads": threads, "device": entry.device or "auto", **_whom(entry, seed, spec, tables)}
     evaluated(EvaluateOptions(out=entry.evaluation(seed, spec), **settings), quiet=quiet)
     return 0
 

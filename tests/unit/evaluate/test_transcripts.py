@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.unit.zero_shot.servers import Server, answer, expert
 import recommit
 from recommit.cli import main
 from recommit.evaluate import transcripts
+from recommit.evaluate.family import Members
 from recommit.storage import jsonl
 
 COUNT = 12
@@ -79,3 +81,12 @@ def test_other_states_by_the_same_names_are_noticed(asked):
         transcripts.rows(asked, task, ids, states[::-1], 15)
     with pytest.raises(ValueError, match="expected at most the 15 decisions"):
         transcripts.rows(asked, task, ids, states, 16)
+
+
+def test_a_family_has_those_of_the_size_that_is_played(run, asked, tmp_path, monkeypatch):
+    shutil.copytree(run, tmp_path / "adaptive-s0")
+    shutil.copytree(asked, tmp_path / "zero-shot-tiny-2x3")
+    assert Members(tmp_path, 0, "sliding-2x3").zero_shot == [tmp_path / "zero-shot-tiny-2x3"]
+    monkeypatch.setattr(transcripts, "data", lambda _: {"size": [3, 3]})
+    assert Members(tmp_path, 0, "sliding-2x3").zero_shot == []
+    assert Members(tmp_path).zero_shot == [tmp_path / "zero-shot-tiny-2x3"]

@@ -146,6 +146,11 @@ def test_sizes_are_trained_together_and_evaluated_each_by_itself():
     assert evaluations == ["eval-3x3-s42", "eval-4x4-s42"]
     assert {plan.folder / name for name in evaluations} <= set(plan.folders())
     assert [stages._settings(plan, spec)["task"] for spec in plan.data.values()] == ["sliding-3x3", "sliding-4x4"]
+    (asked, _) = preset.entries(preset.load("paper", ["zero_shot=[{model: m}]"]), PAPER)
+    assert {folder.name: flags["data"].name for folder, flags in asked.zero_shot().items()} == {
+        "zero-shot-m-3x3": "data-3x3",
+        "zero-shot-m-4x4": "data-4x4",
+    }
     (alone, _) = preset.entries(preset.load("paper", ["sliding.sizes=[4]"]), PAPER)
     ((folder, spec),) = alone.data.items()
     assert (folder.name, spec.size, alone.evaluation(42, spec).name) == ("data", (4, 4), "eval-s42")
