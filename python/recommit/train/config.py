@@ -36,6 +36,8 @@ class ModelConfig:
 
     #: A folder or hub repository, or ``random:NAME`` (of ``policy.backbones.make.BACKBONES``) for weights from nothing.
     backbone: str = "random:small"
+    #: Of a hub repository: a commit, tag or branch; empty: the newest. A run's ``config.json`` has the commit.
+    revision: str = ""
     #: Changes to the preset, by field of ``policy.backbones.random_init.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)
     #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
@@ -152,12 +154,23 @@ class RunConfig:
     matmul_backend: Literal["default", "onednn"] = "default"
     device: str = "auto"
     tensorboard: bool = True
-    #: Project name for Weights & Biases; empty: not used.
+    #: Project name for Weights & Biases and for trackio, each with its own package; empty: not used.
     wandb: str = ""
+    trackio: str = ""
+    #: What both call the run, and the group it is in; empty: by its folder, and by the folder that it lies in.
+    name: str = ""
+    group: str = ""
+    #: Steps that torch's profiler watches, after the first three of a start: ``profile/`` has the trace; 0: none.
+    profile: int = 0
 
     def __post_init__(self) -> None:
-        check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0)
+        check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, profile=0)
         check_choices("run", self)
+
+    @property
+    def projects(self) -> dict[str, str]:
+        """By the package that keeps curves there."""
+        return {"wandb": self.wandb, "trackio": self.trackio}
 
 
 @dataclass(frozen=True)
