@@ -226,9 +226,12 @@ class PresetEntry:
     def zero_shot(self) -> dict[Path, dict[str, Any]]:
         """Models that are played untrained, on the instances of the evaluation: the folder and the flags of each."""
         shared = {"data": self.folder / "data", "instances": self.values.get("evaluate", {}).get("instances", 1024)}
+        each = self.values.get("zero_shot", [])
+        names = [
+            asking["model"].replace("/", "-") + (f"-{asking['cell']}px" if "cell" in asking else "") for asking in each
+        ]
         return {
-            self.family / f"zero-shot-{asking['model'].replace('/', '-')}": {**shared, **asking}
-            for asking in self.values.get("zero_shot", [])
+            self.family / f"zero-shot-{name}": {**shared, **asking} for name, asking in zip(names, each, strict=True)
         }
 
     def folders(self) -> list[Path]:

@@ -36,13 +36,13 @@ class ModelConfig:
 
     #: A folder or hub repository, or ``random:NAME`` (of ``policy.backbones.make.BACKBONES``) for weights from nothing.
     backbone: str = "random:small"
-    #: Of a hub repository: a commit, tag or branch; empty: the newest. A run's ``config.json`` has the commit.
-    revision: str = ""
     #: Changes to the preset, by field of ``policy.backbones.random_init.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)
     #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
     dtype: Literal["float32", "bfloat16"] = "float32"
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    #: Of the backbone's repository on a hub: a commit, tag or branch; empty: the newest. A run's record has the commit.
+    revision: str = ""
 
     def __post_init__(self) -> None:
         check_choices("model", self)

@@ -73,7 +73,7 @@ class Backbone(Protocol):
         """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: as the family likes."""
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:
-        """How wide a cell of a board of rows x cols is drawn; asked of families whose ``pixels`` are whole tiles."""
+        """How wide a cell of a board of rows x cols is drawn."""
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Everything constant for pictures of rows x cols visual tokens."""
