@@ -109,7 +109,7 @@ def test_heads_and_a_model_behind_an_endpoint_play_beside_the_others(tmp_path, c
     assert (row["budget"], row["instances"]) == ("loose", 4)
     printed = [line.split("|")[2:5] for line in tables.splitlines() if "| tiny " in line]
     rate = f"{100 * row['solve_rate']:.1f}"
-    sizes = [["28", "-", rate], ["56", "-", rate]]
+    sizes = [["56", "-", rate], ["28", "-", rate]]
     assert [[cell.strip() for cell in cells] for cells in printed] == sizes, "a row for each size of the pictures"
     (own,) = [line for line in tables.partition("## Zero-shot")[2].splitlines() if line.startswith("| adaptive ")]
     assert own.split("|")[2].strip() == "28"
