@@ -25,10 +25,11 @@ class EstimateOptions:
     """Which recipe, what is changed in it, and on which machine.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen7b-sliding,
-            qwen7b-sokoban, or a YAML file.
+        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, qwen7b-sliding, qwen7b-sokoban,
+            paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         stage: The warm start, GRPO, both, or the evaluation of a family of runs.
-        task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
+        task: Which puzzle (default: that of the preset of recommit reproduce that trains by this recipe, or each one
+            that the recipe is for).
         size: Rows, or rows and columns (default: those of the preset, or the usual ones).
         set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b; a backbone is a local
             folder, a published name, or random: and the name of a shape.
@@ -62,14 +63,15 @@ class EstimateOptions:
         """One of each stage."""
         from recommit.estimate.costs import estimate
 
-        return [estimate(stage, self.model, self.puzzle, self.machine) for stage in self.stages()]
+        return [estimate(stage, self.model, puzzle, self.machine) for stage, puzzle in self.stages()]
 
-    def stages(self) -> list[Stage]:
-        """The configurations of the stages that are asked for."""
+    def stages(self) -> list[tuple[Stage, Puzzle]]:
+        """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
         from recommit.train.config import section
 
         both = [name for name in ("sft", "grpo") if section(self.recipe, name)]
-        return [self._stage(name) for name in (both if self.stage == "both" else [self.stage])]
+        names, puzzles = both if self.stage == "both" else [self.stage], self.puzzles
+        return [(self._stage(name, puzzle), puzzle) for name in names for puzzle in puzzles]
 
     @property
     def model(self) -> ModelConfig:
@@ -81,39 +83,34 @@ class EstimateOptions:
         return result
 
     @property
-    def puzzle(self) -> Puzzle:
+    def puzzles(self) -> list[Puzzle]:
         """The boards: as said, or as in the presets of ``recommit reproduce`` that train by this recipe."""
-        boards = [_board(entry["data"]) for entry in _entries(self.recipe)]
-        task = self.task
-        if task is None and len(set(boards)) != 1:
-            tasks = self.model.policy.tasks
-            if len(tasks) != 1:
-                raise ValueError(
-                    f"task: expected one of {', '.join(tasks)}, since no preset says it for {self.recipe}, got none"
-                )
-            (task,) = tasks  # type: ignore[assignment]
-        name, usual = (task, dict(boards).get(task)) if task else boards[0]
-        shape = self.size or usual or registry.puzzle(name).usual.size
-        return registry.puzzle(name).of((shape[0], shape[-1]), 1)
+        from recommit.train.config import tasks
 
-    def _stage(self, name: str) -> Stage:
+        boards = dict(map(_board, _entries(self.recipe, joint=True)))
+        names = (self.task,) if self.task else tuple(boards) or tasks(self.recipe) or self.model.policy.tasks
+        shapes = [self.size or boards.get(name) or registry.puzzle(name).usual.size for name in names]
+        pairs = zip(names, shapes, strict=True)
+        return [registry.puzzle(name).of((shape[0], shape[-1]), 1) for name, shape in pairs]
+
+    def _stage(self, name: str, puzzle: Puzzle) -> Stage:
         from recommit.train.config import SftConfig, load
         from recommit.train.grpo.config import GrpoConfig
 
         if name == "evaluate":
-            return self._evaluation()
+            return self._evaluation(puzzle)
         rest = [change for change in self.set if not change.strip().startswith("model.")]
         if name == "grpo":
-            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name)
-            return replace(grpo, validation=grpo.validation.of(self.puzzle))
+            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name).of(puzzle.task)
+            return replace(grpo, validation=grpo.validation.of(puzzle))
         sft: SftConfig = load(self.recipe, rest)
-        return replace(sft, model=self.model, validation=sft.validation.of(self.puzzle))
+        return replace(sft, model=self.model, validation=sft.validation.of(puzzle))
 
-    def _evaluation(self) -> EvaluationStage:
+    def _evaluation(self, task: Puzzle) -> EvaluationStage:
         """What the first preset that trains by this recipe asks of an evaluation, for one of its seeds."""
         from recommit.estimate.schedule import EvaluationStage
 
-        entry, task = next(_entries(self.recipe), None), self.puzzle
+        entry = next(_entries(self.recipe), None)
         if entry is None:
             raise ValueError(
                 f"stage: expected sft or grpo, since no preset evaluates runs of {self.recipe}, got evaluate"
@@ -125,17 +122,19 @@ class EstimateOptions:
         return EvaluationStage(values.get("instances", 1024), values.get("validation", 256), budget, others, boards)
 
 
-def _entries(recipe: str) -> Iterator[dict[str, Any]]:
-    """Find the presets that train by a recipe, and what they say of its puzzle."""
+def _entries(recipe: str, *, joint: bool = False) -> Iterator[dict[str, Any]]:
+    """Find the presets that train by a recipe, and what they say of its puzzle; ``joint``: also of each puzzle whose
+    warm start is by it."""
     from recommit.storage import recipe_text
 
     folder = files("recommit") / "recipes" / "reproduce"
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
         if file.name.endswith(".yaml"):
-            entries = recipe_text.read(file.read_text(encoding="utf-8"))["tasks"].values()
-            yield from (entry for entry in entries if entry["recipe"] == recipe)
+            preset = recipe_text.read(file.read_text(encoding="utf-8"))
+            shared = joint and preset.get("joint", {}).get("recipe") == recipe
+            yield from (entry for entry in preset["tasks"].values() if shared or entry["recipe"] == recipe)
 
 
-def _board(data: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
-    size = data["size"]
-    return data["task"], (size,) if isinstance(size, int) else tuple(size)
+def _board(entry: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
+    task, size = entry["data"]["task"], entry["data"]["size"]
+    return task, (size,) if isinstance(size, int) else tuple(size)

@@ -22,12 +22,14 @@ STATES, TIMES = 32, 3
 
 
 def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict[str, Any]:
-    """Symmetry augmentations and operations per observation, picture and plan included, of up to 32 states that nothing
-    remembers: the same wherever it is counted."""
+    """Symmetry augmentations, pixels of a cell and operations per observation, picture and plan included, of up to 32
+    states that nothing remembers: the same wherever it is counted."""
     states = states[:STATES]
+    shape = states.shape[1], states.shape[2]
     flops = cost(lambda: _observe(policy, task, states), Watch()).flops
     return {
-        "augmentations": policy.vision.augmentations(task, (states.shape[1], states.shape[2])),
+        "augmentations": policy.vision.augmentations(task, shape),
+        "cell": policy.vision.cell_pixels(task, shape),
         "flops": flops // len(states),
         "states": len(states),
     }

@@ -258,7 +258,7 @@ class Evaluation:
                 every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every)}
-                head |= {"model": transcripts.model(Path(agent.run))} if agent.base == ZERO_SHOT else {}
+                head |= self._picture(agent)
                 head["uses"] = agent.uses
                 if options.instance_words != split_words():
                     head["split"] = options.instance_words
@@ -278,6 +278,13 @@ class Evaluation:
         if costs := self.store.entries(COMPUTE):  # also of an earlier call: then its digest is on the list
             self.store.write_json(COMPUTE, costs)
         return summary
+
+    def _picture(self, agent: AgentName) -> dict[str, Any]:
+        """The pixels of a cell in the pictures that an agent is shown, and which model was asked."""
+        if agent.base == ZERO_SHOT:
+            return transcripts.about(Path(agent.run))
+        cost = self.store.entries(COMPUTE).get(str(policy_of(agent, self.run_folder)), {})
+        return {"cell": cost["cell"]} if agent.asks_policy and "cell" in cost else {}
 
     def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
         rows = self.store.rows(file_name(agent, self._played(agent, k), seed))

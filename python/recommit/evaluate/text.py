@@ -93,6 +93,7 @@ _SOMETIMES = (
     (_VALUE, "value", lambda row: with_interval(row, "value", 3)),
     (("gain share", "95 %"), "gain", lambda row: with_interval(row, "gain", 2)),
     (("threshold",), "threshold", lambda row: [f"{row['threshold']:.3g}" if "threshold" in row else "-"]),
+    (("cell px",), "model", lambda row: [str(row.get("cell", "-"))]),  # where a model sees pictures of its own size
     (("MFLOP / observation",), "mflops", lambda row: [f"{row['mflops']:,.3g}" if "mflops" in row else "-"]),
 )
 

@@ -29,9 +29,10 @@ def _spec(folder: Path) -> dict[str, Any]:
     return spec
 
 
-def model(folder: Path) -> str:
-    """Who was asked."""
-    return str(_spec(folder)["model"])
+def about(folder: Path) -> dict[str, Any]:
+    """Who was asked, and the pixels of a cell in the pictures."""
+    spec = _spec(folder)
+    return {"model": str(spec["model"]), "cell": int(spec["cell"])}
 
 
 def data(folder: Path) -> dict[str, Any]:

@@ -37,12 +37,13 @@ other is an error.
 
 def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
     """Markdown with the metadata that hubs read; ``about`` is the policy's config.json, ``hashes`` are of its files."""
-    config, source = about["policy"], about["backbone"]["source"]
+    config, source, commit = about["policy"], about["backbone"]["source"], about["backbone"].get("revision")
     adapted = config["lora"] is not None
     head = f"base_model: {source}\nbase_model_relation: adapter\n" if adapted and not Path(source).exists() else ""
     if adapted:
         lora = config["lora"]
-        parts = f"LoRA (rank {lora['rank']}, alpha {lora['alpha']}) on `{source}`; the picture encoder is frozen."
+        base = f"`{source}`, commit `{commit}`" if commit else f"`{source}`"
+        parts = f"LoRA (rank {lora['rank']}, alpha {lora['alpha']}) on {base}; the picture encoder is frozen."
     else:
         parts = "The backbone was trained from nothing and lies in `backbone/`."
     return _TEXT.format(

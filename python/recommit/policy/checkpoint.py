@@ -23,7 +23,7 @@ from torch import nn
 
 from recommit.policy import lora
 from recommit.policy.action_decoder import ActionDecoder
-from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.backbone import find_backbone, load_backbone, snapshot
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
@@ -54,6 +54,7 @@ class Parts(Protocol):
     decoder: nn.Module
     world_model: nn.Module | None
     source: str
+    revision: str
     known_fingerprint: str
 
 
@@ -92,13 +93,14 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     if whole:
         policy.backbone.save(folder / "backbone")
     else:
-        lora.save(policy.backbone, policy.source, folder / "adapter")
+        lora.save(policy.backbone, policy.source, policy.revision, folder / "adapter")
     about = {
         "format": FORMAT,
         "model_type": "recommit",
         "policy": asdict(policy.config) | {"prices": list(astuple(policy.config.prices))},
         "backbone": {
             "source": "backbone" if whole else policy.source,
+            **({"revision": policy.revision} if policy.revision and not whole else {}),
             "dtype": str(next(policy.backbone.model.parameters()).dtype).removeprefix("torch."),
             "fingerprint": fingerprint_of(policy),
         },
@@ -120,26 +122,29 @@ def _written(folder: Path) -> list[str]:
 
 
 def load_policy(
-    make: Callable[[Backbone, PolicyConfig, str], P],
+    make: Callable[[Backbone, PolicyConfig, str, str], P],
     folder: str | Path,
     *,
+    revision: str = "",
     backbone: str | Path | None = None,
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
     **options: Any,
 ) -> P:
-    """Read the policy of a folder into what ``make`` makes, on ``device``, its backbone in the ``dtype`` that it was
-    saved in or another; ``backbone`` says where an adapter's backbone lies if it has moved."""
-    folder = _fetched(folder)
+    """Read the policy of a folder or hub repository (there of a ``revision``) into what ``make`` makes, on ``device``,
+    its backbone in the ``dtype`` that it was saved in or another; ``backbone`` says where an adapter's backbone lies if
+    it has moved. One on a hub is that of the commit that the policy was trained on."""
+    folder = _fetched(folder, revision)
     about = read_config(folder / "config.json")
     verified.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
+    place, commit = find_backbone(source, "" if backbone else about["backbone"].get("revision", ""))
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
-    weights = load_backbone(source, dtype=dtype, device=device, **options)
+    weights = load_backbone(place, dtype=dtype, device=device, **options)
     stored = read_weights(path := folder / "heads.safetensors")
     check_shapes(_imagined_heads(config, weights.width), stored, path)
-    policy = make(weights, config, str(source))
+    policy = make(weights, config, str(source), commit)
     if config.lora is not None:
         load_adapter(policy, folder / "adapter")
     check_and_copy(heads(policy), stored, path)
@@ -179,16 +184,11 @@ def local_folder(name: str | Path) -> Path:
     raise ValueError(f"run: expected the folder of a run or of a saved policy, got none by the name {name}")
 
 
-def _fetched(name: str | Path) -> Path:
+def _fetched(name: str | Path, revision: str) -> Path:
     """A local folder; the name of a repository on a hub, OWNER/NAME, is downloaded."""
     if os.path.lexists(name) or not hub.is_repository(name):
         return local_folder(name)
-    import huggingface_hub
-
-    try:
-        return Path(huggingface_hub.snapshot_download(str(name)))
-    except Exception as error:  # a hub's client raises errors of its own and of what it is made with
-        raise hub.unreachable("policy", name, error) from error
+    return snapshot("policy", str(name), revision)
 
 
 def heads(policy: Parts) -> dict[str, torch.Tensor]:

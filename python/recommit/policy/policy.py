@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.augmentations import likeliest, plan_agreement
-from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.backbone import find_backbone, load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
@@ -61,11 +61,11 @@ class PlannedDepths(NamedTuple):
 class CommitPolicy(nn.Module):
     """A backbone with a depth head and an action decoder beside it (never inside a PEFT wrapper)."""
 
-    def __init__(self, backbone: Backbone, config: PolicyConfig, *, source: str = "") -> None:
+    def __init__(self, backbone: Backbone, config: PolicyConfig, *, source: str = "", revision: str = "") -> None:
         super().__init__()
         self.config = config
-        #: Where the backbone's weights came from: a folder or a hub name.
-        self.source = source
+        #: Where the backbone's weights came from: a folder, or a hub name and its commit.
+        self.source, self.revision = source, revision
         self.backbone = backbone
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
@@ -85,13 +85,16 @@ class CommitPolicy(nn.Module):
         *,
         seed: int = 0,
         device: torch.device | str = "cpu",
+        revision: str = "",
         **options: Any,
     ) -> CommitPolicy:
-        """New heads (seeded) on a backbone from a local folder or the hub, which is read straight onto ``device``."""
+        """New heads (seeded) on a backbone from a local folder or the hub, which is read straight onto ``device``;
+        ``revision`` is a commit, tag or branch of its repository (the newest)."""
+        folder, commit = find_backbone(name_or_path, revision)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            backbone = load_backbone(name_or_path, device=device, **options)
-            return cls(backbone, config or PolicyConfig(), source=str(name_or_path)).to(device)
+            backbone = load_backbone(folder, device=device, **options)
+            return cls(backbone, config or PolicyConfig(), source=str(name_or_path), revision=commit).to(device)
 
     def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:
         """Another depth head, as it begins: exactly uniform. It may have ``depths`` of its own to choose from."""
@@ -121,8 +124,9 @@ class CommitPolicy(nn.Module):
         """Read a saved policy; ``recommit.policy.checkpoint`` says the format, and what ``options`` may be. It refuses
         puzzles and sizes that it was not trained on, unless it is to play them ``anyway``."""
 
-        def make(backbone: Backbone, config: PolicyConfig, source: str) -> CommitPolicy:
-            return cls(backbone, replace(config, trained=()) if anyway else config, source=source)
+        def make(backbone: Backbone, config: PolicyConfig, source: str, revision: str) -> CommitPolicy:
+            config = replace(config, trained=()) if anyway else config
+            return cls(backbone, config, source=source, revision=revision)
 
         with torch.random.fork_rng(devices=[]):  # modules draw weights before they are read
             return load_policy(make, folder_or_repo, **options).to(options.get("device", "cpu"))

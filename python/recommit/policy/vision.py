@@ -59,6 +59,10 @@ class Vision:
         ring = 2 * self.crops(task)
         return shape[0] - ring, shape[1] - ring
 
+    def cell_pixels(self, task: Puzzle, shape: tuple[int, int]) -> int:
+        """How wide a cell is drawn."""
+        return self.backbone.cell_pixels(*self.cells(task, shape), self.config.cell)
+
     def augmentations(self, task: Puzzle, shape: tuple[int, int]) -> int:
         """How many copies of a picture the policy reads: as many of its ``augmentations`` as keep the shape."""
         if self.config.augmentations > 1 and not task.turns:
@@ -90,7 +94,7 @@ class Vision:
         if copy == 0:
             return pixels
         if pixels.ndim == 4:
-            return augmentations.augment_tiles(pixels, cells, self.backbone.cell_pixels(*cells, self.config.cell), copy)
+            return augmentations.augment_tiles(pixels, cells, self.cell_pixels(task, shape), copy)
         return augmentations.augment_patches(pixels, len(states), cells, self.grid(task, shape), copy)
 
     def _gather(self, task: Puzzle, states: NDArray[np.uint8], copy: int) -> Tensor:

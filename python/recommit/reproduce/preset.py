@@ -235,7 +235,7 @@ class PresetEntry:
         """Models that are played untrained, on the instances of the evaluation: the folder and the flags of each."""
         instances = self.values.get("evaluate", {}).get("instances", 1024)
         return {
-            self.family / f"zero-shot-{asking['model'].replace('/', '-')}{self.suffix(spec)}": {
+            self.family / f"zero-shot-{_asked(asking)}{self.suffix(spec)}": {
                 "data": data,
                 "instances": instances,
                 **asking,
@@ -347,6 +347,12 @@ class PresetEntry:
 
         changes = (*self.values.get("grpo", []), *_on(self.device))
         return family_configs(self.values["recipe"], variants, changes, flags or {})
+
+
+def _asked(asking: dict[str, Any]) -> str:
+    """A model, and the size of its pictures where that is said, as a part of a folder's name."""
+    cell = f"-{asking['cell']}px" if "cell" in asking else ""
+    return f"{asking['model'].replace('/', '-')}{cell}"
 
 
 def _on(device: str | None) -> list[str]:

@@ -5,6 +5,7 @@ metrics.jsonl    one line per logged step         timing.jsonl    what depends o
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
+profile/         where the time of some steps went, see ``recommit.runs.profiling``
 DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.verified``
 """
 
@@ -37,11 +38,14 @@ LOGS = ("metrics.jsonl",)
 BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
 #: Folders that a run writes to.
-FOLDERS = ("checkpoints", "tensorboard", "wandb")
+PROFILE = "profile"
+FOLDERS = ("checkpoints", "tensorboard", "wandb", PROFILE)
 #: A folder with one of these is that of a run.
 MARKS = ("config.json", "versions.json", *FOLDERS)
 #: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
+#: Fields of ``RunConfig`` that say who looks on.
+WATCHING = ("tensorboard", "wandb", "trackio", "name", "group", "profile")
 
 
 class RunDirectory:
@@ -164,9 +168,12 @@ def versions() -> dict[str, Any]:
 
 
 def _lasting(config: dict[str, Any]) -> dict[str, Any]:
-    """Without what may change when a run goes on, as it says who computes and not what: ranks, how ZeRO splits."""
-    engine = {name: value for name, value in config.get("engine", {}).items() if name not in PLACEMENT}
-    return {**{name: value for name, value in config.items() if name != "ranks"}, "engine": engine}
+    """Without what may change when a run goes on, as it says who computes or looks on, and not what is computed: ranks,
+    how ZeRO splits, where curves go."""
+    kept = {name: value for name, value in config.items() if name != "ranks"}
+    for section, left_out in (("engine", PLACEMENT), ("run", WATCHING)):
+        kept[section] = {name: value for name, value in config.get(section, {}).items() if name not in left_out}
+    return kept
 
 
 def best_policy(folder: str | Path) -> Path:

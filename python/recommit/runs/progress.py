@@ -10,14 +10,16 @@ import threading
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from recommit.storage.errors import install
 from recommit.storage.files import sha256
 from recommit.storage.safe_open import reading
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import FrameType
 
@@ -173,14 +175,41 @@ def _end(file: Path) -> list[bytes]:
         return []
 
 
+def refuse_missing(projects: Mapping[str, str]) -> None:
+    """Refuse a tracker that cannot be imported; asked before anything is built."""
+    for package in (name for name, project in projects.items() if project):
+        try:
+            _tracker(package)
+        except (ImportError, AttributeError):  # a folder of W&B's runs is imported by the same name, and has no init
+            raise ValueError(
+                f"run.{package}: expected the package {package} (pip install {package}, or with the rest of recommit "
+                f"{install(package)}), got none"
+            ) from None
+
+
+def _tracker(package: str) -> Any:
+    return import_module(package).init
+
+
 class Curves:
-    """TensorBoard, and Weights & Biases when asked; silent where neither is installed."""
+    """TensorBoard, silent where it is not installed, and trackers: by name the project of each, or none.
+
+    ``name`` and ``group`` are the run's there; by its folder if they are empty.
+    """
 
     def __init__(
-        self, folder: Path | None, *, tensorboard: bool, wandb: str | None, whole: dict[str, Any], step: int
+        self,
+        folder: Path | None,
+        *,
+        tensorboard: bool,
+        projects: Mapping[str, str],
+        name: str = "",
+        group: str = "",
+        whole: dict[str, Any],
+        step: int,
     ) -> None:
         self._board: Any = None
-        self._bias: Any = None
+        self._tracked: list[Any] = []
         if folder is None:
             return
         if tensorboard:
@@ -190,16 +219,14 @@ class Curves:
                 self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
             except ImportError:
                 self._board = None
-        if wandb:
-            try:
-                from wandb import init
-            except ImportError:
-                raise ValueError(
-                    f"run.wandb: expected the package wandb (pip install wandb) for {wandb}, got none"
-                ) from None
-            place = folder.absolute()  # two puzzles may have runs of one name, and a run goes on in its own folder
-            name, number = "/".join(place.parts[-3:]), sha256(str(place).encode())[:16]
-            self._bias = init(project=wandb, dir=str(folder), config=whole, resume="allow", name=name, id=number)
+        place = folder.absolute()  # two puzzles may have runs of one name, and a run goes on in its own folder
+        number = sha256(str(place).encode())[:16]
+        name, group = name or "/".join(place.parts[-3:]), group or "/".join(place.parts[-3:-1])
+        for package in (each for each, project in projects.items() if project):
+            # trackio knows a run again by its name alone.
+            own = {"id": number, "dir": str(folder), "name": name} if package == "wandb" else {}
+            run = {"project": projects[package], "name": f"{name} {number[:6]}", "group": group, **own}
+            self._tracked.append(_tracker(package)(**run, config=whole, resume="allow"))
 
     def add(self, step: int, values: dict[str, Any], prefix: str = "") -> None:
         """Every number in ``values``, nested ones by path."""
@@ -207,15 +234,15 @@ class Curves:
         if self._board is not None:
             for name, value in flat.items():
                 self._board.add_scalar(name, value, step)
-        if self._bias is not None:
-            self._bias.log(flat, step=step)
+        for run in self._tracked:
+            run.log(flat, step=step)
 
     def close(self) -> None:
         """Flush."""
         if self._board is not None:
             self._board.close()
-        if self._bias is not None:
-            self._bias.finish()
+        for run in self._tracked:
+            run.finish()
 
 
 def _flat(values: Any, name: str) -> list[tuple[str, float]]:

@@ -41,6 +41,8 @@ class ModelConfig:
     #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
     dtype: Literal["float32", "bfloat16"] = "float32"
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    #: Of the backbone's repository on a hub: a commit, tag or branch; empty: the newest. A run's record has the commit.
+    revision: str = ""
 
     def __post_init__(self) -> None:
         check_choices("model", self)
@@ -152,12 +154,23 @@ class RunConfig:
     matmul_backend: Literal["default", "onednn"] = "default"
     device: str = "auto"
     tensorboard: bool = True
-    #: Project name for Weights & Biases; empty: not used.
+    #: Project name for Weights & Biases and for trackio, each with its own package; empty: not used.
     wandb: str = ""
+    trackio: str = ""
+    #: What both call the run, and the group it is in; empty: by its folder, and by the folder that it lies in.
+    name: str = ""
+    group: str = ""
+    #: Steps that torch's profiler watches, after the first three of a start: ``profile/`` has the trace; 0: none.
+    profile: int = 0
 
     def __post_init__(self) -> None:
-        check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0)
+        check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, profile=0)
         check_choices("run", self)
+
+    @property
+    def projects(self) -> dict[str, str]:
+        """By the package that keeps curves there."""
+        return {"wandb": self.wandb, "trackio": self.trackio}
 
 
 @dataclass(frozen=True)

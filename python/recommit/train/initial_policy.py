@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from recommit.policy.backbones.backbone import find_backbone
 from recommit.policy.backbones.random_init import BACKBONES, make_backbone
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
@@ -37,7 +38,20 @@ def new_policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> Comm
         team.barrier()
         source = str(folder / "backbone")
     dtype = getattr(torch, config.dtype)
-    return CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=dtype, device=team.device)
+    return CommitPolicy.from_backbone(
+        source, config.policy, seed=seed, dtype=dtype, device=team.device, revision=config.revision
+    )
+
+
+def pinned(config: ModelConfig, folder: RunDirectory, team: Team) -> ModelConfig:
+    """With the commit of a backbone that is on a hub, which is downloaded if need be. A run that goes on keeps its
+    commit where none is asked for, whatever has been uploaded since."""
+    begun = (folder.read("config.json") or {}).get("model", {})
+    team.barrier()  # before the main process writes that file
+    if config.backbone.startswith(RANDOM):
+        return config
+    known = begun.get("revision", "") if begun.get("backbone") == config.backbone else ""
+    return replace(config, revision=find_backbone(config.backbone, config.revision or known)[1])
 
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:

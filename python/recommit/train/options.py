@@ -31,6 +31,8 @@ class TrainOptions:
         seed: Other seeds, other runs (default: that of the recipe).
         threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
         device: cpu, cuda, or auto (default: that of the recipe).
+        profile: Watch so many steps with torch's profiler, after the first three: a trace for the browser in
+            OUT/profile, and a table of operators (default: none).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).
         anyway: Train on data of puzzles that the recipe was not made for.
@@ -43,6 +45,7 @@ class TrainOptions:
     seed: int | None = None
     threads: int | None = None
     device: str | None = None
+    profile: int | None = None
     zero: int | None = None
     anyway: bool = False
 
@@ -60,6 +63,7 @@ class TrainOptions:
             "run.seed": self.seed,
             "run.threads": self.threads,
             "run.device": self.device,
+            "run.profile": self.profile,
             "engine.kind": None if self.zero is None else "deepspeed",
             "engine.stage": self.zero,
             **own,
@@ -78,6 +82,7 @@ class SftOptions(TrainOptions):
         batch: States per step (default: those of the recipe).
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
             7b) (default: that of the recipe).
+        revision: Commit, tag or branch of the backbone's repository (default: that of the recipe, or the newest).
         single_commitment: Imitate samples of this depth alone (default: all depths of the recipe).
     """
 
@@ -85,6 +90,7 @@ class SftOptions(TrainOptions):
     init: Path | None = None
     batch: int | None = None
     backbone: str | None = None
+    revision: str | None = None
     single_commitment: int | None = None
 
     def config(self) -> SftConfig:
@@ -95,6 +101,7 @@ class SftOptions(TrainOptions):
             **{
                 "optim.batch": self.batch,
                 "model.backbone": self.backbone,
+                "model.revision": self.revision,
                 "targets.depths": None if self.single_commitment is None else [self.single_commitment],
             }
         )

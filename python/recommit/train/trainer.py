@@ -16,8 +16,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from torch.profiler import record_function
+
 from recommit.policy.checkpoint import fingerprint_of
 from recommit.runs import process
+from recommit.runs.directory import PROFILE
+from recommit.runs.profiling import profiled
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import verified
 from recommit.storage.files import Files, replace
@@ -155,28 +159,33 @@ class Trainer(ABC):
         self.curves = Curves(
             self.folder.folder if self.team.is_main_process else None,
             tensorboard=run.tensorboard,
-            wandb=run.wandb,
+            projects=run.projects,
+            name=run.name,
+            group=run.group,
             whole=plain(self.config),
             step=self.state.step,
         )
         self.progress.say(self._introduction())
         self.meter = Meter(self.meter.steps)  # its clock begins here
+        watched = run.profile if self.team.is_main_process else 0
         try:
-            while self.state.step < self.config.optim.steps:
-                states = self.state.states
-                self.meter.add(self._step(), self.state.states - states)
-                self._log_step()
-                if self.state.step % self.steps_between_trims == 0:
-                    process.trim()
-                due = self._due()
-                if self.team.all_reduce_max(interrupt.number):
-                    self._save_checkpoint()
-                    self.progress.say(
-                        f"interrupted after step {self.state.step:,}; the same command goes on from there"
-                    )
-                    return 130
-                if due:
-                    self._save_checkpoint()
+            with profiled(watched, self.folder.folder / PROFILE, self.progress.say) as ended:
+                while self.state.step < self.config.optim.steps:
+                    states = self.state.states
+                    self.meter.add(self._step(), self.state.states - states)
+                    self._log_step()
+                    if self.state.step % self.steps_between_trims == 0:
+                        process.trim()
+                    due = self._due()
+                    if self.team.all_reduce_max(interrupt.number):
+                        self._save_checkpoint()
+                        self.progress.say(
+                            f"interrupted after step {self.state.step:,}; the same command goes on from there"
+                        )
+                        return 130
+                    if due:
+                        self._save_checkpoint()
+                    ended()
         finally:
             self.curves.close()
         if self.state.skipped:
@@ -228,7 +237,8 @@ class Trainer(ABC):
             return last  # weights that may not be finite are neither judged nor kept
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
-            found = validation.together({each.name: self._measure(each) for each in self.validation_tasks})
+            with record_function("validation"):
+                found = validation.together({each.name: self._measure(each) for each in self.validation_tasks})
             self.log.add({"step": self.state.step, "validation": found})
             self.curves.add(self.state.step, found, "validation")
             self.progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")

@@ -65,6 +65,7 @@ def _row(
         "budget": name,
         "decisions": budget,
         "instances": count,
+        "cell": spec.game.cell,
         "solved": solved,
         "solve_rate": solved / count if count else None,
         "solve_low": low,
@@ -96,7 +97,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def table(all_rows: list[dict[str, Any]]) -> str:
     """A line per budget, then what became of the answers and of what is not counted."""
-    lines = [f"{all_rows[0]['agent']}, {all_rows[0]['task']}"]
+    lines = [f"{all_rows[0]['agent']}, {all_rows[0]['task']}, cells of {all_rows[0]['cell']} pixels"]
     for row in all_rows:
         rate = "-" if row["solve_rate"] is None else f"{100 * row['solve_rate']:.1f} %"
         interval = f"[{100 * row['solve_low']:.1f}, {100 * row['solve_high']:.1f}]"

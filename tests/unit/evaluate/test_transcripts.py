@@ -54,9 +54,14 @@ def test_its_row_has_the_figures_of_the_run_itself(done, asked):
     plan, manifest = (json.loads(path.read_text()) for path in (done / "plan.json", asked / "manifest.json"))
     assert manifest["run"]["played"]["test_set"] == plan["test_set"]
     for row in ours:
-        assert row["model"] == "tiny"
+        assert (row["model"], row["cell"], theirs[row["budget"]]["cell"]) == ("tiny", 56, 56)
         for name in names.split():
             assert row[name] == pytest.approx(theirs[row["budget"]][name]), name
+    trained = [r for r in json.loads((done / "summary.json").read_text()) if r["agent"] == "adaptive"]
+    assert [row["cell"] for row in trained] == [28, 28]
+    head, *rows = [line for line in (done / "tables.md").read_text().splitlines() if line.startswith("|")]
+    column = [cell.strip() for cell in head.split("|")].index("cell px")
+    assert [row.split("|")[column].strip() for row in rows[1:3]] == ["28", "56"]
     assert ours[0]["solved"] > 0
     assert ours[0]["wasted_solved"] > 0, "nonsense lowers no distance"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,8 +17,9 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file
 
 import recommit
-from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.backbone import find_backbone, load_backbone
 from recommit.policy.backbones.random_init import INDEX, Shape, make_backbone
+from recommit.policy.card import upload
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.reference import ReferencePolicy
 
@@ -159,7 +162,7 @@ def test_a_path_that_is_nowhere_asks_no_hub(name, tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda _: pytest.fail("a hub was asked"))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: pytest.fail("a hub was asked"))
     with pytest.raises(ValueError, match=f"run: expected the folder of a run .*{name}"):
         recommit.CommitPolicy.from_pretrained(name)
 
@@ -169,10 +172,95 @@ def test_a_hub_that_does_not_answer_is_a_sentence(tmp_path, monkeypatch):
 
     import recommit
 
-    def offline(_name):
+    def offline(_name, **_):
         raise ConnectionError("no route to host")
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
     with pytest.raises(ValueError, match=r"policy: expected a folder, or a repository .* got me/it: no route"):
         recommit.CommitPolicy.from_pretrained("me/it")
+
+
+COMMIT, TAGGED = "0" * 39 + "1", "0" * 39 + "2"
+
+
+@pytest.fixture
+def hub(tiny, tmp_path, monkeypatch):
+    """A hub with one backbone: a folder of links by commit, as its cache has them; what it was asked, and with bars."""
+    import huggingface_hub
+    from huggingface_hub.errors import DryRunError
+    from huggingface_hub.utils import are_progress_bars_disabled
+
+    asked, here = [], set()
+
+    def download(name, *, revision, dry_run=False, allow_patterns=None, ignore_patterns=None):
+        commit = {None: COMMIT, "v2": TAGGED}.get(revision, revision)
+        asked.append((name, revision, dry_run, not are_progress_bars_disabled()))
+        files = huggingface_hub.utils.filter_repo_objects(
+            ["original/model.safetensors", "model.bin", *(path.name for path in tiny.iterdir())],
+            allow_patterns=allow_patterns,
+            ignore_patterns=ignore_patterns,
+        )
+        folder = tmp_path / "snapshots" / commit
+        if dry_run:
+            if os.environ.get("HF_HUB_OFFLINE"):
+                raise DryRunError("offline")
+            return [SimpleNamespace(file_size=1.5e9, will_download=commit not in here) for _ in files]
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in () if commit in here else files:
+            (folder / file).symlink_to(tiny / file)
+        here.add(commit)
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    return asked
+
+
+def test_a_download_is_seen_and_its_commit_is_kept(hub, tiny, tmp_path, capsys, monkeypatch):
+    policy = recommit.CommitPolicy.from_backbone("me/backbone", CONFIG)
+    size = 1.5 * len(list(tiny.iterdir()))
+    assert f"backbone: {size:.2f} GB of me/backbone go to " in capsys.readouterr().err
+    assert hub == [("me/backbone", None, True, False), ("me/backbone", None, False, True)]
+    assert policy.revision == COMMIT
+    about = policy.save_pretrained(tmp_path / "saved")
+    for name in ("config.json", "adapter/adapter_config.json"):
+        assert f'"revision": "{COMMIT}"' in (about / name).read_text()
+    assert f"`me/backbone`, commit `{COMMIT}`" in upload(about, "me/policy").texts["README.md"]
+    hub.clear()
+    again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
+    assert (again.source, again.revision) == ("me/backbone", COMMIT)
+    assert {(revision, bars) for _, revision, _, bars in hub} == {(COMMIT, False)}, "all of it is here"
+    assert "GB of" not in capsys.readouterr().err
+    moved = recommit.CommitPolicy.from_pretrained(tmp_path / "saved", backbone=tiny)
+    assert (moved.source, moved.revision) == (str(tiny), "")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert recommit.CommitPolicy.from_pretrained(tmp_path / "saved").revision == COMMIT
+
+
+def test_other_ranks_of_a_machine_leave_the_bars_to_the_first(hub, capsys, monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert find_backbone("me/backbone", "v2")[1] == TAGGED
+    assert hub == [("me/backbone", "v2", True, False), ("me/backbone", "v2", False, False)]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_folder_has_no_revisions(tiny):
+    assert find_backbone(tiny) == (tiny, "")
+    with pytest.raises(ValueError, match=r"revision: expected none of the folder .*, got v2"):
+        find_backbone(tiny, "v2")
+
+
+def test_a_policy_on_a_hub_has_revisions_of_its_own(monkeypatch):
+    import huggingface_hub
+
+    asked = []
+
+    def download(name, *, revision, dry_run=False):
+        asked.append((name, revision, dry_run))
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    with pytest.raises(ValueError, match=r"policy: expected a folder, or a repository .* got me/it at v2: no route"):
+        recommit.CommitPolicy.from_pretrained("me/it", revision="v2")
+    assert asked == [("me/it", "v2", True)]

@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from recommit.runs.progress import Curves, Interrupt, Progress, named
+from recommit.runs.progress import Curves, Interrupt, Progress, named, refuse_missing
 
 
 def test_the_first_ctrl_c_asks_and_the_second_ends():
@@ -36,26 +36,57 @@ def test_progress_says_where_it_is(capsys):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_curves_are_written(tmp_path):
     pytest.importorskip("tensorboard")
-    curves = Curves(tmp_path, tensorboard=True, wandb=None, whole={}, step=0)
+    curves = Curves(tmp_path, tensorboard=True, projects={}, whole={}, step=0)
     curves.add(1, {"loss": 1.0, "solved": {"1": 0.5}, "accuracy": [0.1, 0.2], "text": "no number"})
     curves.close()
     assert list((tmp_path / "tensorboard").iterdir())
 
 
-def test_runs_of_one_name_are_several_runs_of_wandb(tmp_path, monkeypatch):
-    """And a run that goes on is the same one."""
-    made = []
-    fake = types.ModuleType("wandb")
-    fake.init = lambda **options: made.append((options["id"], options["name"]))
-    monkeypatch.setitem(sys.modules, "wandb", fake)
-    folders = [tmp_path / puzzle / "adaptive-s42" for puzzle in ("sliding", "sokoban", "sliding")]
-    for folder in folders:
-        Curves(folder, tensorboard=False, wandb="project", whole={}, step=0)
-    assert made[0] == made[2] != made[1]
-    assert made[1][1].endswith("sokoban/adaptive-s42")
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(ValueError, match=r"run\.wandb: expected the package wandb \(pip install wandb\)"):
-        Curves(tmp_path, tensorboard=False, wandb="project", whole={}, step=0)
+class Tracker:
+    """A stand-in for a run of wandb or trackio."""
+
+    def __init__(self, **options):
+        self.options, self.logged, self.ended = options, [], 0
+
+    def log(self, values, step):
+        self.logged.append((step, values))
+
+    def finish(self):
+        self.ended += 1
+
+
+@pytest.mark.parametrize(("package", "key"), [("wandb", "id"), ("trackio", "name")])
+def test_runs_of_one_name_are_several_runs_of_a_tracker(tmp_path, monkeypatch, package, key):
+    """And a run that goes on is the same one. W&B knows it by its id, trackio by its name."""
+    made, fake = [], types.ModuleType(package)
+    fake.init = lambda **options: made.append(Tracker(**options)) or made[-1]
+    monkeypatch.setitem(sys.modules, package, fake)
+    given = {"tensorboard": False, "projects": {package: "mine"}, "whole": {"seed": 3}, "step": 0}
+    for puzzle in ("sliding", "sokoban", "sliding"):
+        curves = Curves(tmp_path / puzzle / "family" / "adaptive-s42", **given)
+        curves.add(7, {"loss": 0.5, "solved": {"4": 0.25}}, "grpo")
+        curves.close()
+    Curves(None, **given)  # of another rank than the first
+    first, other, again = (run.options for run in made)
+    assert first == again
+    assert first[key] != other[key]
+    assert "sokoban/family/adaptive-s42" in other["name"]
+    assert (other["project"], other["group"]) == ("mine", f"{tmp_path.name}/sokoban/family"[-14:])
+    assert (other["config"], other["resume"]) == ({"seed": 3}, "allow")
+    assert (made[1].logged, made[1].ended) == ([(7, {"grpo/loss": 0.5, "grpo/solved/4": 0.25})], 1)
+    Curves(tmp_path / "run", **given, name="mine", group="ours")
+    assert made[-1].options["name"].startswith("mine")
+    assert made[-1].options["group"] == "ours"
+
+
+@pytest.mark.parametrize("package", ["wandb", "trackio"])
+def test_a_tracker_that_is_missing_is_refused(monkeypatch, package):
+    refuse_missing({package: ""})
+    says = rf"run\.{package}: expected the package {package} \(pip install {package}, or .*\[{package}\]'\), got none"
+    for stand_in in (None, types.ModuleType(package)):  # none, and a folder of W&B's runs, which has no init
+        monkeypatch.setitem(sys.modules, package, stand_in)
+        with pytest.raises(ValueError, match=says):
+            refuse_missing({package: "mine"})
 
 
 def test_a_run_of_few_long_steps_is_not_silent(capsys):

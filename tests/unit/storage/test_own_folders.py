@@ -40,7 +40,7 @@ def test_shards_of_a_data_set(tmp_path, mine):
         build(SPEC, tmp_path / "data")
 
 
-@pytest.mark.parametrize("name", ["checkpoints", "tensorboard", "wandb"])
+@pytest.mark.parametrize("name", ["checkpoints", "tensorboard", "wandb", "profile"])
 def test_folders_of_a_run(tmp_path, mine, name):
     pytest.importorskip("torch")
     from recommit.runs.directory import RunDirectory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from recommit.cli import main
 from recommit.runs.directory import recipe_of
 from recommit.storage.errors import WrongFolder
 from recommit.train.family.runs import Run, refuse_foreign
+from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
 
@@ -28,7 +30,9 @@ def test_a_start_that_failed_does_not_bind_the_next_one(plan, data, tmp_path, ca
     short, out = of_steps(plan, 2), tmp_path / "run"
     with pytest.raises(ValueError, match="backbone: expected a folder, or OWNER/NAME on a hub, got nosuch"):
         sft.train(with_backbone(short, "nosuch"), data, out, quiet=True)
-    assert json.loads((out / "config.json").read_text())["model"]["backbone"] == "nosuch"
+    with pytest.raises(ValueError, match=r"model\.backbone: expected random: and one of .*, got random:nosuch"):
+        sft.train(with_backbone(short, "random:nosuch"), data, out, quiet=True)
+    assert json.loads((out / "config.json").read_text())["model"]["backbone"] == "random:nosuch"
     assert sft.train(short, data, out, quiet=True) == 0
     assert "nothing was trained here yet" in capsys.readouterr().err
     assert json.loads((out / "config.json").read_text())["model"]["backbone"] == short.model.backbone
@@ -75,6 +79,17 @@ def test_a_device_that_is_not_there_is_noticed_before_anything_is_written(plan, 
     with pytest.raises(ValueError, match="device: expected cpu or auto, since torch sees no GPU here, got cuda"):
         sft.train(wrong, data, tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_tracker_that_is_missing_is_noticed_before_anything_is_written(plan, data, init, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "trackio", None)
+    for run in (
+        lambda tracked: sft.train(replace(plan, run=tracked), data, tmp_path / "run", quiet=True),
+        lambda tracked: grpo.train(GrpoConfig(run=tracked), init, tmp_path / "run", quiet=True),
+    ):
+        with pytest.raises(ValueError, match=r"run\.trackio: expected the package trackio"):
+            run(replace(plan.run, trackio="mine"))
+        assert not (tmp_path / "run").exists()
 
 
 def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, data, plan, tmp_path):

@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.unit.train import runs
 from tests.unit.train.runs import plan_of
 
 import recommit
+from recommit.policy import policy as policy_module
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
@@ -174,3 +176,31 @@ def test_a_link_that_the_policy_lists_is_copied_if_it_is_what_it_lists(changed, 
         own = initial_policy.warm_start(policy, Folder(tmp_path), Alone())
         assert (own / "config.json").read_text() == "{}"
         assert not (own / "config.json").is_symlink()
+
+
+def test_a_run_keeps_the_commit_of_its_backbone(plan, data, tmp_path, monkeypatch):
+    """Whatever has been uploaded since; another one is asked for by name, and is then another run."""
+    from recommit.policy.backbones.random_init import make_backbone
+
+    newest, source = ["a" * 40], make_backbone(tmp_path / "backbone", "tiny")
+
+    def found(path, revision=""):
+        if path != "me/backbone":
+            return Path(path), ""
+        folder = tmp_path / (revision or newest[0])
+        if not folder.exists():
+            folder.symlink_to(source)
+        return folder, folder.name
+
+    for module in (initial_policy, policy_module):
+        monkeypatch.setattr(module, "find_backbone", found)
+    model = replace(plan.model, backbone="me/backbone", shape={}, policy=POLICY)
+    short = replace(plan, model=model, optim=replace(plan.optim, steps=2))
+    for _ in range(2):
+        assert sft.train(short, data, tmp_path / "run", quiet=True) == 0
+        assert json.loads((tmp_path / "run" / "config.json").read_text())["model"]["revision"] == "a" * 40
+        newest[0] = "b" * 40
+    saved = json.loads((best_policy(tmp_path / "run") / "config.json").read_text())
+    assert (saved["backbone"]["source"], saved["backbone"]["revision"]) == ("me/backbone", "a" * 40)
+    with pytest.raises(WrongFolder, match=f"model.revision was '{'a' * 40}', is '{'b' * 40}'"):
+        sft.train(replace(short, model=replace(model, revision="b" * 40)), data, tmp_path / "run", quiet=True)

@@ -181,11 +181,12 @@ def hang_up(data=b""):
     return send
 
 
-def expert(task, cell=56, depth=8, words=ACTIONS):
+def expert(task, depth=8, words=ACTIONS):
     """A script that sees the picture, solves the puzzle and commits to the best actions, by these words."""
 
     def script(request, _):
-        state = task.decode(np.ascontiguousarray(request.picture())[None], cell=cell)
+        picture = np.ascontiguousarray(request.picture())[None]
+        state = task.decode(picture, cell=picture.shape[1] // task.shape[0])
         plan = task.solve(state).actions
         count = max(h for h in (1, 2, 4, 8) if h <= min(depth, len(plan)))
         return answer(json.dumps({"h": count, "actions": [words[a] for a in plan[:count]]}))

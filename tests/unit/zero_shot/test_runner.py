@@ -46,7 +46,7 @@ def test_an_expert_solves_everything(serve, tmp_path, capsys):
 
 @pytest.mark.parametrize("task", [recommit.Sliding(3), recommit.Sokoban(6, boxes=1)])
 def test_both_tasks_at_the_budgets_of_the_paper(task, serve, tmp_path):
-    server = serve(script=expert(task, cell=28, depth=2))
+    server = serve(script=expert(task, depth=2))
     boards = {"size": task.shape, "boxes": 1, "length": (5, 16), "cell": 28, "budget": None, "instances": 3}
     assert play(server.url, tmp_path, task=task.task, **boards) == 0
     _, episodes, summary = read(tmp_path)

@@ -29,6 +29,8 @@ EXTRAS = {
     "policy": ("torch", "transformers", "safetensors", "peft"),
     "train": ("tensorboard",),
     "deepspeed": ("deepspeed",),
+    "wandb": ("wandb",),
+    "trackio": ("trackio",),
     "ray": ("ray",),
     "openenv": ("openenv",),
     "trl": ("trl",),

@@ -121,6 +121,11 @@ def estimate(options: EstimateOptions, json: bool = False) -> None:
         tell(dumps([each.to_json() for each in estimates], indent=2))
     else:
         tell("\n".join(text(each) for each in estimates), end="")
+        if len({each.task for each in estimates}) > 1:
+            tell(
+                "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "
+                "takes the mean of the times, reinforcement at most their sum, and both the larger memory."
+            )
 
 
 def evaluate(options: EvaluateOptions, json: bool = False, quiet: bool = False) -> None:

@@ -7,13 +7,15 @@ A backbone sees pictures of one size at a time, so everything but the pixels is 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import os
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recommit.storage import files, hub, verified
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +33,9 @@ FAMILIES = {
     "qwen3_vl": "recommit.policy.backbones.qwen:Qwen3Backbone",
     "internvl": "recommit.policy.backbones.internvl:InternBackbone",
 }
+
+#: What of a repository is read: other formats of the same weights may lie beside these, and in folders.
+READ = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class Backbone(Protocol):
         """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: as the family likes."""
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:
-        """How wide a cell of a board of rows x cols is drawn; asked of families whose ``pixels`` are whole tiles."""
+        """How wide a cell of a board of rows x cols is drawn."""
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:
         """Everything constant for pictures of rows x cols visual tokens."""
@@ -97,7 +102,8 @@ class Backbone(Protocol):
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers quiet: no progress bars, which mean nothing for small folders, no table of absent tensors."""
+    """Keep transformers and the hub quiet: no progress bars, which mean nothing for small folders, no table of absent
+    tensors."""
     from transformers.utils import logging
 
     was, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
@@ -111,34 +117,55 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def load_backbone(path: str | Path, **options: Any) -> Backbone:
+def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Backbone:
     """The backbone of a local folder or hub repository, by the model type of its configuration.
 
-    ``dtype`` and ``device`` say what its weights become while they are read.
+    ``revision`` is a commit, tag or branch of the repository. ``dtype`` and ``device`` say what its weights become
+    while they are read.
     """
-    folder = Path(path)
-    if folder.is_dir():
-        files.refuse_pipes(folder)
-        verified.verify(folder)
-        model_type = verified.values(folder, "config.json").get("model_type")
-    else:
-        model_type = _type_on_hub(path)
+    folder, _ = find_backbone(path, revision)
+    files.refuse_pipes(folder)
+    verified.verify(folder)
+    model_type = verified.values(folder, "config.json").get("model_type")
     if model_type not in FAMILIES:
         raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {path}")
-    backbone: Backbone = family(model_type).from_pretrained(path, **options)
+    backbone: Backbone = family(model_type).from_pretrained(folder, **options)
     return backbone
 
 
-def _type_on_hub(name: str | Path) -> str:
-    """The model type of a repository; a name that can be none is not looked up."""
-    if not hub.is_repository(name):
-        raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {name}")
-    from transformers import AutoConfig
+def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
+    """Where a backbone lies on this machine, downloaded if need be, and the commit of its repository; a folder has
+    none. A name that can be no repository is not looked up."""
+    if Path(path).is_dir():
+        if revision:
+            raise ValueError(f"revision: expected none of the folder {path}, which has no history, got {revision}")
+        return Path(path), ""
+    if not hub.is_repository(path):
+        raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {path}")
+    folder = snapshot("backbone", str(path), revision, allow_patterns=READ, ignore_patterns=["*/*"])
+    return folder, folder.name
 
+
+def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) -> Path:
+    """The local copy of a repository, a folder that is called like its commit. How much of it is missing and where it
+    goes is said before it is downloaded. Without a network, or with HF_HUB_OFFLINE=1, what is there already."""
+    import huggingface_hub
+    from huggingface_hub.constants import HF_HUB_CACHE
+    from huggingface_hub.errors import DryRunError
+
+    waits = os.environ.get("LOCAL_RANK", "0") != "0"  # for the first rank of its machine, which shows how far it is
+    options: dict[str, Any] = {"revision": revision or None, **patterns}
+    missing = 0
     try:
-        return str(AutoConfig.from_pretrained(str(name)).model_type)
-    except OSError as error:
-        raise hub.unreachable("backbone", name, error) from error
+        with quiet(), suppress(DryRunError):  # nobody answers, and perhaps nothing is missing
+            every = huggingface_hub.snapshot_download(name, dry_run=True, **options)
+            missing = sum(each.file_size for each in every if each.will_download)
+            if missing and not waits:
+                say(f"{what}: {missing / 1e9:.2f} GB of {name} go to {HF_HUB_CACHE} (HF_HOME chooses another place)")
+        with quiet() if waits or not missing else nullcontext():
+            return Path(huggingface_hub.snapshot_download(name, **options))
+    except Exception as error:  # a hub's client raises errors of its own and of what it is made with
+        raise hub.unreachable(what, f"{name} at {revision}" if revision else name, error) from error
 
 
 def family(model_type: str) -> Any:

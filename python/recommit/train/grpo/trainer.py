@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch.profiler import record_function
 
 from recommit import rng
 from recommit.data.spec import set_names
@@ -20,7 +21,7 @@ from recommit.rollout.variants import variant
 from recommit.runs import distributed, process
 from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
 from recommit.runs.process import configure_torch, preserved_torch_state
-from recommit.runs.progress import Clock, Interrupt
+from recommit.runs.progress import Clock, Interrupt, refuse_missing
 from recommit.runs.rank_watchdog import watched
 from recommit.train import initial_policy
 from recommit.train.config import plain
@@ -57,6 +58,7 @@ def train(
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
     than ``tasks``, those of a recipe, are refused if there are any of these.
     """
+    refuse_missing(config.run.projects)
     configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
     begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
     every = [each.spec for each in opened(data)] if data else recipes_of(out if begun_before else init)
@@ -167,11 +169,13 @@ class GrpoTrainer(Trainer):
     def _step(self) -> dict[str, Any]:
         """Every puzzle plays; then the policy learns from all of them."""
         step = self.state.step
-        collected = [puzzle.collect(step) for puzzle in self.puzzles]
+        with record_function("rollout"):
+            collected = [puzzle.collect(step) for puzzle in self.puzzles]
         self.state.states += sum(len(batch) for batch, _ in collected)
         head_only = self.config.phase_at(step).head_only
         batches = [batch.where(slice(0)) if head_only else batch for batch, _ in collected]
-        measured, norms = self._learn(batches)
+        with record_function("update"):
+            measured, norms = self._learn(batches)
         self.state.step += 1
         return {
             puzzle.name: puzzle.line_of(signals, own, norms)

@@ -10,7 +10,7 @@ teaches another of its optimal paths. The depth head gets no target and no gradi
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import mul
 from pathlib import Path
@@ -29,7 +29,7 @@ from recommit.policy.tensors import to_device, to_host
 from recommit.runs import distributed, process
 from recommit.runs.directory import RunDirectory
 from recommit.runs.process import configure_torch, preserved_torch_state
-from recommit.runs.progress import Interrupt
+from recommit.runs.progress import Interrupt, refuse_missing
 from recommit.runs.rank_watchdog import watched
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
@@ -64,6 +64,7 @@ def train(
     ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``. Data of
     other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
+    refuse_missing(config.run.projects)
     configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
@@ -73,6 +74,8 @@ def train(
         else distributed.alone(config.run.device)
     )
     with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
+        if not init:
+            config = replace(config, model=initial_policy.pinned(config.model, folder, team))
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         if init:
             begun["init"] = weights_of(initial_policy.warm_start(init, folder, team))

@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 pytest.importorskip("peft")
 
 from recommit.cli import main
+from recommit.estimate import EstimateOptions
 
 SMALL = ["--card", "cpu", "--set", "model.backbone=random:tiny"]
 LITTLE = ["optim.batch=8", "validation.instances=0", "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"]
@@ -47,8 +48,29 @@ def test_a_time_needs_a_rate(capsys):
     assert timed["rate"]["source"] == "as said on the command line"
 
 
-def test_a_recipe_of_ones_own_needs_a_task(tmp_path, capsys):
+def test_a_recipe_for_several_puzzles_is_estimated_for_each(capsys):
+    assert main(["estimate", "laptop-joint", "--stage", "sft", *SMALL, *LITTLE]) == 0
+    text = capsys.readouterr().out
+    assert [line.split(",")[1] for line in text.splitlines() if line.startswith("sft")] == [
+        " sliding 3x3",
+        " sokoban 8x8",
+    ]
+    assert "a warm start takes the mean of the times" in text
+    (one,) = said(capsys, "laptop-joint", "--stage", "sft", "--task", "sokoban", *SMALL, *LITTLE)
+    assert one["task"] == "sokoban"
+
+
+def test_each_puzzle_of_a_recipe_has_its_own_values_and_boards():
+    """Those of the preset whose warm start all puzzles share."""
+    for name, budget in (("sliding", 5), ("sokoban", 6)):
+        ((config, puzzle),) = EstimateOptions("paper-joint", "grpo", task=name).stages()
+        assert (config.rollout.budget, config.optim.batch) == (budget, 128)
+        assert puzzle.shape == {"sliding": (3, 3), "sokoban": (7, 7)}[name]
+    every = EstimateOptions("paper-joint").stages()
+    assert [puzzle.task for _, puzzle in every] == ["sliding", "sokoban"] * 2
+
+
+def test_a_recipe_of_ones_own_is_estimated_for_the_puzzles_of_its_policy(tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text("sft: {model: {backbone: Qwen/Qwen2.5-VL-7B-Instruct, dtype: bfloat16}}\n")
-    assert main(["estimate", str(own)]) == 2
-    assert "task: expected one of sliding, sokoban, since no preset says it" in capsys.readouterr().err
+    assert [puzzle.task for _, puzzle in EstimateOptions(str(own)).stages()] == ["sliding", "sokoban"]

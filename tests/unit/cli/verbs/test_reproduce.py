@@ -87,8 +87,9 @@ def server():
 
 def test_heads_and_a_model_behind_an_endpoint_play_beside_the_others(tmp_path, capsys, server):
     """Stages of their own: what is there is not made again, and what is made of something else is refused."""
-    model = f"{{model: tiny, endpoint: custom, base_url: {server.url}, any_model: true}}"
-    taught = PRESET.replace("ablations: [paper]", f"{HEADS}\n    zero_shot: [{model}]").replace("[0, 1]", "[0]")
+    asked = f"model: tiny, endpoint: custom, base_url: {server.url}, any_model: true"
+    models = f"{{{asked}}}, {{{asked}, cell: 28}}"
+    taught = PRESET.replace("ablations: [paper]", f"{HEADS}\n    zero_shot: [{models}]").replace("[0, 1]", "[0]")
     taught = taught.replace('["2"]', "[loose]").replace(", regret: true", "")
     (tmp_path / "taught.yaml").write_text(taught)
     call = ["reproduce", "--preset", str(tmp_path / "taught.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
@@ -106,8 +107,12 @@ def test_heads_and_a_model_behind_an_endpoint_play_beside_the_others(tmp_path, c
         assert "price- and budget-conditioned head" in text
     row = next(iter(json.loads((small / "family" / "zero-shot-tiny" / "summary.json").read_text())))
     assert (row["budget"], row["instances"]) == ("loose", 4)
-    (printed,) = [line for line in tables.splitlines() if "| tiny " in line]
-    assert [cell.strip() for cell in printed.split("|")[2:4]] == ["-", f"{100 * row['solve_rate']:.1f}"]
+    printed = [line.split("|")[2:5] for line in tables.splitlines() if "| tiny " in line]
+    rate = f"{100 * row['solve_rate']:.1f}"
+    sizes = [["56", "-", rate], ["28", "-", rate]]
+    assert [[cell.strip() for cell in cells] for cells in printed] == sizes, "a row for each size of the pictures"
+    (own,) = [line for line in tables.partition("## Zero-shot")[2].splitlines() if line.startswith("| adaptive ")]
+    assert own.split("|")[2].strip() == "28"
     made = times(tmp_path / "out")
     (small / "launch" / "conditioned-s0.json").unlink()  # as if it had been killed before its last word
     assert main([*call, "--quiet"]) == 0

@@ -1,0 +1,58 @@
+"""A profiled run: a trace that holds the steps, and the bits of one that nobody watched."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train.runs import plan_of, same
+
+from recommit.runs.profiling import SKIPPED, profiled
+from recommit.train.grpo import trainer as grpo
+from recommit.train.sft import trainer as sft
+
+
+def annotations(run):
+    """What a trace calls its parts."""
+    with gzip.open(run / "profile" / "trace.json.gz") as trace:
+        events = json.load(trace)["traceEvents"]
+    assert any(event["name"] in ("aten::mm", "aten::addmm") for event in events)
+    return [event["name"] for event in events if event.get("cat") == "user_annotation"]
+
+
+def test_imitation(plan, data, tmp_path, capfd):
+    assert sft.train(plan, data, tmp_path / "plain", quiet=True) == 0
+    watched = replace(plan, run=replace(plan.run, profile=2))
+    assert sft.train(watched, data, tmp_path / "watched") == 0
+    same(tmp_path / "plain", tmp_path / "watched", steps=8)
+    assert not (tmp_path / "plain" / "profile").exists()
+    found = annotations(tmp_path / "watched")
+    assert sorted(name for name in found if name.startswith("ProfilerStep")) == [
+        f"ProfilerStep#{SKIPPED}",
+        f"ProfilerStep#{SKIPPED + 1}",
+    ]
+    assert "validation" in found  # after step 4
+    said = capfd.readouterr().err
+    assert (tmp_path / "watched" / "profile" / "operators.txt").read_text() in said
+    assert "Self CPU time total" in said
+
+
+def test_reinforcement(init, tmp_path):
+    """Of a run that ends before all steps are watched there are those that it took. Whoever looks on may change."""
+    assert grpo.train(plan_of(), init, tmp_path / "plain", quiet=True) == 0
+    assert grpo.train(plan_of(optim={"steps": 4}, run={"profile": 10}), init, tmp_path / "watched", quiet=True) == 0
+    same(tmp_path / "plain", tmp_path / "watched")
+    found = annotations(tmp_path / "watched")
+    assert f"ProfilerStep#{SKIPPED}" in found
+    assert {"rollout", "update", "validation"} <= set(found)
+    assert grpo.train(plan_of(), init, tmp_path / "watched", quiet=True) == 0
+
+
+def test_a_run_that_ends_before_has_none(tmp_path):
+    with profiled(2, tmp_path / "profile", pytest.fail) as ended:
+        ended()
+    assert not (tmp_path / "profile").exists()
