@@ -89,7 +89,7 @@ class RunDirectory:
             return
         before, now = self.read("config.json"), json.loads(json.dumps(config))
         if before is not None:
-            self._go_on(_lasting(before), _lasting(now))
+            self._go_on(lasting(before), lasting(now))
         verified.verify(self.folder, LOGS)
         if verified.digests(self.folder):
             verified.write_digests(files.Files(), self.folder, {})
@@ -167,12 +167,12 @@ def versions() -> dict[str, Any]:
     return result
 
 
-def _lasting(config: dict[str, Any]) -> dict[str, Any]:
+def lasting(config: dict[str, Any]) -> dict[str, Any]:
     """Without what may change when a run goes on, as it says who computes or looks on, and not what is computed: ranks,
     how ZeRO splits, where curves go."""
     kept = {name: value for name, value in config.items() if name != "ranks"}
     for section, left_out in (("engine", PLACEMENT), ("run", WATCHING)):
-        kept[section] = {name: value for name, value in config.get(section, {}).items() if name not in left_out}
+        kept[section] = {name: each for name, each in (config.get(section) or {}).items() if name not in left_out}
     return kept
 
 

@@ -41,7 +41,7 @@ class ModelConfig:
     #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
     dtype: Literal["float32", "bfloat16"] = "float32"
     policy: PolicyConfig = field(default_factory=PolicyConfig)
-    #: Of the backbone's repository on a hub: a commit, tag or branch; empty: the newest. A run's record has the commit.
+    #: Of the backbone's repository on a hub: a commit, tag or branch; empty: the newest. ``commit`` in a run's record.
     revision: str = ""
 
     def __post_init__(self) -> None:

@@ -43,15 +43,15 @@ def new_policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> Comm
     )
 
 
-def pinned(config: ModelConfig, folder: RunDirectory, team: Team) -> ModelConfig:
-    """With the commit of a backbone that is on a hub, which is downloaded if need be. A run that goes on keeps its
-    commit where none is asked for, whatever has been uploaded since."""
-    begun = (folder.read("config.json") or {}).get("model", {})
+def commit_of(config: ModelConfig, folder: RunDirectory, team: Team) -> str:
+    """The commit of a backbone that is on a hub, which is downloaded if need be; empty for others. A run that goes on
+    keeps its commit, whatever has been uploaded since."""
+    begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
     if config.backbone.startswith(RANDOM):
-        return config
-    known = begun.get("revision", "") if begun.get("backbone") == config.backbone else ""
-    return replace(config, revision=find_backbone(config.backbone, config.revision or known)[1])
+        return ""
+    same = all(begun.get("model", {}).get(name) == getattr(config, name) for name in ("backbone", "revision"))
+    return find_backbone(config.backbone, begun.get("commit", config.revision) if same else config.revision)[1]
 
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:

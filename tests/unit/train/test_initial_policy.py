@@ -27,6 +27,7 @@ from recommit.storage.errors import Damaged, WrongFolder
 from recommit.storage.files import Files
 from recommit.train import initial_policy
 from recommit.train.config import ModelConfig, SftConfig, parse
+from recommit.train.family import runs as families
 from recommit.train.grpo import trainer as run
 from recommit.train.sft import trainer as sft
 
@@ -179,7 +180,7 @@ def test_a_link_that_the_policy_lists_is_copied_if_it_is_what_it_lists(changed, 
 
 
 def test_a_run_keeps_the_commit_of_its_backbone(plan, data, tmp_path, monkeypatch):
-    """Whatever has been uploaded since; another one is asked for by name, and is then another run."""
+    """Whatever has been uploaded since; with another revision it is another run."""
     from recommit.policy.backbones.random_init import make_backbone
 
     newest, source = ["a" * 40], make_backbone(tmp_path / "backbone", "tiny")
@@ -198,9 +199,11 @@ def test_a_run_keeps_the_commit_of_its_backbone(plan, data, tmp_path, monkeypatc
     short = replace(plan, model=model, optim=replace(plan.optim, steps=2))
     for _ in range(2):
         assert sft.train(short, data, tmp_path / "run", quiet=True) == 0
-        assert json.loads((tmp_path / "run" / "config.json").read_text())["model"]["revision"] == "a" * 40
+        assert json.loads((tmp_path / "run" / "config.json").read_text())["commit"] == "a" * 40
         newest[0] = "b" * 40
+    looked_at = replace(short, run=replace(short.run, profile=1, group="mine"))
+    assert families.Run("sft", looked_at, data, tmp_path / "run").skipped()
     saved = json.loads((best_policy(tmp_path / "run") / "config.json").read_text())
     assert (saved["backbone"]["source"], saved["backbone"]["revision"]) == ("me/backbone", "a" * 40)
-    with pytest.raises(WrongFolder, match=f"model.revision was '{'a' * 40}', is '{'b' * 40}'"):
+    with pytest.raises(WrongFolder, match=f"model.revision was '', is '{'b' * 40}'"):
         sft.train(replace(short, model=replace(model, revision="b" * 40)), data, tmp_path / "run", quiet=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.rollout.variants import variant
 from recommit.runs import parallel
 from recommit.runs.checkpoints import COMMIT, Checkpoints
+from recommit.runs.directory import lasting
 from recommit.runs.progress import named
 from recommit.storage import files, ownership, verified
 from recommit.train.config import load, mapping, plain, section
@@ -94,7 +95,7 @@ class Run:
             return False
         begun = verified.values(self.folder, "config.json")
         now = json.loads(json.dumps(plain(self.config)))
-        ownership.check(self.folder, {name: begun.get(name) for name in now}, now)
+        ownership.check(self.folder, lasting({name: begun.get(name) for name in now}), lasting(now))
         if all(source.is_dir() for source in self.sources):
             ownership.check(self.folder, *self._starts(begun))
         return True

@@ -74,11 +74,11 @@ def train(
         else distributed.alone(config.run.device)
     )
     with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
-        if not init:
-            config = replace(config, model=initial_policy.pinned(config.model, folder, team))
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         if init:
             begun["init"] = weights_of(initial_policy.warm_start(init, folder, team))
+        elif commit := initial_policy.commit_of(config.model, folder, team):
+            begun["commit"], config = commit, replace(config, model=replace(config.model, revision=commit))
         folder.begin(begun)
         with closing(SftTrainer(config, datasets, folder, team, quiet=quiet or not team.is_main_process)) as run:
             return run.run(interrupt)
