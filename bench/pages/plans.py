@@ -1,24 +1,31 @@
-"""Estimates of the paper's recipes on three machines, as the tables of docs/a100.md.
+"""Estimates of the paper's recipes on three machines, and of all runs of its preset, as the tables of docs/a100.md.
 
 python -m bench.pages.plans [--check]
 
-Minutes: every stage is estimated anew. ``--check`` writes nothing and exits with 1 if the page says anything else.
+Some ten minutes: every stage is estimated anew, with the text before the picture (as the recipes have it) and behind.
+``--check`` writes nothing and exits with 1 if the page says anything else.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from functools import cache
 from pathlib import Path
 
 from recommit.estimate import Estimate, EstimateOptions
 from recommit.estimate.costs import gib, operations, seconds
+from recommit.reproduce import preset, run_plan
+from recommit.reproduce.options import ReproduceOptions
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "a100.md"
 #: Cards, and how many of them.
 MACHINES = {("a100", 8): "8 x A100", ("h200", 1): "one H200", ("rtx4090", 1): "one card of 24 GB"}
 RECIPES = ("paper-sliding", "paper-sokoban")
+#: So that it fits a card of 24 GB.
+AGAIN = "engine.checkpointing=true"
+PICTURE_FIRST = "model.policy.prompts=[sliding-v1, sokoban-v1]"
 
 
 @cache
@@ -30,26 +37,51 @@ def estimate(recipe: str, stage: str, card: str, gpus: int, *changes: str) -> Es
 
 def stages(card: str, gpus: int) -> str:
     """The table of a machine."""
-    head = ["recipe, stage", "tokens", "a step: states, operations", "steps", "GiB of a rank", "fits", "time of a run"]
+    head = ["recipe, stage", "states of a step", "operations", "*picture first*", "steps", "GiB of a rank", "fits"]
+    head += ["time of a run", "*picture first*"]
     rows = [head, ["---"] * len(head)]
     for recipe in RECIPES:
         for stage in ("sft", "grpo", "evaluate"):
-            said = estimate(recipe, stage, card, gpus)
+            small = () if card != "rtx4090" or stage == "evaluate" else (AGAIN,)
+            said, before = (estimate(recipe, stage, card, gpus, *small, *first) for first in ((), (PICTURE_FIRST,)))
             first = said.phases[0]
             counts = [count for count in first.counts if count.kind in ("learn", "plan")]
             most = "at most " * any(count.at_most for count in counts)
-            states = gpus * max(count.states for count in counts)
             rows.append(
                 [
                     f"`{recipe}` {stage}",
-                    str(said.model.visual_tokens + said.model.text_tokens),
-                    f"{most}{states:,}, {operations(gpus * first.flops)}",
+                    f"{most}{gpus * max(count.states for count in counts):,}",
+                    *(operations(gpus * each.phases[0].flops) for each in (said, before)),
                     f"{first.times:,}",
                     gib(said.memory.peak),
                     "yes" if said.fits else "no",
-                    seconds(said.seconds or 0.0),
+                    *(seconds(each.seconds or 0.0) for each in (said, before)),
                 ]
             )
+    return _table(rows)
+
+
+def runs() -> str:
+    """All runs of the preset on eight A100, those that cost the same in one row."""
+    changes: tuple[list[str], ...] = ([], [f"sft.{PICTURE_FIRST}"])
+    fleet = ReproduceOptions(preset="paper", gpus=8).fleet(elsewhere=True)
+    every = []
+    for change in changes:
+        entries = preset.entries(preset.load("paper", change), Path("out"))
+        every.append(run_plan.rows(entries, fleet, looked=False, card="a100"))
+    groups: dict[tuple[str, str], list[tuple[run_plan.Row, run_plan.Row]]] = {}
+    for pair in zip(*every, strict=True):
+        recipe, stage, *words = pair[0].recipe.split()
+        variant = "".join(words)
+        what = "warm start" if stage == "sft" else "a fixed depth" if variant.startswith("fixed") else variant
+        if decisions := re.search(r"-k(\d+)-", pair[0].run):
+            what += f", {decisions[1]} decisions in training"
+        groups.setdefault((recipe if stage == "grpo" else "both", what), []).append(pair)
+    rows = [["recipe", "runs of", "how many", "GiB of a rank", "hours of all", "*picture first*"], ["---"] * 6]
+    for (recipe, what), pairs in [*groups.items(), (("both", "all"), list(zip(*every, strict=True)))]:
+        most = max(run.gib_per_rank or 0.0 for run, _ in pairs)
+        hours = [sum(pair[i].hours or 0.0 for pair in pairs) for i in (0, 1)]
+        rows.append([recipe, what, str(len(pairs)), f"{most:.1f}", *(f"{each:.2f}" for each in hours)])
     return _table(rows)
 
 
@@ -60,8 +92,7 @@ def memory() -> str:
     for (card, gpus), title in MACHINES.items():
         for recipe in RECIPES:
             for stage in ("sft", "grpo"):
-                again = estimate(recipe, stage, card, gpus)
-                kept = estimate(recipe, stage, card, gpus, "engine.checkpointing=false")
+                again, kept = estimate(recipe, stage, card, gpus, AGAIN), estimate(recipe, stage, card, gpus)
                 sizes = (kept.memory.activations, again.memory.activations)
                 rows.append([f"`{recipe}` {stage}", title, *(f"{gib(size)} GiB" for size in sizes)])
     return _table(rows)
@@ -73,7 +104,7 @@ def _table(rows: list[list[str]]) -> str:
 
 def written(text: str) -> str:
     """The page with every table anew."""
-    tables = {f"{card} {gpus}": stages(card, gpus) for card, gpus in MACHINES} | {"memory": memory()}
+    tables = {f"{card} {gpus}": stages(card, gpus) for card, gpus in MACHINES} | {"memory": memory(), "runs": runs()}
     for name, table in tables.items():
         begin, end = f"<!-- plan {name}: written by bench/pages/plans.py -->", f"<!-- plan {name}: end -->"
         before, rest = text.split(begin)

@@ -14,7 +14,7 @@ from recommit.train.config import SftConfig
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.estimate.schedule import Passes, Stage
+    from recommit.estimate.schedule import Passes, Phase, Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
@@ -25,6 +25,7 @@ _ADVICE = (
 _KINDS = {
     "learn": "forward and backward",
     "reference": "of the reference policy",
+    "old": "old log probabilities again",
     "sample": "with sampled plans",
     "plan": "with greedy plans",
     "imitate": "supervised loss, forward only",
@@ -134,8 +135,8 @@ def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -
     shadow = Shadow(stage, model, task)
     split = Split(shadow, stage, machine.gpus, cuda=machine.cuda)
     rate = machine.rate(model.dtype)
-    phases, depths = [], len(shadow.policy.config.depths)
-    for phase in schedule(stage, machine.gpus, depths):
+    plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
+    for phase in plan:
         counts = tuple(_counts(shadow, phase.passes))
         phases.append(PhaseCost(phase.name, phase.times, counts, rate.seconds(sum(count.flops for count in counts))))
     parts = {name: each for name, each in shadow.parts().items() if name != "reference" and each}
@@ -153,7 +154,7 @@ def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -
             *shadow.tokens,
         ),
         tuple(phases),
-        _memory(stage, shadow, split),
+        _memory(plan, shadow, split),
         rate,
     )
 
@@ -168,9 +169,8 @@ def _counts(shadow: Shadow, passes: tuple[Passes, ...]) -> Iterator[Count]:
             yield Count(kind, times, states, flops, any(p.at_most for p in same))
 
 
-def _memory(stage: Stage, shadow: Shadow, split: Split) -> Memory:
+def _memory(phases: list[Phase], shadow: Shadow, split: Split) -> Memory:
     """Bytes of one rank. Of passes that do not learn the ones with the most states count, one of each kind."""
-    phases = schedule(stage, split.world, len(shadow.policy.config.depths))
     every = [p for phase in phases for p in phase.passes]
     largest = {p.kind: p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head")}
     met = sum(
@@ -188,12 +188,12 @@ def _memory(stage: Stage, shadow: Shadow, split: Split) -> Memory:
     )
 
 
-def text(estimate: Estimate) -> str:
-    """All that an estimate says, for people."""
-    return "\n".join(_lines(estimate)) + "\n"
+def text(estimate: Estimate, picture_first: Estimate | None = None) -> str:
+    """All that an estimate says, for people; with what it would be if states shared no text, where they do."""
+    return "\n".join(_lines(estimate, picture_first)) + "\n"
 
 
-def _lines(estimate: Estimate) -> Iterator[str]:
+def _lines(estimate: Estimate, picture_first: Estimate | None) -> Iterator[str]:
     (rows, cols), gpus, model = estimate.size, estimate.gpus, estimate.model
     yield f"{estimate.stage}, {estimate.task} {rows}x{cols}, on {gpus} rank{'s' * (gpus > 1)}"
     yield f"model    {model.backbone}: {sum(model.parameters.values()):,} parameters ({_parts(model.parameters)})"
@@ -220,6 +220,10 @@ def _lines(estimate: Estimate) -> Iterator[str]:
     yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
     yield f"  {'it fits' if estimate.fits else _ADVICE}"
     yield f"time     {_time(estimate)}"
+    if picture_first is not None:
+        step, whole = picture_first.phases[0].flops * gpus, picture_first.flops
+        took = "" if picture_first.seconds is None else f", {seconds(picture_first.seconds)}"
+        yield f"         with the picture before the text: {operations(step)} per step, {operations(whole)}{took}"
 
 
 def _parts(parts: dict[str, int]) -> str:

@@ -287,6 +287,9 @@ class Shadow:
         actions, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
         return partial(self.reference.__call__, self.task, batch.states, actions, depths, batch.remaining)
 
+    def _old(self, passes: Passes) -> Work:
+        return partial(loss.old_log_probs, self.policy, self.task, self._decisions(passes.states))
+
     def _plan(self, passes: Passes) -> Work:
         policy, task = self.policy, self.task
         states, remaining = self._states(passes.states), np.ones(passes.states, np.int64)

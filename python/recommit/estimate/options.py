@@ -65,6 +65,14 @@ class EstimateOptions:
 
         return [estimate(stage, self.model, puzzle, self.machine) for stage, puzzle in self.stages()]
 
+    def picture_first(self) -> EstimateOptions | None:
+        """The same with prompts that have the picture before the text; None where no prompt has the text first."""
+        prompts = self.model.policy.prompts
+        first = [name.replace("-v2", "-v1") for name in prompts]
+        if first == list(prompts):
+            return None
+        return replace(self, set=(*self.set, f"model.policy.prompts=[{', '.join(first)}]"))
+
     def stages(self) -> list[tuple[Stage, Puzzle]]:
         """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
         from recommit.train.config import section

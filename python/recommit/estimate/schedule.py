@@ -31,8 +31,8 @@ OFF_GRAPH = ("fixed-4-sampled", "solver", "random-actions", "zero-shot")
 class Passes:
     """So many passes of so many states each."""
 
-    #: ``learn``, ``reference``, ``sample`` (plans are sampled), ``plan`` (greedy ones), ``imitate`` (the supervised
-    #: loss alone), ``encode`` (pictures), ``head`` (the depth head alone learns).
+    #: ``learn``, ``reference``, ``old`` (log probabilities again), ``sample`` (plans are sampled), ``plan`` (greedy
+    #: ones), ``imitate`` (the supervised loss alone), ``encode`` (pictures), ``head`` (the depth head alone learns).
     kind: str
     states: int
     times: int
@@ -75,8 +75,9 @@ class EvaluationStage:
     engine: EngineConfig = field(default_factory=EngineConfig)
 
 
-def schedule(config: Stage, world: int, depths: int) -> list[Phase]:
-    """The phases of a stage on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
+def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> list[Phase]:
+    """The phases of a stage on ``world`` ranks; ``depths`` is how many the depth head chooses from, ``dtype`` that of
+    the backbone: below float32 old log probabilities are computed again, see ``train.grpo.puzzle``."""
     if isinstance(config, EvaluationStage):
         return _evaluation(config, world)
     steps, watch = config.optim.steps, config.validation
@@ -86,7 +87,7 @@ def schedule(config: Stage, world: int, depths: int) -> list[Phase]:
     else:
         finishing = [phase for phase in config.phases if phase.head_only]
         alone = sum(phase.steps for phase in finishing)
-        phases = [Phase("step", steps - alone, _update(config, world, depths))]
+        phases = [Phase("step", steps - alone, _update(config, world, depths, again=dtype != "float32"))]
         if finishing:
             largest = max(finishing, key=lambda phase: phase.starts)
             passes = _head_update(config, largest, world, depths)
@@ -109,7 +110,7 @@ def _imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
     return (*parts("encode", share, PASS, at_most=True), *learn)
 
 
-def _update(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, ...]:
+def _update(config: GrpoConfig, world: int, depths: int, *, again: bool) -> tuple[Passes, ...]:
     """A step of rollouts and learning."""
     rollouts, learned = _rollouts(config, config.rollout.instances, world, depths)
     share = config.optim.batch // world
@@ -117,7 +118,9 @@ def _update(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, ...]:
     updates, at_most = -(-learned // config.optim.batch), any(p.at_most for p in rollouts)
     learn = [replace(p, times=p.times * updates, at_most=at_most) for p in parts("learn", share, micro)]
     against = [replace(p, kind="reference") for p in learn] if config.objective.kl > 0 else []
-    return (*_encoded(rollouts), *rollouts, *against, *learn)
+    later = [replace(p, kind="old", times=p.times // updates * (updates - 1)) for p in learn]
+    old = list(_some(*later)) if again else []
+    return (*_encoded(rollouts), *rollouts, *old, *against, *learn)
 
 
 def _head_update(config: GrpoConfig, phase: GrpoPhase, world: int, depths: int) -> tuple[Passes, ...]:

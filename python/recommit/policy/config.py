@@ -175,7 +175,7 @@ class PolicyConfig:
     #: None: the backbone is trained whole (small models from scratch).
     lora: LoraConfig | None = field(default_factory=LoraConfig)
     #: Prompt per task, by file name without suffix.
-    prompts: tuple[str, ...] = ("sliding-v1", "sokoban-v1")
+    prompts: tuple[str, ...] = ("sliding-v2", "sokoban-v2")
     #: Drawing: theme, pixels per cell (0: one visual token, or what else the backbone likes), and whether the constant
     #: outer wall is left out.
     theme: str = "light"

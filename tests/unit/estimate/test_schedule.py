@@ -32,6 +32,14 @@ def test_state_advantages_observe_once_per_decision():
     assert {p.plans for p in step.passes if p.kind == "sample"} == {4}
 
 
+def test_below_float32_all_batches_but_the_first_are_passed_again():
+    config = grpo(advantage={"estimator": "state"}, rollout={"instances": 8, "budget": 3})
+    step = schedule(config, 1, 4, "bfloat16")[0]
+    assert config.optim.batch == 8
+    assert step.observations("old") == step.observations("learn") - 8
+    assert schedule(config, 1, 4)[0].observations("old") == 0
+
+
 def test_episode_advantages_play_every_copy():
     step = step_of(estimator="episode")
     assert step.observations("sample") == step.observations("learn") == 8 * 4 * 3

@@ -120,7 +120,9 @@ def estimate(options: EstimateOptions, json: bool = False) -> None:
     if json:
         tell(dumps([each.to_json() for each in estimates], indent=2))
     else:
-        tell("\n".join(text(each) for each in estimates), end="")
+        first = options.picture_first()
+        others = first.estimates() if first else [None] * len(estimates)
+        tell("\n".join(map(text, estimates, others)), end="")
         if len({each.task for each in estimates}) > 1:
             tell(
                 "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "

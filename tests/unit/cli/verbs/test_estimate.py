@@ -11,6 +11,7 @@ pytest.importorskip("peft")
 
 from recommit.cli import main
 from recommit.estimate import EstimateOptions
+from recommit.estimate.costs import operations
 
 SMALL = ["--card", "cpu", "--set", "model.backbone=random:tiny"]
 LITTLE = ["optim.batch=8", "validation.instances=0", "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"]
@@ -29,6 +30,17 @@ def test_both_stages_are_estimated_in_words(capsys):
     assert "\n\ngrpo, sliding 3x3" in text
     assert "step of the depth head alone, 2 of them" in text
     assert "it fits" in text
+
+
+def test_prompts_with_the_text_first_are_held_against_those_with_the_picture_first(capsys):
+    words = ["paper-sliding", "--stage", "sft", *SMALL, *LITTLE, "engine.kind=plain"]
+    before = [*words, "model.policy.prompts=[sliding-v1, sokoban-v1]"]
+    (one,), (other,) = said(capsys, *words), said(capsys, *before)
+    assert one["flops"] < other["flops"]
+    assert main(["estimate", *words]) == 0
+    assert f"with the picture before the text: {operations(other['phases'][0]['flops'])}" in capsys.readouterr().out
+    assert main(["estimate", *before]) == 0
+    assert "picture before the text" not in capsys.readouterr().out
 
 
 def test_flags_change_what_is_estimated(capsys):
