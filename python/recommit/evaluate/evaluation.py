@@ -252,6 +252,7 @@ class Evaluation:
         options, prices = self.options, self.options.prices
         played: dict[tuple[str, str], list[EpisodeRows]] = {}
         summary, curves = [], {}
+        difficulties = self.data.of_length(options.length).difficulty_names
         for agent in options.names:
             name = str(agent)
             for budget, k in self.budgets.items():
@@ -263,6 +264,8 @@ class Evaluation:
                 if options.instance_words != split_words():
                     head["split"] = options.instance_words
                 figures = summaries.row(every, played[name, budget], k, self.rooms, options.edges, prices)
+                own = summaries.by_difficulty(played[name, budget], self.sampled.difficulty, difficulties)
+                figures["by_difficulty"] = own
                 if agent.swept:
                     figures["threshold"] = self.store.entries(THRESHOLDS)[file_name(agent, k, 0)]["threshold"]
                 summary.append({**head, **figures, **self._validated(agent, k)})

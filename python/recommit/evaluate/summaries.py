@@ -39,6 +39,20 @@ def row(
     return merged
 
 
+def by_difficulty(played: list[EpisodeRows], which: NDArray[np.uint8], names: list[str]) -> dict[str, dict[str, Any]]:
+    """Solve rate and actions over the instances of each difficulty of the data."""
+    result, solved, actions = {}, per_instance(played, "solved"), per_instance(played, "actions")
+    for number, name in enumerate(names):
+        own = which == number
+        if own.any():
+            result[name] = {
+                "count": int(own.sum()),
+                "solve_rate": float(solved[own].mean()),
+                "actions_per_episode": float(actions[own].mean()),
+            }
+    return result
+
+
 def episode_columns(played: dict[tuple[str, str], list[EpisodeRows]]) -> dict[str, NDArray[Any]]:
     """One row per agent, budget, seed and instance."""
     every = [(*key, seed, one) for key, seeds in played.items() for seed, one in enumerate(seeds)]

@@ -54,6 +54,29 @@ def _progress(bucket: dict[str, Any] | None) -> str:
     return "-" if mean is None else f"{mean:+.1f} ± {spread:.1f}"
 
 
+@table("difficulty", "By size, boxes and length", lambda members: (*fixed(members), SAMPLED))
+def difficulty(results: FamilyResults) -> Content:
+    """Solved and actions on the instances of each difficulty of the data. The paper has no such table."""
+    lines = []
+    for budget in ("tight", "loose"):
+        rows = {
+            "adaptive": results.row("adaptive", budget),
+            "adaptive, sampled": results.row(SAMPLED, budget),
+            "RL best fixed": results.best_fixed("RL", budget),
+            "SFT best fixed": results.best_fixed("SFT", budget),
+        }
+        for name in of(rows["adaptive"], "by_difficulty") or ():
+            each = [of(row, "by_difficulty", name) for row in rows.values()]
+            played = next(str(one["count"]) for one in each if one)
+            cells = [
+                f"{percent(of(one, 'solve_rate'))} at {number(of(one, 'actions_per_episode'))}" if one else "-"
+                for one in each
+            ]
+            lines.append([f"{budget}: {name}", played, *cells])
+    head = "solved % at actions | instances | adaptive | adaptive, sampled | RL best fixed | SFT best fixed"
+    return Content((Grid.of(head, lines),))
+
+
 @table("efficiency", "Efficiency", fixed)
 def efficiency(results: FamilyResults) -> Content:
     """Wasted and backward decisions and progress per action, solved and unsolved, both budgets."""

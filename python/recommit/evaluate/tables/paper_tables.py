@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 _ORDER = (
     *(main_results.main, main_results.sweep, main_results.ablation, main_results.single),
-    *(behaviour.state, behaviour.emergence, behaviour.efficiency, behaviour.depths, behaviour.entropy),
+    *(
+        behaviour.state,
+        behaviour.difficulty,
+        behaviour.emergence,
+        behaviour.efficiency,
+        behaviour.depths,
+        behaviour.entropy,
+    ),
     *(behaviour.seeds, behaviour.budgets),
     *(
         main_results.oracle,

@@ -228,6 +228,18 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     assert published.tables(Folder(few)) == []
 
 
+def test_difficulties_add_up_to_the_whole(everything):
+    _, found = everything
+    row, grid = found.row("adaptive", "loose"), text_of("difficulty", found)
+    every = row["by_difficulty"]
+    assert sum(one["count"] for one in every.values()) == row["instances"]
+    for name in ("solve_rate", "actions_per_episode"):
+        assert sum(one["count"] * one[name] for one in every.values()) == pytest.approx(row["instances"] * row[name])
+    for name, one in every.items():
+        shown = f"{100 * one['solve_rate']:.1f} at {one['actions_per_episode']:.1f}"
+        assert cells(grid, f"loose: {name}")[:2] == [str(one["count"]), shown]
+
+
 def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     assert evaluate(tmp_path, tmp_path / "e") == 2
     assert "run: expected a family with adaptive-s0" in capsys.readouterr().err
@@ -252,7 +264,8 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     assert "no run" in text_of("main", found)
     assert main_results.recovered(rows[0], None, rows[0]) is None
     assert "n/a" in text_of("oracle", found)
-    made = {name: text_of(name, found) for name in paper_tables.TABLES if name not in ("state", "efficiency", "depths")}
+    without = ("state", "difficulty", "efficiency", "depths")
+    made = {name: text_of(name, found) for name in paper_tables.TABLES if name not in without}
     assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
     for name, words in {
         "main": "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 ",
