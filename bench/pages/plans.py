@@ -81,7 +81,8 @@ def runs() -> str:
     for (recipe, what), pairs in [*groups.items(), (("both", "all"), list(zip(*every, strict=True)))]:
         most = max(run.gib_per_rank or 0.0 for run, _ in pairs)
         hours = [sum(pair[i].hours or 0.0 for pair in pairs) for i in (0, 1)]
-        rows.append([recipe, what, str(len(pairs)), f"{most:.1f}", *(f"{each:.2f}" for each in hours)])
+        name = recipe if recipe == "both" else f"`{recipe}`"
+        rows.append([name, what, str(len(pairs)), f"{most:.1f}", *(f"{each:.2f}" for each in hours)])
     return _table(rows)
 
 
