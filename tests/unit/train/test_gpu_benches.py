@@ -21,9 +21,9 @@ BENCH = ROOT / "bench" / "gpu"
 FIGURES = {
     "checks": "skipped",
     "sft": "naive_states_per_s",
-    "grpo": "exact",
-    "play": "decisions_per_s",
-    "plan": "rows",
+    "grpo": "rows",
+    "precision": "engines",
+    "play": "rows",
     "reproduce": "solve_rates",
 }
 
@@ -66,6 +66,13 @@ def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path):
     for name, figure in ((name, FIGURES[name]) for name in only):
         assert found["parts"][name]["figures"][figure], name
         assert re.search(rf"^{name} +ok ", said.stdout, re.MULTILINE)
+
+
+@pytest.mark.nightly
+def test_a_plan_stands_beside_every_figure_that_has_one(page, tmp_path):
+    words = [sys.executable, str(BENCH / "planned.py"), "--preset", "tiny", "--size", "6", "--out", str(tmp_path)]
+    subprocess.run(words, check=True, capture_output=True)
+    assert set(result(tmp_path)["rows"]) >= {row.planned for row in page.RATES if row.planned}
 
 
 def program(text):
