@@ -100,19 +100,18 @@ def update(
 def ratio_noise(policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoConfig) -> dict[str, float]:
     """How far from 1 the ratios are of weights that did not move, and how many of them are clipped: where the old log
     probabilities are those of sampling, and where they come from the passes that learn, as a run has it."""
-    plain, measured = replace(config.objective, kl=0.0), {"sampled": [], "learned": []}
+    plain = replace(config.objective, kl=0.0)
+    measured: dict[str, list[Any]] = {"sampled": [], "learned": []}
     for part in parts_of(batch, config.optim.batch):
         depths, actions = to_host(*objective.old_log_probs(policy, task, part))
         for name, each in (("sampled", part), ("learned", replace(part, depth_old=depths, action_old=actions))):
             measures = objective.grpo_loss(policy, task, each, plain, 1.0)[1]
             measured[name].append(measures.double().cpu().numpy())
-    found = {}
-    for name, each in measured.items():
-        named = dict(zip(objective.MEASURES, objective.totals(each).tolist(), strict=True))
-        found |= {
-            f"{name}_largest": named["max_ratio_deviation"],
-            f"{name}_clipped": named["clipped"] / named["ratios"],
-        }
+    found: dict[str, float] = {}
+    for name, sums in measured.items():
+        total = dict(zip(objective.MEASURES, objective.totals(sums).tolist(), strict=True))
+        found[f"{name}_largest"] = total["max_ratio_deviation"]
+        found[f"{name}_clipped"] = total["clipped"] / total["ratios"]
     return found
 
 

@@ -56,45 +56,36 @@ def _noise(row: dict[str, Any]) -> str:
     return f"{sampled:.2g} ({100 * share:.2f} % clipped), then {learned:.2g}"
 
 
+def _of_row(part: str, what: str, row: str, say: Callable[[dict[str, Any]], str], planned: str = "") -> Row:
+    """A quantity that a part has in one of its rows."""
+    return Row(what, part, lambda figures: say(figures["rows"][row]), planned)
+
+
+def _played(row: dict[str, Any]) -> str:
+    return f"{row['decisions_per_s']:,.1f} decisions/s, {row['looks_per_s']:,.1f} observations/s"
+
+
 PROMPTS = ("shared text", "picture first")
+#: Puzzle and prompts.
+ASKED = [f"{puzzle}, {prompt}" for prompt in PROMPTS for puzzle in ("sliding", "sokoban")]
 RATES = (
-    *(
-        Row(f"{name}: warm start", "sft", lambda f, name=name: _learned(f["rows"][name]), f"sft, {name}")
-        for name in (f"{puzzle}, {prompt}" for prompt in PROMPTS for puzzle in ("sliding", "sokoban"))
-    ),
+    *(_of_row("sft", f"{each}: warm start", each, _learned, f"sft, {each}") for each in ASKED),
     Row("warm start, times the naive loop", "sft", lambda f: f"{f['ratio']:.1f}"),
-    *(
-        Row(f"{name}: a step", "grpo", lambda f, name=name: _reinforced(f["rows"][name]), f"grpo, {name}")
-        for name in (f"paper-{puzzle}, {prompt}" for prompt in PROMPTS for puzzle in ("sliding", "sokoban"))
-    ),
-    Row(
-        "exact values, shared text: a step on 256 states",
-        "grpo",
-        lambda f: _reinforced(f["rows"]["exact values, shared text"]),
-    ),
+    *(_of_row("grpo", f"paper-{each}: a step", f"paper-{each}", _reinforced, f"grpo, paper-{each}") for each in ASKED),
+    _of_row("grpo", "exact values, shared text: a step on 256 states", "exact values, shared text", _reinforced),
     Row("decisions, times the naive loop", "grpo", lambda f: f"{f['ratio']:.1f}"),
-    Row(
-        "largest ratio from 1 at learning rate 0: old log probabilities of sampling, then of the passes that learn",
+    _of_row(
         "grpo",
-        lambda f: _noise(f["rows"]["paper-sokoban, shared text"]),
+        "largest ratio from 1 at learning rate 0: old log probabilities of sampling, then of the passes that learn",
+        "paper-sokoban, shared text",
+        _noise,
     ),
     Row(
         "200 steps at the paper's rates: least share of weights that move, cosine with the optimiser's",
         "precision",
         lambda f: f"{100 * f['changed']:.1f} %, {f['cosine']:.4f}, by {f['engines']} engines",
     ),
-    *(
-        Row(
-            f"evaluation, sokoban, {prompt}",
-            "play",
-            lambda f, prompt=prompt: (
-                f"{f['rows'][prompt]['decisions_per_s']:,.1f} decisions/s, "
-                f"{f['rows'][prompt]['looks_per_s']:,.1f} observations/s"
-            ),
-            f"play, sokoban, {prompt}",
-        )
-        for prompt in PROMPTS
-    ),
+    *(_of_row("play", f"evaluation, sokoban, {each}", each, _played, f"play, sokoban, {each}") for each in PROMPTS),
     Row(
         "preset h200, scaled to the time: share of it, solved by adaptive at a loose budget",
         "reproduce",

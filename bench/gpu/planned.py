@@ -38,7 +38,8 @@ def rate(estimated: Estimate, kind: str) -> tuple[float, float]:
 
 def rows(preset: str, size: int, card: str) -> dict[str, Any]:
     """By the names that ``page.py`` asks for."""
-    found, machine = {}, Machine(card)
+    machine = Machine(card)
+    found: dict[str, Any] = {}
     for puzzle, task in puzzles(size).items():
         for prompt, names in PROMPTS.items():
             sft: SftConfig = load(f"paper-{puzzle}", [*SIZES[:1], f"optim.batch={BATCH}"], SftConfig)

@@ -58,6 +58,7 @@ def main() -> None:
             f"peak {row['peak_gib']:.1f} GiB",
             flush=True,
         )
+    figures |= figures["rows"]["shared text"]
     if options.out:
         write(figures, options.out, "play", options.device)
 

@@ -50,7 +50,7 @@ def result(folder):
 
 
 @pytest.mark.nightly
-def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path):
+def test_every_part_of_a_visit_reports_a_figure(visit, page, tmp_path):
     pytest.importorskip("PIL")
     only = tuple(FIGURES)
     call = ["bash", str(BENCH / "all"), "--dry-run", "--minutes", "60", "--out", str(tmp_path), "--only", *only]
@@ -66,6 +66,7 @@ def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path):
     for name, figure in ((name, FIGURES[name]) for name in only):
         assert found["parts"][name]["figures"][figure], name
         assert re.search(rf"^{name} +ok ", said.stdout, re.MULTILINE)
+    assert [row.what for row in page.RATES if page.cell(row, found) == page.NONE] == []
 
 
 @pytest.mark.nightly
