@@ -27,9 +27,8 @@ print(json.dumps({n: has[n] for n in sys.argv[1:] if n in has}))"""
 
 
 def floors() -> dict[str, str]:
-    """Name -> lowest version, of what the package and its extras ask for."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    asked = text.partition("\ndependencies = ")[2].partition("\n[project.scripts]")[0]
+    """Name -> lowest version, of what the package is built with, and of what it and its extras ask for."""
+    asked = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("\n[project.scripts]")[0]
     return dict(re.findall(r'"([\w-]+)>=([\d.]+)', asked))
 
 
@@ -42,7 +41,8 @@ def environment(folder: Path, constraints: list[str]) -> Path:
     listed.write_text("\n".join(constraints) + "\n", encoding="utf-8")
     for wanted in ([f".[{EXTRAS}]"], ["--group", "test"]):
         # By this environment's pip: that of a new one may be too old for groups.
-        run([sys.executable, "-m", "pip", "--python", python, "install", "-q", "-c", listed, *wanted])
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q"]
+        run([*pip, "-c", listed, "--build-constraint", listed, *wanted])
     return python
 
 
