@@ -33,59 +33,59 @@ class Row:
     planned: str = ""
 
 
-def _best(figures: dict[str, Any]) -> dict[str, Any]:
-    """The fastest micro-batch of a warm start."""
-    every = [row for name in ("kept", "recomputed") for row in figures[name].values()]
-    return max(every, key=lambda row: row["states_per_s"])
+def _learned(found: dict[str, Any]) -> str:
+    """The fastest size of a warm start."""
+    every = [(n, how, row) for how in ("kept", "recomputed") for n, row in found[how].items()]
+    states, how, row = max(every, key=lambda each: each[2]["states_per_s"])
+    return (
+        f"{row['states_per_s']:,.1f} states/s, {100 * row['share_of_peak']:.0f} % of 790 TFLOP/s, "
+        f"{row['peak_gib']:.1f} GiB, {100 * row['outside_model']:.1f} % of the time outside the model; "
+        f"{states} at a time, activations {how}"
+    )
 
 
+def _reinforced(row: dict[str, Any]) -> str:
+    return (
+        f"{row['decisions_per_s']:,.1f} decisions/s, {row['updates_per_s']:.2f} updates/s of 64 states, "
+        f"{row['peak_gib']:.1f} GiB, {100 * row['outside_model']:.1f} % outside the model"
+    )
+
+
+def _noise(row: dict[str, Any]) -> str:
+    sampled, learned, share = (row[name] for name in ("sampled_largest", "learned_largest", "sampled_clipped"))
+    return f"{sampled:.2g} ({100 * share:.2f} % clipped), then {learned:.2g}"
+
+
+def _of_row(part: str, what: str, row: str, say: Callable[[dict[str, Any]], str], planned: str = "") -> Row:
+    """A quantity that a part has in one of its rows."""
+    return Row(what, part, lambda figures: say(figures["rows"][row]), planned)
+
+
+def _played(row: dict[str, Any]) -> str:
+    return f"{row['decisions_per_s']:,.1f} decisions/s, {row['looks_per_s']:,.1f} observations/s"
+
+
+PROMPTS = ("shared text", "picture first")
+#: Puzzle and prompts.
+ASKED = [f"{puzzle}, {prompt}" for prompt in PROMPTS for puzzle in ("sliding", "sokoban")]
 RATES = (
-    Row(
-        "warm start: states/s, tokens/s",
-        "sft",
-        lambda f: f"{_best(f)['states_per_s']:,.1f}, {_best(f)['tokens_per_s']:,.0f}",
-        "sft rate",
-    ),
-    Row("share of 790 TFLOP/s in bfloat16", "sft", lambda f: f"{100 * _best(f)['share_of_peak']:.1f} %"),
-    Row(
-        "peak memory, 32 states at a time, activations computed again",
-        "sft",
-        lambda f: f"{f['recomputed']['32']['peak_gib']:.1f} GiB",
-        "sft memory",
-    ),
-    Row("times the naive loop", "sft", lambda f: f"{f['ratio']:.1f}"),
-    Row(
-        "GRPO, one-step advantages: decisions/s of 8 candidates",
+    *(_of_row("sft", f"{each}: warm start", each, _learned, f"sft, {each}") for each in ASKED),
+    Row("warm start, times the naive loop", "sft", lambda f: f"{f['ratio']:.1f}"),
+    *(_of_row("grpo", f"paper-{each}: a step", f"paper-{each}", _reinforced, f"grpo, paper-{each}") for each in ASKED),
+    _of_row("grpo", "exact values, shared text: a step on 256 states", "exact values, shared text", _reinforced),
+    Row("decisions, times the naive loop", "grpo", lambda f: f"{f['ratio']:.1f}"),
+    _of_row(
         "grpo",
-        lambda f: f"{f['state']['decisions_per_s']:,.1f}",
-        "state rate",
+        "largest ratio from 1 at learning rate 0: old log probabilities of sampling, then of the passes that learn",
+        "paper-sokoban, shared text",
+        _noise,
     ),
     Row(
-        "updates of the weights per second, 32 states each",
-        "grpo",
-        lambda f: f"{f['state']['updates_per_s']:.2f}",
-        "update rate",
+        "200 steps at the paper's rates: least share of weights that move, cosine with the optimiser's",
+        "precision",
+        lambda f: f"{100 * f['changed']:.1f} %, {f['cosine']:.4f}, by {f['engines']} engines",
     ),
-    Row("share of a step outside the model", "grpo", lambda f: f"{100 * f['state']['outside_model']:.1f} %"),
-    Row("times the naive loop, decisions", "grpo", lambda f: f"{f['state']['ratio']:.1f}"),
-    Row(
-        "GRPO, exact advantages: states/s that a step learns from",
-        "grpo",
-        lambda f: f"{f['exact']['decisions_per_s']:,.1f}",
-    ),
-    Row("share of such a step outside the model", "grpo", lambda f: f"{100 * f['exact']['outside_model']:.1f} %"),
-    Row(
-        "peak memory of GRPO",
-        "grpo",
-        lambda f: f"{max(f['state']['peak_gib'], f['exact']['peak_gib']):.1f} GiB",
-        "grpo memory",
-    ),
-    Row(
-        "evaluation: decisions/s, observations/s",
-        "play",
-        lambda f: f"{f['decisions_per_s']:,.1f}, {f['looks_per_s']:,.1f}",
-        "look rate",
-    ),
+    *(_of_row("play", f"evaluation, sokoban, {each}", each, _played, f"play, sokoban, {each}") for each in PROMPTS),
     Row(
         "preset h200, scaled to the time: share of it, solved by adaptive at a loose budget",
         "reproduce",
@@ -122,7 +122,7 @@ def rates() -> str:
     columns = [f"{visit['device']}, {visit['date']}" for visit in machines] or ["one GPU"]
     basis = f"by plan: {plans['card'].upper()}, {plans['share']:.0%} of its best rate (assumed)"
     lines = [
-        ["Qwen2.5-VL-7B, random weights, 8x8 Sokoban", basis, *columns, "command"],
+        ["Qwen2.5-VL-7B, random weights, 3x3 sliding, 7x7 Sokoban", basis, *columns, "command"],
         ["---"] * (3 + len(columns)),
     ]
     for row in RATES:

@@ -1,5 +1,4 @@
-"""What ``recommit estimate`` says of the quantities that the scripts beside it measure: python bench/gpu/planned.py
---out bench/results
+"""What ``recommit estimate`` says of the quantities that the scripts beside it measure.
 
 python bench/gpu/planned.py --out bench/results
 
@@ -11,46 +10,22 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import recommit
+from sft_7b import PROMPTS, puzzles
+
 from recommit.estimate import CARDS, GIB, Estimate, Machine, estimate
-from recommit.train.config import SftConfig, parse
+from recommit.policy.config import LoraConfig
+from recommit.train.config import SftConfig, load
 from recommit.train.grpo.config import GrpoConfig
 
-#: Without dropout, as the scripts measure; activations are computed again, as in the paper's recipes.
-POLICY = {"lora": {"dropout": 0.0}}
-BATCH = 32
-
-
-def warm_start(preset: str) -> SftConfig:
-    """What ``sft_7b.py`` measures."""
-    return parse(
-        SftConfig,
-        {
-            "model": {"backbone": f"random:{preset}", "dtype": "bfloat16", "policy": POLICY},
-            "optim": {"steps": 1, "batch": BATCH},
-            "targets": {"kind": "hard", "paths": "dataset"},
-            "validation": {"instances": 0},
-            "engine": {"checkpointing": True},
-        },
-    )
-
-
-def reinforcement() -> GrpoConfig:
-    """What ``grpo_7b.py`` measures with state credit."""
-    return parse(
-        GrpoConfig,
-        {
-            "advantage": {"estimator": "state", "group_size": 8},
-            "objective": {"kl": 0.0},
-            "rollout": {"instances": 64, "budget": 6},
-            "optim": {"steps": 1, "batch": BATCH},
-            "validation": {"instances": 0},
-            "engine": {"checkpointing": True},
-        },
-    )
+#: Whose tokens were counted by the published tokenizer.
+BACKBONES = {"7b": "Qwen/Qwen2.5-VL-7B-Instruct"}
+#: States of a warm start's step; a step of reinforcement has those of the scripts.
+BATCH = 128
+SIZES = ("engine={checkpointing: true}", "rollout.instances=64", "optim.batch=64")
 
 
 def rate(estimated: Estimate, kind: str) -> tuple[float, float]:
@@ -63,26 +38,34 @@ def rate(estimated: Estimate, kind: str) -> tuple[float, float]:
 
 def rows(preset: str, size: int, card: str) -> dict[str, Any]:
     """By the names that ``page.py`` asks for."""
-    task, machine, begin = recommit.Sokoban(size, boxes=2), Machine(card), warm_start(preset)
-    sft = estimate(begin, begin.model, task, machine)
-    grpo = estimate(reinforcement(), begin.model, task, machine)
-    tokens = sft.model.visual_tokens + sft.model.text_tokens
-    states = rate(sft, "learn")[1]
-    look = rate(grpo, "sample")[1]
-    return {
-        "sft rate": f"{states:,.1f}, {states * tokens:,.0f}",
-        "sft memory": f"{sft.memory.peak / GIB:.1f} GiB",
-        "state rate": f"{look:,.1f}",
-        "update rate": f"{rate(grpo, 'learn')[0]:.2f}",
-        "grpo memory": f"{grpo.memory.peak / GIB:.1f} GiB",
-        "look rate": f"{look:,.1f} observations/s",
-    }
+    machine = Machine(card)
+    found: dict[str, Any] = {}
+    for puzzle, task in puzzles(size).items():
+        for prompt, names in PROMPTS.items():
+            sft: SftConfig = load(f"paper-{puzzle}", [*SIZES[:1], f"optim.batch={BATCH}"], SftConfig)
+            # Without dropout, as the scripts measure.
+            policy = replace(sft.model.policy, prompts=names, lora=LoraConfig(dropout=0.0))
+            model = replace(sft.model, policy=policy, backbone=BACKBONES.get(preset, f"random:{preset}"))
+            grpo: GrpoConfig = load(f"paper-{puzzle}", SIZES, GrpoConfig, "grpo")
+            learned, played = (estimate(each, model, task, machine) for each in (replace(sft, model=model), grpo))
+            look = rate(played, "sample")[1]
+            found |= {
+                f"sft, {puzzle}, {prompt}": (
+                    f"{rate(learned, 'learn')[1]:,.1f} states/s; {learned.memory.peak / GIB:.1f} GiB with {BATCH}"
+                ),
+                f"grpo, paper-{puzzle}, {prompt}": (
+                    f"{look:,.1f} decisions/s, {rate(played, 'learn')[0]:.2f} updates/s, "
+                    f"{played.memory.peak / GIB:.1f} GiB"
+                ),
+                f"play, {puzzle}, {prompt}": f"{look:,.1f} observations/s",
+            }
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--preset", default="7b")
-    parser.add_argument("--size", type=int, default=8)
+    parser.add_argument("--size", type=int, default=7)
     parser.add_argument("--card", default="h200", choices=sorted(CARDS))
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()

@@ -4,7 +4,7 @@
     python bench/gpu/play_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Every start is walked to the end of its budget by the depth head, as ``recommit evaluate`` does; a state is looked at
-once, whoever comes by.
+once, whoever comes by. First with the prompt whose text all states share, then with the published one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import argparse
 from typing import Any
 
 import torch
-from sft_7b import Clock, arguments, build, write
+from sft_7b import PROMPTS, Clock, arguments, ask, build, puzzles, write
 
-import recommit
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head, play
 
@@ -24,7 +23,7 @@ def measure(policy: Any, task: Any, options: argparse.Namespace) -> dict[str, An
     """Rounds over fresh starts; the first one warms up."""
     rounds, clock = [], Clock(options.device)
     for number in range(options.rounds):
-        starts = task.generate(options.starts, seed=number + 2, length=(8, 32)).states
+        starts = task.generate(options.starts, seed=number + 2, length=(8, 20)).states
         graph = PolicyGraph(policy, task, policy.config.depths)
         played = clock.run("play", lambda g=graph, s=starts: play(g, g.nodes(s), options.budget, head(g)))
         assert played.decisions.max() <= options.budget
@@ -44,17 +43,22 @@ def measure(policy: Any, task: Any, options: argparse.Namespace) -> dict[str, An
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--starts", type=int, default=512, help="episodes side by side")
+    parser.add_argument("--starts", type=int, default=256, help="episodes side by side")
     parser.add_argument("--budget", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    policy = build(options.preset, options.device).eval()
-    figures = {"preset": options.preset, **measure(policy, recommit.Sokoban(options.size, boxes=1), options)}
-    print(
-        f"{options.preset}: {figures['decisions_per_s']:,.1f} decisions/s, "
-        f"{figures['looks_per_s']:,.1f} observations/s, "
-        f"peak {figures['peak_gib']:.1f} GiB"
-    )
+    policy, task = build(options.preset, options.device).eval(), puzzles(options.size)["sokoban"]
+    figures: dict[str, Any] = {"preset": options.preset, "rows": {}}
+    for prompt in PROMPTS:
+        ask(policy, prompt)
+        policy.vision.forget()
+        row = figures["rows"][prompt] = measure(policy, task, options)
+        print(
+            f"{prompt}: {row['decisions_per_s']:,.1f} decisions/s, {row['looks_per_s']:,.1f} observations/s, "
+            f"peak {row['peak_gib']:.1f} GiB",
+            flush=True,
+        )
+    figures |= figures["rows"]["shared text"]
     if options.out:
         write(figures, options.out, "play", options.device)
 

@@ -1,6 +1,6 @@
 """One visit to a machine with a GPU: checks, measurements and pages in one go; called by ``bench/gpu/all``.
 
-    bash bench/gpu/all                      # one H100 or H200, ten minutes at most
+    bash bench/gpu/all                      # one H100 or H200, nine minutes at most
     bash bench/gpu/all --dry-run            # every part in small, on a CPU
     bash bench/gpu/all --only checks sft    # some parts
 
@@ -82,22 +82,19 @@ CHECKS = [
     "filterwarnings=default",
     "--junit-xml=OUT/tests.xml",
 ]
+PRECISION = [sys.executable, str(HERE.parent / "training" / "precision.py"), "--out", "OUT", "--steps"]
 PARTS = (
-    Part("checks", 130, [*CHECKS, *map(str, page.files())], [*CHECKS, "tests/gpu/test_waits.py"], tested),
     Part("sft", 120, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
     Part(
         "grpo",
-        110,
+        130,
         script("grpo_7b.py"),
-        script(
-            "grpo_7b.py",
-            *SMALL,
-            *["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"],
-        ),
+        script("grpo_7b.py", *SMALL, "--instances", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"),
         written,
     ),
-    Part("play", 60, script("play_7b.py"), script("play_7b.py", *SMALL, "--starts", "8", "--rounds", "1"), written),
-    Part("plan", 60, script("planned.py"), script("planned.py", "--preset", "tiny", "--size", "6"), written),
+    Part("checks", 120, [*CHECKS, *map(str, page.files())], [*CHECKS, "tests/gpu/test_waits.py"], tested),
+    Part("precision", 40, [*PRECISION, "200", "--device", "cuda"], [*PRECISION, "5"], written),
+    Part("play", 40, script("play_7b.py"), script("play_7b.py", *SMALL, "--starts", "8", "--rounds", "1"), written),
     Part("reproduce", 600, script("scaled.py", "--seconds", "LEFT"), script("scaled.py", "--dry-run"), written),
 )
 
@@ -233,7 +230,7 @@ def parts_of(options: argparse.Namespace) -> tuple[Part, ...]:
 
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
     parser.add_argument("--only", nargs="+", default=[], choices=[part.name for part in PARTS])
     parser.add_argument("--dry-run", action="store_true", help="in small and on a CPU; no page is written")

@@ -10,8 +10,10 @@ and the optimiser's. ``--rounded`` trains in bfloat16 throughout, as DeepSpeed's
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,14 +48,14 @@ class Move:
     cosine: float  #: between the policy's move and the optimiser's
 
 
-def policy_of(folder: Path, *, rounded: bool) -> CommitPolicy:
+def policy_of(folder: Path, device: torch.device, *, rounded: bool) -> CommitPolicy:
     """Adapters and heads with numbers in them, as after a warm start."""
     small = PolicyConfig(
         prompts=("bare-v1", "bare-v1"),
         lora=LoraConfig(dropout=0.0),
         decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64),
     )
-    policy: CommitPolicy = CommitPolicy.from_backbone(folder, small, dtype=torch.bfloat16).eval()
+    policy: CommitPolicy = CommitPolicy.from_backbone(folder, small, dtype=torch.bfloat16, device=device).eval()
     noise = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in policy.parameters():
@@ -71,9 +73,11 @@ def moves(name: str, folder: Path, steps: int, team: distributed.Team, *, rounde
     optim = OptimConfig(steps=steps, batch=2, warmup=0, schedule="constant", lr=recipe.optim.lr,
                         decoder_lr=recipe.optim.decoder_lr,
                         depth_head_lr=recipe.optim.depth_head_lr)  # fmt: skip
-    policy = policy_of(folder, rounded=rounded)
+    policy = policy_of(folder, team.device, rounded=rounded)
     states = TASK.generate(64, seed=1, length=(4, 20)).states
-    actions = torch.from_numpy(TASK.optimal_actions(states).argmax(axis=1)).long()[:, None].expand(-1, 8)
+    actions = (
+        torch.from_numpy(TASK.optimal_actions(states).argmax(axis=1)).long()[:, None].expand(-1, 8).to(team.device)
+    )
     groups = optimiser.parameter_groups(policy, optim)
     settings = {"bf16": {"enabled": True}} if rounded else {}
     engine = make_engine(policy, optim, EngineConfig(**ENGINES[name], settings=settings), team, 1)
@@ -108,21 +112,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--engines", nargs="+", default=list(ENGINES))
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--out", type=Path, help="folder for precision.json")
     parser.add_argument("--rounded", action="store_true", help="train in bfloat16: the planted defect")
     options = parser.parse_args()
     if options.rounded:  # which recipes and policies refuse
         deepspeed_config.CASTS, optimiser.TRAINED = (), (torch.bfloat16,)
         options.engines = ["ZeRO 2"]
-    team = distributed.join("cpu")
+    if importlib.util.find_spec("deepspeed") is None:
+        options.engines = ["plain"]
+    team = distributed.join(options.device) if options.engines != ["plain"] else distributed.alone(options.device)
     with tempfile.TemporaryDirectory() as folder:
         backbone = make_backbone(Path(folder) / "backbone", BACKBONES["tiny"])
         print("| engine | weights | changed | cosine |\n|---|---|---:|---:|")
-        worst = 1.0
+        found: list[Move] = []
         for name in options.engines:
             for move in moves(name, backbone, options.steps, team, rounded=options.rounded):
                 print(f"| {move.engine} | {move.group} | {100 * move.changed:.1f} % | {move.cosine:.4f} |", flush=True)
-                worst = min(worst, move.changed, move.cosine)
-    print(f"least of all: {worst:.4f}")
+                found.append(move)
+    least = {"changed": min(move.changed for move in found), "cosine": min(move.cosine for move in found)}
+    print(f"least of all: {min(least.values()):.4f}")
+    if options.out:
+        written = {"engines": len(options.engines), **least, "moves": [asdict(move) for move in found]}
+        (options.out / "precision.json").write_text(json.dumps(written, indent=2) + "\n")
     distributed.end(0)
 
 

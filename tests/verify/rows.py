@@ -135,6 +135,10 @@ ROWS = (
     Row("K3", "symbols and hardening of the extension", "nightly", "pass", Harness("package", ("symbols",))),
     Row("K5", "import without extras", "quick", "< 1,000 units of effort (0.1 s are 200), clear message",
         Harness("limits", ("imports",))),
+    Row("V1", "unit tests and the dry run of a GPU's visit, with the lowest versions that pyproject.toml allows, all "
+        "installed from nothing", "nightly", "no failure", Harness("versions", ("lowest",))),
+    Row("V1", "unit tests with the newest versions that pip finds, installed from nothing", "nightly", "no failure",
+        Harness("versions", ("newest",))),
     Row("R1", "the suite in five random orders, with and without CI set, by one and four workers, beside busy programs",
         "nightly", "no failure", Harness("orders")),
     Row("S1", "a 7B checkpoint in a hub's layout, read by one process and by two at once", "release",

@@ -170,8 +170,9 @@ def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
 
 
 def _numpy(array: pa.Array) -> NDArray[Any]:
-    """The values of an array of numbers, without a copy (and without pandas, see ``_plain``)."""
-    dtype = np.dtype(array.type.to_pandas_dtype())
+    """The values of an array of integers, without a copy, and without pandas, which pyarrow before 26 wants in order to
+    say a type's numpy name."""
+    dtype = np.dtype(str(array.type))
     return np.frombuffer(array.buffers()[1] or b"", dtype)[array.offset :][: len(array)]
 
 

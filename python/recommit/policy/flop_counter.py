@@ -79,12 +79,17 @@ def cost(work: Callable[[], Any], watch: Watch) -> Cost:
 
 def attention(query: Any, key: Any, value: Any, *_rest: Any) -> int:
     """Operations of attention, by the shapes of its inputs."""
-    return int(sdpa_flop_count(query, key, value))
+    return int(sdpa_flop_count(query, *_every_head(query, key, value)))
 
 
 def attention_backward(grad: Any, query: Any, key: Any, value: Any, *_rest: Any) -> int:
     """Operations of the way back."""
-    return int(sdpa_backward_flop_count(grad, query, key, value))
+    return int(sdpa_backward_flop_count(grad, query, *_every_head(query, key, value)))
+
+
+def _every_head(query: Any, *shared: Any) -> list[tuple[int, ...]]:
+    """Shapes of keys and values as if no heads shared them: the formulas of torch 2.11 know no others."""
+    return [(batch, query[1], *rest) for batch, _, *rest in shared]
 
 
 def _of_tensors(formula: Callable[..., int]) -> Callable[..., int]:

@@ -18,7 +18,7 @@ from recommit.envs import Commit, VectorCommit
 
 OURS = ["recommit/Sliding-v0", "recommit/Sokoban-v0"]
 LAKE = "FrozenLake-v1"
-OTHERS = [LAKE, "Taxi-v4"]
+OTHERS = [LAKE, max(name for name in gymnasium.registry if name.startswith("Taxi"))]  # of gymnasium 1.1: v3
 
 
 def episode(env: Any, seed: int, depths: Any, rng: Any) -> list[Any]:

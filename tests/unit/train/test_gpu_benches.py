@@ -21,9 +21,9 @@ BENCH = ROOT / "bench" / "gpu"
 FIGURES = {
     "checks": "skipped",
     "sft": "naive_states_per_s",
-    "grpo": "exact",
-    "play": "decisions_per_s",
-    "plan": "rows",
+    "grpo": "rows",
+    "precision": "engines",
+    "play": "rows",
     "reproduce": "solve_rates",
 }
 
@@ -50,7 +50,7 @@ def result(folder):
 
 
 @pytest.mark.nightly
-def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path):
+def test_every_part_of_a_visit_reports_a_figure(visit, page, tmp_path):
     pytest.importorskip("PIL")
     only = tuple(FIGURES)
     call = ["bash", str(BENCH / "all"), "--dry-run", "--minutes", "60", "--out", str(tmp_path), "--only", *only]
@@ -66,6 +66,14 @@ def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path):
     for name, figure in ((name, FIGURES[name]) for name in only):
         assert found["parts"][name]["figures"][figure], name
         assert re.search(rf"^{name} +ok ", said.stdout, re.MULTILINE)
+    assert [row.what for row in page.RATES if page.cell(row, found) == page.NONE] == []
+
+
+@pytest.mark.nightly
+def test_a_plan_stands_beside_every_figure_that_has_one(page, tmp_path):
+    words = [sys.executable, str(BENCH / "planned.py"), "--preset", "tiny", "--size", "6", "--out", str(tmp_path)]
+    subprocess.run(words, check=True, capture_output=True)
+    assert set(result(tmp_path)["rows"]) >= {row.planned for row in page.RATES if row.planned}
 
 
 def program(text):

@@ -4,6 +4,7 @@ the drawn picture, read back from a PNG file."""
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -60,7 +61,8 @@ def pictures_of(policy, task, states):
 
 def stock_z(folder, stock, policy, task, states):
     """By nothing of ours but the drawing, the prompt's text and the published conventions."""
-    processor = transformers.AutoImageProcessor.from_pretrained(folder)
+    name = json.loads((folder / "preprocessor_config.json").read_text())["image_processor_type"]
+    processor = getattr(transformers, name).from_pretrained(folder)  # AutoImageProcessor of 5.17 wants torchvision
     images = [reread(frame) for frame in pictures_of(policy, task, states)]
     inputs = dict(processor(images=images, return_tensors="pt"))
     if "image_grid_thw" in inputs:
