@@ -116,6 +116,7 @@ def test_a_loop_that_sees_something_else_is_refused(monkeypatch):
 
     policy, task = grpo_7b.build("tiny", "cpu"), recommit.Sokoban(6, boxes=1)
     policy.eval()
+    grpo_7b.ask(policy, "picture first")  # behind a long text a tiny random network hardly tells pictures apart
     torch.nn.init.normal_(policy.depth_head.weight, std=0.5)
     states = task.generate(2, seed=1, length=(4, 20)).states
     grpo_7b.check(policy, task, states, "cpu")
