@@ -1,6 +1,6 @@
 """How much of a training step lies outside the model, at the shapes of Qwen2.5-VL-7B on eight ranks.
 
-    python bench/training/outside_model.py [--ranks 8] [--card a100] [--steps 6] [--json results.json]
+    python bench/training/outside_model.py [--puzzle sliding] [--prompt v2] [--ranks 8] [--steps 6] [--json found.json]
 
 The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is
 real: start states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and
@@ -49,23 +49,32 @@ from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 from recommit.train.sft import trainer as sft
 
-#: The paper's Sokoban, in shards of a few instances.
-DATA = DataSpec("sokoban", (7, 7), tuple(Difficulty((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)
+#: The paper's puzzles, in shards of a few instances.
+DATA = {
+    "sokoban": DataSpec("sokoban", (7, 7), tuple(Difficulty((8, 32), boxes) for boxes in (1, 2, 3)), 600, seed=42),
+    "sliding": DataSpec("sliding", (3, 3), (Difficulty((8, 24)),), 600, seed=42),
+}
 QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
-#: Recipe, stage, and what is changed.
+#: Kind of recipe, stage, and what is changed.
 RUNS: dict[str, tuple[str, str, list[str]]] = {
-    "sft": ("paper-sokoban", "sft", []),
-    "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("qwen7b-sokoban", "grpo", ["phases=[{steps: 1, head_updates: 40}]"]),
+    "sft": ("paper", "sft", []),
+    "state credit": ("paper", "grpo", []),
+    "exact credit": ("qwen7b", "grpo", ["phases=[{steps: 1, head_updates: 40}]"]),
 }
 
 
-def configuration(name: str, steps: int) -> Any:
+def prompts(version: str) -> tuple[str, str]:
+    """With the picture first (v1), or the text that all states share (v2)."""
+    return f"sliding-{version}", f"sokoban-{version}"
+
+
+def configuration(name: str, puzzle: str, steps: int) -> Any:
     """The configuration of a run of a few steps, and after how many steps the whole run would save."""
     recipe, stage, changes = RUNS[name]
     kind = SftConfig if stage == "sft" else GrpoConfig
-    usual = load(recipe, changes, kind, stage)
-    return load(recipe, [*changes, *QUIET, f"optim.steps={steps}"], kind, stage), _between_saves(usual)
+    usual = load(f"{recipe}-{puzzle}", changes, kind, stage)
+    short = load(f"{recipe}-{puzzle}", [*changes, *QUIET, f"optim.steps={steps}"], kind, stage)
+    return short, _between_saves(usual)
 
 
 def _between_saves(config: Any) -> int:
@@ -73,11 +82,14 @@ def _between_saves(config: Any) -> int:
     return int(min(config.run.save_every, config.validation.every))
 
 
-def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]:
+def planned(name: str, options: argparse.Namespace) -> tuple[float, float]:
     """Seconds of one rank per state that is observed, and that is learned from."""
-    model = load(RUNS[name][0], [f"model.backbone=random:{preset}"], SftConfig, "sft").model
-    config, _ = configuration(name, 1)
-    estimated = estimate(config, model, DATA.puzzle(), Machine(card, gpus))
+    asked = f"model.policy.prompts=[{', '.join(prompts(options.prompt))}]"
+    recipe = f"{RUNS[name][0]}-{options.puzzle}"
+    model = load(recipe, [f"model.backbone=random:{options.preset}", asked], SftConfig, "sft").model
+    config, _ = configuration(name, options.puzzle, 1)
+    puzzle = DATA[options.puzzle].puzzle()
+    estimated = estimate(config, model, puzzle, Machine(options.card, options.ranks))
     each = {count.kind: count for phase in estimated.phases for count in phase.counts}
     learn = each["learn"]
     observation = each.get("plan", each.get("sample", learn))
@@ -87,9 +99,8 @@ def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]
     return playing, learning
 
 
-def watch(stages: Stages) -> None:
+def watch(stages: Stages, task: type) -> None:
     """Who is counted to which stage."""
-    task = type(DATA.puzzle())
     places = [
         (ActionDecoder, "forward", MODEL),
         (DepthHead, "forward", MODEL),
@@ -128,8 +139,9 @@ def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
     """Run some steps as one of the ranks; CPU seconds per step by stage, and the model's."""
     torch.set_num_threads(1)
     stages, team = Stages(), distributed.meet("cpu")
-    config, between = configuration(name, options.steps + 1)
-    own = policy(stages, options.preset, *options.seconds)
+    config, between = configuration(name, options.puzzle, options.steps + 1)
+    own = policy(stages, options.preset, prompts(options.prompt), *options.seconds)
+    data = DATA[options.puzzle]
 
     def make_engine(of: CommitPolicy, *_: object) -> StandInEngine:
         return StandInEngine(stages, [p for p in of.parameters() if p.requires_grad], team)
@@ -142,9 +154,9 @@ def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
         setattr(module, function, stand_in)
     if getattr(config, "head", None) is not None:
         own.replace_head(config.head)
-    watch(stages)
+    watch(stages, type(data.puzzle()))
     with RunDirectory(place / "run", is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
-        run = _trainer(config, own, folder, team, place)
+        run = _trainer(config, own, data, folder, team, place)
         _from_the_second_step(run, stages)
         assert run.run(interrupt) == 0
     outside = stages.outside()
@@ -154,10 +166,10 @@ def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
     return {"stages": per_step | {"checkpoint": saved}, "model": stages.model / options.steps, "trained": trained}
 
 
-def _trainer(config: Any, own: CommitPolicy, folder: Any, team: Any, place: Path) -> Any:
+def _trainer(config: Any, own: CommitPolicy, data: DataSpec, folder: Any, team: Any, place: Path) -> Any:
     if isinstance(config, SftConfig):
         return sft.SftTrainer(config, recommit.data.open(place / "data", "train"), folder, team, quiet=True)
-    return grpo.GrpoTrainer(config, grpo.puzzles_of(config, [DATA]), own, folder, team, quiet=True)
+    return grpo.GrpoTrainer(config, grpo.puzzles_of(config, [data]), own, folder, team, quiet=True)
 
 
 def _from_the_second_step(run: Any, stages: Stages) -> None:
@@ -178,8 +190,8 @@ def launch(name: str, options: argparse.Namespace, place: Path) -> list[dict[str
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    recommit.data.build(DATA, place / "data", workers=1)
-    seconds = options.seconds or planned(name, options.card, options.ranks, options.preset)
+    recommit.data.build(DATA[options.puzzle], place / "data", workers=1)
+    seconds = options.seconds or planned(name, options)
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(options.ranks), "OMP_NUM_THREADS": "1"}
     call = [
         sys.executable,
@@ -188,10 +200,7 @@ def launch(name: str, options: argparse.Namespace, place: Path) -> list[dict[str
         name,
         "--place",
         str(place),
-        "--steps",
-        str(options.steps),
-        "--preset",
-        options.preset,
+        *(f"--{each}={getattr(options, each)}" for each in ("puzzle", "prompt", "steps", "preset")),
         "--seconds",
         *map(str, seconds),
     ]
@@ -242,6 +251,8 @@ def summary(name: str, every: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--puzzle", choices=sorted(DATA), default="sokoban")
+    parser.add_argument("--prompt", choices=("v1", "v2"), default="v1")
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--preset", default="7b")

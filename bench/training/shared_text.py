@@ -3,6 +3,10 @@ shapes of Qwen2.5-VL-7B with LoRA, on the same states, with the published prompt
 has its text first in whole sequences, and with that text packed.
 
     python bench/training/shared_text.py --layers 3 --states 8 --out shared-text.json
+    python bench/training/shared_text.py --apart
+
+``--apart`` prints instead how far z and gradients in bfloat16 are from those of whole sequences, and how far these are
+from float32.
 """
 
 from __future__ import annotations
@@ -71,6 +75,38 @@ def measure(model: QwenBackbone, task: tuple[str, int, int], way: str, states: i
             "cpu_seconds": statistics.median(times)}  # fmt: skip
 
 
+def z_and_gradients(model: QwenBackbone, task: tuple[str, int, int], way: str, states: int) -> list[torch.Tensor]:
+    """Of one pass; gradients of every adapter, one after the other."""
+    name, rows, cols = task
+    version, transformer.SHARED = WAYS[way]
+    draw = torch.Generator().manual_seed(1)
+    features = torch.randn(states, rows * cols, model.width, generator=draw).to(torch.bfloat16).to(model.base.dtype)
+    model.zero_grad()
+    z = model.z(features, model.tokenize_prompt(load_prompt(f"{name}-{version}"), rows, cols))
+    (z.float() @ torch.randn(model.width, generator=draw)).sum().backward()
+    return [z.detach().float(), torch.cat([p.grad.flatten() for p in model.model.parameters() if p.grad is not None])]
+
+
+def apart(layers: int, states: int) -> None:
+    """Lengths of differences against the length of what they are differences from."""
+    model = backbone(layers, torch.bfloat16)
+    with torch.no_grad():
+        for name, parameter in model.model.named_parameters():
+            if "lora_" in name:  # as after a warm start: fresh ones are zero
+                parameter.add_(0.01 * torch.randn(parameter.shape))
+    both = ("text first, whole", "text first, packed")
+    rounded = {task: [z_and_gradients(model, shape, way, states) for way in both] for task, shape in TASKS.items()}
+    model.float()
+    for task, (whole, packed) in rounded.items():
+        exact = z_and_gradients(model, TASKS[task], both[0], states)
+        for what, a, b, c in zip(("z", "gradients"), packed, whole, exact, strict=True):
+            far = [float((x - y).norm() / y.norm()) for x, y in ((a, b), (b, c), (a, c))]
+            print(
+                f"{task}, {what}: packed is {far[0]:.2%} from whole sequences in bfloat16; from float32 these are "
+                f"{far[1]:.2%}, packed is {far[2]:.2%}"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--layers", type=int, default=3)
@@ -78,7 +114,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--apart", action="store_true")
     options = parser.parse_args()
+    if options.apart:
+        apart(options.layers, options.states)
+        return
     model = backbone(options.layers, getattr(torch, options.dtype))
     found = {
         f"{task}, {way}": measure(model, shape, way, options.states, options.repeats)

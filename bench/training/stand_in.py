@@ -102,7 +102,7 @@ class StandIn(QwenBackbone):
         return self._rows
 
 
-def policy(stages: Stages, preset: str, look: float, learn: float) -> CommitPolicy:
+def policy(stages: Stages, preset: str, prompts: tuple[str, str], look: float, learn: float) -> CommitPolicy:
     """The frozen weights have shapes only; adapters and heads are whole."""
     from transformers import Qwen2_5_VLModel
 
@@ -111,7 +111,7 @@ def policy(stages: Stages, preset: str, look: float, learn: float) -> CommitPoli
         model = Qwen2_5_VLModel(config(BACKBONES[preset], tokenizer)).to(torch.bfloat16)
     backbone = StandIn(model, tokenizer)
     backbone.stages, backbone.look, backbone.learn = stages, look, learn
-    policy = CommitPolicy(backbone, PolicyConfig(), source=f"random:{preset}")
+    policy = CommitPolicy(backbone, PolicyConfig(prompts=prompts), source=f"random:{preset}")
     policy.known_fingerprint = "0" * 64  # there are no frozen weights to read
     for module in policy.backbone.model.modules():
         for name, parameter in module.named_parameters(recurse=False):

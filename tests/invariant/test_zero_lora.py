@@ -1,5 +1,5 @@
-"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody
-loads.
+"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks, activations computed again; a
+text that all states share, and a prompt with the picture first. What it saves, everybody loads.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ RECIPE = f"""
 sft:
   model:
     backbone: random:small
-    shape: {{width: 32, layers: 1, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
+    shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
     policy:
       lora: {{rank: 4, alpha: 8, dropout: 0.0}}
-      prompts: [bare-v1, bare-v1]
+      prompts: [sliding-v2, bare-v1]
       decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}
   optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 2e-4, decoder_lr: 4e-4}}
   validation: {{instances: 8, every: {STEPS}, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+  engine: {{checkpointing: true}}
 grpo:
   advantage: {{group_size: 3}}
   objective: {{clip: 0.2, kl: 0.05}}
@@ -41,6 +42,7 @@ grpo:
   optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 2e-4, vision_lr: 0.0, decoder_lr: 4e-4}}
   validation: {{instances: 8, every: {ROUNDS}, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+  engine: {{checkpointing: true}}
 """
 STAGES = ("2",)
 #: Stages of the nightly tier; passes at stage 3 take ten times as long as others.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 
 def reward(solved, progress, executed, decisions, config, prices, lost=False):
@@ -54,57 +55,57 @@ def clipped(ratio, advantage, clip):
     return min(ratio * advantage, min(max(ratio, 1 - clip), 1 + clip) * advantage)
 
 
-def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
-    """``batch`` has the fields of ``GrpoBatch`` as nested lists."""
-    surrogate = bonus = divergence = 0.0
-    for s, logits in enumerate(depth_logits):
-        depths, plans = len(batch["choices"][s]), len(batch["actions"][s])
-        logs = log_softmax(logits)
-        for d in range(depths):
+def formula():
+    """Of the loss, with the table of what its terms are divided by, as docs/decisions.md has them."""
+    page = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text(encoding="utf-8")
+    return page.partition("### The loss")[2].partition("```text\n")[2].partition("```")[0]
+
+
+def divisors(config):
+    """Z, K and E by the page's table."""
+    name = config.loss_normalization + (", ratio: joint" if config.ratio == "joint" else "")
+    rows = ([cell.strip() for cell in line.split("   ") if cell.strip()] for line in formula().splitlines())
+    (found,) = [cells[1:] for cells in rows if cells[:1] == [name]]
+    return found
+
+
+def loss(depth_logits, action_logits, batch, config, total, reference=None):
+    """By that formula, of a ``GrpoBatch`` whose fields are nested lists; ``total`` is W."""
+    z, k, e = divisors(config)
+    result = 0.0
+    for s in range(len(depth_logits)):
+        state = {name: column[s] for name, column in batch.items()}
+        w, plans, old = state["weight"], len(state["actions"]), reference and (reference[0][s], reference[1][s])
+        executed = [[j for j in range(8) if state["action_weight"][g][j] > 0] for g in range(plans)]
+        for d, choice in enumerate(state["choices"]):
+            change = log_softmax(depth_logits[s])[choice] - state["depth_old"][d]
             if config.ratio == "joint":
-                surrogate += _joint(s, d, logs, action_logits, batch, config)
-                continue
-            terms = _terms(s, d, batch, config)
-            if batch["depth_weight"][s][d] > 0:
-                ratio = math.exp(logs[batch["choices"][s][d]] - batch["depth_old"][s][d])
-                advantage = batch["depth_advantage"][s][d]
-                surrogate += batch["depth_weight"][s][d] * clipped(ratio, advantage, config.clip) / terms
+                change += sum(_change(action_logits[s], state, d, j) for j in executed[d])
+            if state["depth_weight"][d] > 0:
+                term = clipped(math.exp(change), state["depth_advantage"][d], config.clip)
+                result -= _over(z, executed, d) * state["depth_weight"][d] * term
         for g in range(plans):
-            scored = [j for j in range(8) if batch["action_weight"][s][g][j] > 0]
-            terms = _terms(s, g, batch, config)
-            for j in scored:
-                every = action_logits[s][g][j]
-                part = batch["weight"][s] / plans
-                if config.loss_normalization != "surrogate":
-                    part /= terms
-                spread = entropy(every) if config.loss_normalization != "surrogate" else entropy(every) / 8
-                bonus += config.entropy_actions * part * spread
-                if reference is not None:
-                    divergence += part * kl(every, reference[1][s][g][j])
+            for j in executed[g]:
                 if config.ratio == "factor":
-                    log = log_softmax(every)[batch["actions"][s][g][j]]
-                    ratio = math.exp(log - batch["action_old"][s][g][j])
-                    advantage = batch["action_advantage"][s][g][j]
-                    surrogate += batch["action_weight"][s][g][j] * clipped(ratio, advantage, config.clip) / terms
-        # The depth is the first term of every commitment that begins here.
-        parts = [batch["weight"][s] / plans / _terms(s, g, batch, config) for g in range(plans)]
-        whole = sum(parts) if config.loss_normalization != "surrogate" else batch["weight"][s]
-        bonus += config.entropy_depth * whole * entropy(logits)
-        if reference is not None and config.kl_depth:
-            divergence += whole * kl(logits, reference[0][s])
-    return (-surrogate - bonus + config.kl * divergence) / divisor
+                    change = _change(action_logits[s], state, g, j)
+                    term = clipped(math.exp(change), state["action_advantage"][g][j], config.clip)
+                    result -= _over(z, executed, g) * state["action_weight"][g][j] * term
+                own = action_logits[s][g][j]
+                result -= config.entropy_actions * w * _over(e, executed, g) / plans * entropy(own)
+                if old is not None:
+                    result += config.kl * w * _over(k, executed, g) / plans * kl(own, old[1][g][j])
+        mean = sum(_over(k, executed, g) for g in range(plans)) / plans
+        result -= config.entropy_depth * w * mean * entropy(depth_logits[s])
+        if old is not None and config.kl_depth:
+            result += config.kl * w * mean * kl(depth_logits[s], old[0])
+    return result / total
 
 
-def _terms(s, g, batch, config):
-    return 1 + sum(w > 0 for w in batch["action_weight"][s][g]) if config.loss_normalization == "length" else 9
+def _over(divisor, executed, g):
+    """1 / Z, K or E; plan g counts only where they are its own length."""
+    return 1 / (1 + len(executed[g])) if divisor == "1 + n" else 1 / int(divisor)
 
 
-def _joint(s, d, logs, action_logits, batch, config):
-    if not batch["depth_weight"][s][d] > 0:
-        return 0.0
-    change = logs[batch["choices"][s][d]] - batch["depth_old"][s][d]
-    for j in range(8):
-        if batch["action_weight"][s][d][j] > 0:
-            log = log_softmax(action_logits[s][d][j])[batch["actions"][s][d][j]]
-            change += log - batch["action_old"][s][d][j]
-    return batch["depth_weight"][s][d] * clipped(math.exp(change), batch["depth_advantage"][s][d], config.clip)
+def _change(logits, state, g, j):
+    """Of the log probability of an executed action."""
+    return log_softmax(logits[g][j])[state["actions"][g][j]] - state["action_old"][g][j]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def add_lora(backbone: Backbone, config: LoraConfig) -> None:
     """Freeze the backbone and put a new LoRA adapter into its language model; its own weights stay as they are."""
     import peft
+    from peft.tuners.tuners_utils import BaseTunerLayer
 
     backbone.model.requires_grad_(False)
     adapter = peft.LoraConfig(
@@ -31,6 +32,9 @@ def add_lora(backbone: Backbone, config: LoraConfig) -> None:
         warnings.simplefilter("ignore", FutureWarning)
         model: Any = backbone.model
         backbone.model = peft.get_peft_model(model, adapter, adapter_name=ADAPTER)
+    for layer in backbone.model.modules():
+        if isinstance(layer, BaseTunerLayer):  # PEFT would make float32 of what autocast makes bfloat16 of at once
+            layer.cast_input_dtype_enabled = False
 
 
 def weights(backbone: Backbone) -> dict[str, Tensor]:

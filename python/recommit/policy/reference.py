@@ -54,7 +54,6 @@ class ReferencePolicy:
                 if f".{REFERENCE}." in name:
                     parameter.copy_(parameters[name.replace(f".{REFERENCE}.", f".{ADAPTER}.")])
                     parameter.requires_grad_(False)
-        #: Asked one by one, since PEFT's own switch walks through every module of the backbone: four times as long.
         self._layers = [module for module in model.modules() if isinstance(module, BaseTunerLayer)]
 
     @property
@@ -88,12 +87,16 @@ class ReferencePolicy:
         training = model.training
         if training:
             model.eval()
-        for layer in self._layers:
-            layer.set_adapter([REFERENCE], inference_mode=True)
+        self._activate(REFERENCE)
         try:
             yield
         finally:
-            for layer in self._layers:
-                layer.set_adapter([ADAPTER])
+            self._activate(ADAPTER)
             if training:
                 model.train()
+
+    def _activate(self, adapter: str) -> None:
+        """PEFT's own switch also says of every weight whether it learns, which takes 5 ms at 28 layers, and without
+        gradients nobody asks."""
+        for layer in self._layers:
+            layer._active_adapter = [adapter]

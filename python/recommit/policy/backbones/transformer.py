@@ -218,8 +218,8 @@ class SharedText:
 
     def unpack(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """[1, heads, row, width] -> [1, heads, text, width] and, of each state, [batch, heads, own, width]"""
-        own = x[0, :, self.text :].unflatten(1, (self.batch, self.own)).transpose(0, 1)
-        return x[:, :, : self.text], own
+        text, own = x.split([self.text, self.batch * self.own], dim=2)
+        return text, own.unflatten(2, (self.batch, self.own)).squeeze(0).transpose(0, 1)
 
     def layer(self, layer: Any, x: Tensor) -> Tensor:
         """A decoder layer."""

@@ -1,16 +1,27 @@
 """The loss of GRPO on both heads: clipped surrogate, exact KL to the warm start, exact entropies.
 
-A commitment has up to nine terms, a depth and the n <= 8 actions that were executed, each with a probability ratio r
-and an advantage A of its own. With state weights w, plan weights w_g = w / G and ``divisor`` = sum of w:
+A commitment has up to nine terms: a depth and the n <= 8 actions that were executed, each with a probability ratio r
+and an advantage A of its own, and C = min(r A, clip(r, 1 - c, 1 + c) A). Over all states s of an optimizer step, with
+depths d, plans g, and executed actions j:
 
-    surrogate = sum of weight * min(r A, clip(r, 1 - c, 1 + c) A)             over depths and executed actions
-    loss = (-surrogate / Z + kl * (KL_depth + KL_actions) / Z_kl
-            - entropy_depth * H_depth / Z_kl - entropy_actions * H_actions / Z_h) / divisor
+    loss = 1/W * sum over s of
+           - 1/Z                 * (sum over d of v_d C_d + sum over g, j of v_gj C_gj)
+           + kl w/K              * (KL_s + 1/G * sum over g, j of KL_gj)
+           - entropy_depth w/K   * H_s
+           - entropy_actions w/E * 1/G * sum over g, j of H_gj
 
-``loss_normalization`` says what the Z are: ``surrogate``: Z = 9, Z_kl = 1, Z_h = 8 (sums over terms, the actions'
-entropy a mean over eight). ``constant``: all 9. ``length``: all the commitment's own number of terms, 1 + n, inside the
-sums. Dividing by the constant does not push the depth; dividing by 1 + n does. KL and H are exact sums over a head's
-outcomes. With ``ratio: joint`` a commitment is one term: r is the product over its factors, and Z = 1.
+    loss_normalization          Z       K       E
+    surrogate                   9       1       8
+    surrogate, ratio: joint     1       1       8
+    constant                    9       9       9
+    length                      1 + n   1 + n   1 + n
+
+w is how much a state counts, W the sum of all w, G the number of a state's plans. v is how much a depth or an action
+counts: w/G where commitments were sampled, so that the surrogate is a mean over nine terms; by probability where values
+are exact. KL and H are exact sums over a head's outcomes: with K = 1, ``kl`` weighs the KL of whole commitments, with
+E = 8, ``entropy_actions`` the mean entropy of eight places (0 where none was executed). 1 + n is a commitment's own
+length, inside the sums; KL_s and H_s have the mean of 1 / (1 + n) over plans. It pushes the depth, the constant does
+not. With ``ratio: joint`` a commitment is one term with the product of its ratios. Without ``kl_depth`` KL_s is 0.
 """
 
 from __future__ import annotations
@@ -133,16 +144,16 @@ def from_logits(
 
     scored = batch.weight[:, None, None] * live / max(batch.actions.shape[1], 1)
     share = _own_length(live, surrogate.dtype) if config.loss_normalization == "length" else None
-    terms = 1 if config.loss_normalization == "surrogate" else TERMS
+    per_head, per_plan = (1, MAX_ACTIONS) if config.loss_normalization == "surrogate" else (TERMS, TERMS)  # K and E
     entropies = batch.weight * entropy(depth_logits), scored * entropy(action_logits)
     depth_entropy, action_entropy = _sums(*entropies, share)
-    loss = -surrogate - config.entropy_depth * (depth_entropy / terms)
-    loss = loss - config.entropy_actions * (action_entropy / (MAX_ACTIONS if terms == 1 else TERMS))
+    loss = -surrogate - config.entropy_depth * (depth_entropy / per_head)
+    loss = loss - config.entropy_actions * (action_entropy / per_plan)
     kls = surrogate.new_zeros(()), surrogate.new_zeros(())
     if reference is not None:
         kls = batch.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
         depth_kl, action_kl = _sums(*kls, share)
-        loss = loss + config.kl * (action_kl / terms + (depth_kl / terms if config.kl_depth else 0.0))
+        loss = loss + config.kl * (action_kl / per_head + (depth_kl / per_head if config.kl_depth else 0.0))
     measured = [
         surrogate,
         kls[1].sum(),

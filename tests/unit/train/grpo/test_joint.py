@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from tests.reference import grpo as slow
 from tests.unit.train.runs import FINISHED, TINY, interrupt_and_go_on, lines, moved, plan_of, same
 
 from recommit.data.builder import build
@@ -16,6 +18,7 @@ from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.options import EvaluateOptions
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
+from recommit.policy.tensors import to_host
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.distributed import Team
 from recommit.train.config import SftConfig, parse
@@ -103,8 +106,28 @@ def gradients(policy):
     return {name: p.grad.clone() for name, p in policy.named_parameters() if p.grad is not None}
 
 
+@torch.no_grad()
+def slopes(puzzle, policy, batch, against):
+    """How the loss's formula, in plain Python, changes with the biases of both heads where ratios are 1: [2, 4]."""
+    tensors = objective.TensorBatch.of(batch, torch.device("cpu"))
+    now = policy(puzzle.task, batch.states, tensors.actions, tensors.plan_depth)
+    old = to_host(*objective.old_log_probs(policy, puzzle.task, batch))
+    batch = replace(batch, depth_old=old[0], action_old=old[1])
+    lists = {f.name: getattr(batch, f.name).tolist() for f in fields(batch)}
+    total, before = objective.total_weight(batch), [each.tolist() for each in against]
+    found = torch.zeros(2, 4, dtype=torch.float64)
+    for head, outcome in np.ndindex(2, 4):
+        for by in (1e-4, -1e-4):
+            moved = [logits.double() for logits in now]
+            moved[head][..., outcome] += by
+            value = slow.loss(*(m.tolist() for m in moved), lists, puzzle.config.objective, total, before)
+            found[head, outcome] += value / (2 * by)
+    return found
+
+
 def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
-    """By hand: the loss of all states of a puzzle at once, for each of them, on the same weights."""
+    """By hand: the loss of all states of a puzzle at once, for each of them, on the same weights. And as much as the
+    formula in plain Python says, although the last of many micro-batches is smaller."""
     config = plan_of(tasks=BOTH, by_task=OWN, optim={"batch": 512, "micro_batch": 7})
     policy = CommitPolicy.from_pretrained(both)
     run = trainer(config, both, policy, tmp_path)
@@ -123,6 +146,14 @@ def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
     assert by_hand.keys() == added[0].keys()
     assert max(value.abs().max() for value in by_hand.values()) > 1e-4
     assert all(torch.allclose(added[0][name], value, atol=1e-6) for name, value in by_hand.items())
+    plain = [
+        slopes(puzzle, policy, batch, puzzle._reference_logits(batch))
+        for puzzle, batch in zip(run.puzzles, batches, strict=True)
+    ]
+    assert torch.allclose(added[0]["depth_head.bias"].double(), (plain[0][0] + plain[1][0]) / 2, atol=1e-6)
+    for index, (_, actions) in enumerate(plain):
+        assert actions.abs().max() > 1e-4
+        assert torch.allclose(added[0][f"decoder.outputs.{index}.bias"].double(), actions / 2, atol=1e-6)
 
 
 def test_one_that_has_fewer_states_takes_as_many_moves(both, tmp_path):

@@ -1,8 +1,9 @@
-"""The loss against plain Python in float64, and what must have no gradient."""
+"""The loss against its formula in plain Python and float64, and what must have no gradient."""
 
 from __future__ import annotations
 
 import itertools
+import textwrap
 from dataclasses import fields
 
 import numpy as np
@@ -22,6 +23,14 @@ CONFIGS = [
         (("factor", "surrogate"), ("joint", "surrogate"), ("factor", "constant"), ("factor", "length")),
         ((0.0, True), (0.2, True), (0.2, False)),
     )
+]
+
+
+#: With as many depths as plans, as where commitments are sampled, and with more, as where values are exact.
+CASES = [
+    pytest.param(c, depths, id=f"{c.ratio}-{c.loss_normalization}-{c.kl}-{c.kl_depth}-{depths}")
+    for c in CONFIGS
+    for depths in ((2, 4) if c.ratio == "factor" and c.loss_normalization != "length" else (2,))
 ]
 
 
@@ -58,26 +67,50 @@ def doubled(batch):
     return objective.TensorBatch(**{k: v.double() if v.is_floating_point() else v for k, v in values.items()})
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.ratio}-{c.loss_normalization}-{c.kl}-{c.kl_depth}")
-def test_the_loss_equals_plain_python(config, monkeypatch):
+def plain(batch, now, config, total, reference):
+    """The formula, of lists."""
+    lists = {f.name: getattr(batch, f.name).tolist() for f in fields(batch)}
+    before = reference and [each.tolist() for each in reference]
+    return slow.loss(now[0].tolist(), now[1].tolist(), lists, config, total, before)
+
+
+def slopes(batch, now, config, total, reference, step=1e-5):
+    """The plain loss's change with every logit, by central differences."""
+    found = [torch.zeros_like(tensor) for tensor in now]
+    for which, own in enumerate(found):
+        for place in itertools.product(*map(range, own.shape)):
+            for by in (step, -step):
+                moved = [tensor.clone() for tensor in now]
+                moved[which][place] += by
+                own[place] += plain(batch, moved, config, total, reference) / (2 * by)
+    return found
+
+
+def test_the_page_and_the_code_name_one_formula():
+    assert textwrap.indent(slow.formula(), "    ").replace("\n    \n", "\n\n") in objective.__doc__
+
+
+@pytest.mark.parametrize(("config", "depths"), CASES)
+def test_micro_batches_add_up_to_the_formula(config, depths, monkeypatch):
+    """The value, and the gradient of every logit. The last of three micro-batches is smaller than the others, and one
+    of them has a state that weighs nothing."""
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
-    batch = random_batch(30, 3)
-    now, before = logits(30, 3, 1), logits(30, 3, 2)
-    reference = before if config.kl else None
-    found, _ = objective.from_logits(*now, doubled(batch), config, 7.0, reference)
-    plain = {f.name: getattr(batch, f.name).tolist() for f in fields(batch)}
-    before_lists = None if reference is None else [t.tolist() for t in reference]
-    wanted = slow.loss(now[0].tolist(), now[1].tolist(), plain, config, 7.0, before_lists)
-    assert float(found) == pytest.approx(wanted, rel=1e-9)
-
-
-@pytest.mark.parametrize("config", CONFIGS[1::3], ids=lambda c: f"{c.ratio}-{c.loss_normalization}")
-def test_gradcheck(config, monkeypatch):
-    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
-    batch, now, before = doubled(random_batch(3, 2)), logits(3, 2, 1), logits(3, 2, 2)
-    now = tuple(t.requires_grad_() for t in now)
-    reference = before if config.kl else None
-    assert torch.autograd.gradcheck(lambda *a: objective.from_logits(*a, batch, config, 2.0, reference)[0], now)
+    batch, now, before = random_batch(5, 2, depth_rows=depths), logits(5, 2, 1), logits(5, 2, 2)
+    for weights in (batch.depth_weight, batch.action_weight, batch.weight):
+        weights[3] = 0
+    reference, total = before if config.kl else None, objective.total_weight(batch)
+    learned = tuple(t.clone().requires_grad_() for t in now)
+    value = 0.0
+    for part in (slice(0, 2), slice(2, 4), slice(4, 5)):
+        against = reference and tuple(t[part] for t in reference)
+        own = tuple(t[part] for t in learned)
+        loss, _ = objective.from_logits(*own, doubled(batch.where(part)), config, total, against)
+        loss.backward()
+        value += loss.item()
+    assert value == pytest.approx(plain(batch, now, config, total, reference), rel=1e-9)
+    for tensor, wanted in zip(learned, slopes(batch, now, config, total, reference), strict=True):
+        assert tensor.grad.abs().max() > 1e-4
+        assert torch.allclose(tensor.grad, wanted, atol=1e-9)
 
 
 def test_what_does_not_count_has_no_gradient_even_if_it_is_not_finite():
