@@ -48,7 +48,7 @@ def environment(folder: Path, constraints: list[str]) -> Path:
 
 def passed(python: Path | str, *words: str, beside: Path | str = "") -> int:
     """How many tests passed, all of them."""
-    quiet = "-q -n auto --dist worksteal -W default -p no:faulthandler".split()
+    quiet = ["-q", "-n", "auto", "--dist", "worksteal", "-W", "default", "-p", "no:faulthandler"]
     said = run([python, "-m", "pytest", *quiet, *words], env={"PYTHONPATH": str(beside)})
     return int(re.findall(r"(\d+) passed", said)[-1])
 
