@@ -25,7 +25,7 @@ from recommit.policy.policy import CommitPolicy
 TASK = recommit.Sliding(3)
 
 
-class Kernels(TorchDispatchMode):
+class Kernels(TorchDispatchMode):  # type: ignore[misc]
     """Counts operations that write anything: views do not."""
 
     count = 0
@@ -40,10 +40,10 @@ def policy_of(version: str) -> CommitPolicy:
     """Deep and thin, in bfloat16."""
     from transformers import Qwen2_5_VLModel
 
-    thin = {"width": 32, "heads": 2, "kv_heads": 2, "ffn": 64, "vocabulary": 272}
-    seeing = {"vision_layers": 1, "vision_width": 16, "vision_heads": 1, "vision_ffn": 32, "full_attention": (0,)}
+    thin = replace(BACKBONES["7b"], width=32, heads=2, kv_heads=2, ffn=64, vocabulary=272, vision_layers=1,
+                   vision_width=16, vision_heads=1, vision_ffn=32, full_attention=(0,))  # fmt: skip
     tokenizer = make_tokenizer()
-    model = Qwen2_5_VLModel(config(replace(BACKBONES["7b"], **thin, **seeing), tokenizer)).to(torch.bfloat16)
+    model = Qwen2_5_VLModel(config(thin, tokenizer)).to(torch.bfloat16)
     asked = PolicyConfig(prompts=(f"sliding-{version}", f"sokoban-{version}"))
     return CommitPolicy(QwenBackbone(model, tokenizer), asked)
 

@@ -50,7 +50,7 @@ def policy_of(folder: Path, dtype: torch.dtype, options: argparse.Namespace) -> 
     return policy.save_pretrained(folder / "policy")
 
 
-def step(policy: Path, data: Path, out: Path, options: argparse.Namespace) -> dict[str, float]:
+def step(policy: Path, data: Path, out: Path, options: argparse.Namespace) -> dict[str, Any]:
     """What a run says of its only step."""
     sizes = [
         f"optim.batch={options.batch}",
@@ -59,7 +59,7 @@ def step(policy: Path, data: Path, out: Path, options: argparse.Namespace) -> di
     ]
     config = load("paper-sliding", [*STILL, *QUIET, *sizes], GrpoConfig, "grpo")
     assert trainer.train(config, policy, out, data=data, quiet=True) == 0
-    (line,) = (json.loads(each) for each in (out / "metrics.jsonl").read_text().splitlines())
+    line: dict[str, Any] = json.loads((out / "metrics.jsonl").read_text())
     return line
 
 
