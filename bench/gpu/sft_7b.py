@@ -188,13 +188,14 @@ def naive_inputs(
     tokens = geometry.tokens.repeat(len(states), 1)
 
     def look() -> torch.Tensor:
-        z = backbone.base(
-            input_ids=tokens,
-            pixel_values=inputs["pixel_values"].to(device),
-            image_grid_thw=inputs["image_grid_thw"].to(device),
-            position_ids=geometry.positions.expand(-1, len(states), -1),
-            use_cache=False,
-        ).last_hidden_state[:, -1]
+        with torch.autocast(device.type, torch.bfloat16):  # adapters are float32, as in any mixed precision
+            z = backbone.base(
+                input_ids=tokens,
+                pixel_values=inputs["pixel_values"].to(device),
+                image_grid_thw=inputs["image_grid_thw"].to(device),
+                position_ids=geometry.positions.expand(-1, len(states), -1),
+                use_cache=False,
+            ).last_hidden_state[:, -1]
         return z.to(policy.depth_head.weight.dtype)
 
     return look
