@@ -12,7 +12,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tests.verify.harness import BUILD, ROOT, Impossible, main, run
+from tests.verify.harness import BUILD, ROOT, Finding, Impossible, main, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,10 +55,17 @@ def passed(python: Path | str, *words: str, beside: Path | str = "") -> int:
 
 def both(name: str, constraints: list[str], more: list[str], plant: bool) -> tuple[int, str]:
     """Make the environment and test in it; planted: PEFT 0.18, whose reference policy is rounded."""
-    folder = BUILD / "versions" / name
+    folder = BUILD / "versions" / ("planted" if plant else name)
     if plant:
-        run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, "peft==0.18.0"])
-        return passed(sys.executable, PATHS[0], beside=folder), "tests"
+        run(
+            [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--upgrade", "--target", folder, "peft==0.18.0"]
+        )
+        try:
+            return passed(sys.executable, "tests/unit/policy/test_loading.py", beside=folder), "tests"
+        except Finding as found:
+            if "1 failed" in str(found):  # and no more: it is that defect which was noticed
+                raise
+            return 0, f"tests; {found}"
     python = environment(folder, constraints)
     count = passed(python, *PATHS) + sum(passed(python, "-m", "nightly", each) for each in more)
     has = json.loads(run([python, "-c", VERSIONS, *floors()], cwd=folder))
