@@ -15,8 +15,10 @@ from safetensors.torch import load_file
 from tests.invariant.rank_jobs import Job, run, train
 from tests.invariant.zero_runs import compared
 
+import recommit
 from recommit.data import DataSpec, Difficulty, build
 from recommit.evaluate import EvaluateOptions, evaluate
+from recommit.policy.backbones.transformer import SHARED
 from recommit.policy.policy import CommitPolicy
 
 STEPS, ROUNDS = 4, 2
@@ -182,6 +184,15 @@ def equals_one_process(place, stage):
     limit = 2e-5 if stage == "3" else 2e-6  # its linear layer rounds otherwise, and Adam magnifies next to nothing
     same(place, "one", f"sft-{stage}", limit)
     same(place, "one-rl", f"rl-{stage}", limit)
+
+
+def test_one_puzzle_has_a_text_to_share(place):
+    cache = CommitPolicy.from_pretrained(place.folder / "one").prompts_cache
+    starts = [
+        cache.of(task, shape).image_start
+        for task, shape in ((recommit.Sliding(3), (3, 3)), (recommit.Sokoban(6), (6, 6)))
+    ]
+    assert starts[0] >= SHARED > starts[1]
 
 
 @pytest.mark.parametrize("stage", STAGES)
