@@ -86,10 +86,10 @@ WAYS: dict[str, tuple[Any, Any]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--width", type=int, default=1024)
-    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--prompt", default="v1")
     parser.add_argument("--noise", type=float, default=0.05, help="what is added to adapters and heads")
-    parser.add_argument("--instances", type=int, default=8)
+    parser.add_argument("--instances", type=int, default=4)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--micro-batch", type=int, default=1)
     options = parser.parse_args()
