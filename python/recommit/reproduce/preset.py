@@ -29,7 +29,8 @@ _FOLDER = "recipes/reproduce"
 HEAD_PLANS = ("warm-start", "adaptive")
 #: What an entry may say: a type, a list of one, some words, or fields again. Each of several ``sizes`` has data of its
 #: own, all are trained together, and each is evaluated by itself. ``world_model`` and ``conditioned`` have the flags of
-#: the commands that train these heads, ``evaluate`` those of ``recommit evaluate``.
+#: the commands that train these heads, ``evaluate`` those of ``recommit evaluate``, ``zero_shot`` those of ``recommit
+#: zero-shot`` but for where keys come from, which only the command line says.
 _FIELDS: dict[str, Any] = {
     "data": dict,
     "recipe": str,
@@ -62,7 +63,19 @@ _FIELDS: dict[str, Any] = {
         "edges": ("fixed", "thirds", "terciles"),
         "task": str,
     },
-    "zero_shot": [dict],
+    "zero_shot": [
+        {
+            **dict.fromkeys(("model", "endpoint", "base_url", "extra"), str),
+            **dict.fromkeys(
+                ("budget", "workers", "max_requests", "max_tokens", "answer_tokens", "cell", "retries"), int
+            ),
+            **dict.fromkeys(("max_money", "price_in", "price_out", "temperature", "top_p", "timeout"), float),
+            **dict.fromkeys(("lenient", "any_model"), bool),
+            "length": [int],
+            "without": [str],
+            "moves": ("blank", "tile"),
+        }
+    ],
 }
 _JOINT = {"recipe": str, "sft": [str]}
 _WORDS = {dict: "mapping", str: "text", int: "number", float: "number", bool: "truth value", list: "list"}
@@ -107,7 +120,10 @@ def check(whole: dict[str, Any]) -> None:
         if not values["seeds"]:
             raise ValueError(f"tasks.{name}.seeds: expected numbers, got none")
         for asking in values.get("zero_shot", []):
-            _expect(f"tasks.{name}.zero_shot.model", asking.get("model"), str)
+            _expect(f"tasks.{name}.zero_shot", asking, _FIELDS["zero_shot"][0], needed=("model",))
+        asked = [_asked(asking) for asking in values.get("zero_shot", [])]
+        if len(set(asked)) < len(asked):
+            raise ValueError(f"tasks.{name}.zero_shot: expected each model once at a size of cells, got {brief(asked)}")
         if values.get("zero_shot") and values.get("evaluate", {}).get("fresh"):
             raise ValueError(
                 f"tasks.{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked"
@@ -232,7 +248,7 @@ class PresetEntry:
         return self.folder / "launch"
 
     def zero_shot(self) -> dict[Path, dict[str, Any]]:
-        """Models that are played untrained, on the instances of the evaluation: the folder and the flags of each."""
+        """Models that are asked untrained, on the instances of the evaluation: the folder and the flags of each."""
         instances = self.values.get("evaluate", {}).get("instances", 1024)
         return {
             self.family / f"zero-shot-{_asked(asking)}{self.suffix(spec)}": {

@@ -57,14 +57,22 @@ class Server:
 
     @classmethod
     def of(cls, options: ZeroShotOptions) -> Server:
-        """Find it, and the key in the environment; a key is not sent in the clear to another machine."""
-        endpoint, own = find(options.model, options.endpoint), options.base_url
-        if not (own or endpoint.base):
+        """Find it, and the key in the environment. The key of a company goes to that company's address alone unless
+        it is named beside the other address, and no key is sent in the clear to another machine."""
+        endpoint, elsewhere = find(options.model, options.endpoint), options.base_url
+        if not (elsewhere or endpoint.base):
             raise ValueError(f"base_url: expected an address for the endpoint {endpoint.name}, got none")
-        address = Address.parse(own or endpoint.base)
-        key = Key.from_environment(options.key_variable or endpoint.key_variable)
-        if endpoint.key_needed and not key and own is None:
+        address = Address.parse(elsewhere or endpoint.base)
+        variable = endpoint.key_variable if options.key_variable is None else options.key_variable
+        key = Key.from_environment(variable)
+        at_home = elsewhere is None or address == Address.parse(endpoint.base or elsewhere)
+        if endpoint.key_needed and at_home and not key:
             raise ValueError(f"key_variable: expected a key in {key.variable}, got an empty variable")
+        if endpoint.key_needed and not at_home and key and options.key_variable is None:
+            raise ValueError(
+                f"key_variable: expected --key-variable {variable} beside --base-url, so that {address.place} gets the "
+                f"key of {endpoint.name}, got none"
+            )
         if key and address.scheme == "http" and not address.local:
             raise ValueError(f"base_url: expected https, since {key.variable} holds a key, got http")
         return cls(endpoint, address, key)

@@ -39,7 +39,8 @@ class ZeroShotOptions:
         price_in: Price of a million tokens of the questions.
         price_out: Price of a million tokens of the answers.
         base_url: Where the server is, up to the version: http://127.0.0.1:8000/v1.
-        key_variable: The environment variable that holds the key, if not the usual one.
+        key_variable: The environment variable that holds the key, if not the usual one. A company's own goes to another
+            base_url only if it is named here.
         temperature: Of the model's sampling.
         top_p: Of the model's sampling.
         without: Of these two, what not to send, since the server refuses it: temperature, top_p.

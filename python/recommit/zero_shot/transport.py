@@ -78,10 +78,14 @@ class Address:
         except ValueError:
             return self.host == "localhost"
 
-    def __str__(self) -> str:
+    @property
+    def place(self) -> str:
+        """The host, and its port where that is not the scheme's own."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port == (443 if self.scheme == "https" else 80) else f":{self.port}"
-        return f"{self.scheme}://{host}{port}{self.path}"
+        return host if self.port == (443 if self.scheme == "https" else 80) else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.place}{self.path}"
 
 
 @dataclass(frozen=True)

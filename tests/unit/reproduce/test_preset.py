@@ -222,7 +222,9 @@ def saying(**changes):
         ({"variants": [["adaptive"]]}, "tasks.sliding.variants: expected a text, got ['adaptive']"),
         ({"seeds": [True]}, "tasks.sliding.seeds: expected a number, got True"),
         ({"seeds": []}, "tasks.sliding.seeds: expected numbers, got none"),
-        ({"zero_shot": [{}]}, "tasks.sliding.zero_shot.model: expected a text, got None"),
+        ({"zero_shot": [{}]}, "tasks.sliding.zero_shot: expected model, got nothing"),
+        ({"zero_shot": [{"model": "a/b"}, {"model": "a-b"}]}, "zero_shot: expected each model once at a size of cells"),
+        ({"zero_shot": [{"model": "m", "timeout": "1"}]}, "zero_shot.timeout: expected a number, got '1'"),
         ({"zero_shot": [{"model": "tiny"}], "evaluate": {"fresh": 3}}, "expected none beside evaluate.fresh"),
         ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
         (

@@ -85,15 +85,19 @@ def server():
     server.close()
 
 
-def test_heads_and_a_model_behind_an_endpoint_play_beside_the_others(tmp_path, capsys, server):
+def test_heads_and_a_model_behind_an_endpoint_play_beside_the_others(tmp_path, capsys, monkeypatch, server):
     """Stages of their own: what is there is not made again, and what is made of something else is refused."""
     asked = f"model: tiny, endpoint: custom, base_url: {server.url}, any_model: true"
     models = f"{{{asked}}}, {{{asked}, cell: 28}}"
     taught = PRESET.replace("ablations: [paper]", f"{HEADS}\n    zero_shot: [{models}]").replace("[0, 1]", "[0]")
     taught = taught.replace('["2"]', "[loose]").replace(", regret: true", "")
     (tmp_path / "taught.yaml").write_text(taught)
+    monkeypatch.setenv("RECOMMIT_API_KEY", "sk-own-1234567890")
+    place = server.url.removeprefix("http://").removesuffix("/v1")
     call = ["reproduce", "--preset", str(tmp_path / "taught.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    call += ["--to", place]
     assert main(call) == 0
+    assert all("authorization" not in request.headers for request in server.seen), "nobody has said that it gets a key"
     small, said = tmp_path / "out" / "small", capsys.readouterr()
     assert said.out.splitlines()[-1] == str(small / "report.html")
     by_agent = {row["agent"]: row for row in json.loads((small / "eval-s0" / "summary.json").read_text())}
@@ -129,7 +133,7 @@ def test_heads_and_a_model_behind_an_endpoint_play_beside_the_others(tmp_path, c
             ("steps: 2, starts: 16", "steps: 3, starts: 16"),
             "world-model-s0: the folder belongs to another run",
         ),
-        (("{model: tiny,", "{name: tiny,"), "tasks.small.zero_shot.model: expected a text, got None"),
+        (("{model: tiny,", "{name: tiny,"), "tasks.small.zero_shot: expected keys of model, "),
     ):
         (tmp_path / "taught.yaml").write_text(taught.replace(*change))
         assert main([*call, "--quiet"]) == 2

@@ -43,6 +43,9 @@ def test_the_endpoint_must_be_known_and_its_key_there(tmp_path, monkeypatch):
         zero_shot("m", tmp_path, endpoint="custom")
     with pytest.raises(ValueError, match="key_variable: expected a key in OPENAI_API_KEY, got an empty variable"):
         zero_shot("gpt-5.5-2026-04-23", tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-somebodys-secret")
+    with pytest.raises(ValueError, match=r"expected --key-variable OPENAI_API_KEY .* proxy\.example gets the key"):
+        zero_shot("gpt-5.5-2026-04-23", tmp_path, base_url="https://proxy.example/v1")
     monkeypatch.setenv("RECOMMIT_API_KEY", "sk-somebodys-secret")
     with pytest.raises(ValueError, match="base_url: expected https, since RECOMMIT_API_KEY holds a key, got http"):
         zero_shot("m", tmp_path, endpoint="custom", base_url="http://gpu01.example:8000/v1")
