@@ -1,29 +1,55 @@
-"""R1: no test depends on what ran before it, on CI being set, on the number of workers, or on a core of its own.
+"""R1, R2: no test depends on what ran before it, on CI being set, on the number of workers, on a core of its own, on a
+quick disk, on AVX-512, or on what lies in a folder that was worked in.
 
-``python -m tests.verify.orders [--plant]``: the whole suite in RECOMMIT_ORDERS (5) random orders of files, and of tests
-in files, by one and by four workers in turn, with ``CI`` set and unset, beside two programs that never rest. The seeds
-belong to the day. Planted: a test that fails after another one.
+``python -m tests.verify.orders shuffled|clones [--plant]``. Shuffled: the whole suite in RECOMMIT_ORDERS (5) random
+orders of files, and of tests in files, by one and by four workers in turn, with ``CI`` set and unset, beside two
+programs that never rest; the fourth without AVX-512, the fifth with 10 ms for all that is flushed to the disk. The
+seeds belong to the day. Planted: a test that fails after another one. Clones: ``bash scripts/test`` in RECOMMIT_CLONES
+(10) fresh clones of the last commit, one after the other, beside the same programs. Planted: a clone with a file that
+lint refuses.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as ET
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.verify.harness import ROOT, expect, main
+from tests.verify.harness import BUILD, ROOT, expect, main, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ORDERS = int(os.environ.get("RECOMMIT_ORDERS", "5"))
+CLONES = int(os.environ.get("RECOMMIT_CLONES", "10"))
 LOOPS = 2
+#: What libraries with several kernels read to use older ones.
+WITHOUT_AVX512 = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "DNNL_MAX_CPU_ISA": "AVX2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
+#: Preloaded, it makes a disk slow.
+SLOW_DISK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+static int slowly(const char *name, int file) {
+    usleep(10000);
+    return ((int (*)(int))dlsym(RTLD_NEXT, name))(file);
+}
+int fsync(int file) { return slowly("fsync", file); }
+int fdatasync(int file) { return slowly("fdatasync", file); }
+"""
 PLANTED = (
     "import sys\ndef test_first():\n    sys.planted = 1\ndef test_second():\n    assert not hasattr(sys, 'planted')\n"
 )
@@ -41,9 +67,21 @@ def busy() -> Iterator[None]:
             program.wait()
 
 
-def once(seed: int, workers: int, ci: bool, *paths: object) -> tuple[int, list[str]]:
+def slow_disk() -> dict[str, str]:
+    """The environment of programs for which every flush takes its time."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    source, library = BUILD / "slow_disk.c", BUILD / "slow_disk.so"
+    source.write_text(SLOW_DISK, encoding="utf-8")
+    run(["cc", "-shared", "-fPIC", source, "-o", library, "-ldl"])
+    return {"LD_PRELOAD": str(library)}
+
+
+def once(
+    seed: int, workers: int, ci: bool, *paths: object, more: Mapping[str, str] | None = None
+) -> tuple[int, list[str]]:
     """Run the tests in an order; how many passed, and the names of those that did not."""
-    environment = {name: value for name, value in os.environ.items() if name != "CI"} | ({"CI": "true"} if ci else {})
+    environment = {name: value for name, value in os.environ.items() if name != "CI"} | dict(more or {})
+    environment |= {"CI": "true"} if ci else {}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         words = ["-q", "-p", "no:cacheprovider", "--dist", "worksteal", "-n", workers, f"--random-order={seed}"]
@@ -55,7 +93,7 @@ def once(seed: int, workers: int, ci: bool, *paths: object) -> tuple[int, list[s
     return len(cases) - len(failed), [f"{case.get('classname')}::{case.get('name')}" for case in failed]
 
 
-def check(plant: bool) -> tuple[int, str]:
+def shuffled(plant: bool) -> tuple[int, str]:
     """Every order; planted: one of a few orders has the second test first, and it fails in all others."""
     first, total = date.today().toordinal() * ORDERS, 0
     if plant:
@@ -68,12 +106,43 @@ def check(plant: bool) -> tuple[int, str]:
     with busy():
         for seed in range(first, first + ORDERS):
             workers, ci = (1, 4)[seed % 2], seed % 4 < 2
-            passed, failed = once(seed, workers, ci)
-            words = f"pytest --random-order={seed} -n {workers}, CI {'set' if ci else 'unset'}"
+            more = {3: WITHOUT_AVX512, 4: slow_disk()}.get(seed - first, {})
+            passed, failed = once(seed, workers, ci, more=more)
+            words = f"pytest --random-order={seed} -n {workers}, CI {'set' if ci else 'unset'}, {more}"
             expect(not failed, f"{words}: {len(failed)} failed, {failed[:5]}")
             total += passed
     return total, f"tests in {ORDERS} orders, beside {LOOPS} busy programs"
 
 
+def clones(plant: bool) -> tuple[int, str]:
+    """README's second command, as on a fresh machine."""
+    minutes = list[float]()
+    with tempfile.TemporaryDirectory() as folder, busy():
+        for number in range(1 if plant else CLONES):
+            clone = Path(folder) / str(number)
+            run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
+            if plant:
+                (clone / "tests" / "planted.py").write_text("import os\n", encoding="utf-8")
+            began, command = (
+                time.monotonic(),
+                ["bash", "scripts/test", *(["--only", "lint", "--light"] if plant else [])],
+            )
+            # The clone makes an environment of its own, and is not to find ours.
+            inherited = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+            inherited["PATH"] = os.pathsep.join(
+                p for p in inherited["PATH"].split(os.pathsep) if ROOT not in Path(p).parents
+            )
+            done = subprocess.run(
+                command, check=False, cwd=clone, env=inherited, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            minutes.append((time.monotonic() - began) / 60)
+            said = done.stdout.decode("utf-8", "replace")
+            expect(done.returncode == 0, f"clone {number + 1}, status {done.returncode}:\n{said[-4000:]}")
+            print(f"clone {number + 1}: {minutes[-1]:.1f} minutes", file=sys.stderr)
+            shutil.rmtree(clone)
+    times = ", ".join(f"{each:.1f}" for each in minutes)
+    return len(minutes), f"clones beside {LOOPS} busy programs, all passed; minutes: {times}"
+
+
 if __name__ == "__main__":
-    main(check)
+    main(shuffled, clones)

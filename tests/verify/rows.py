@@ -139,8 +139,10 @@ ROWS = (
         "installed from nothing", "nightly", "no failure", Harness("versions", ("lowest",))),
     Row("V1", "unit tests with the newest versions that pip finds, installed from nothing", "nightly", "no failure",
         Harness("versions", ("newest",))),
-    Row("R1", "the suite in five random orders, with and without CI set, by one and four workers, beside busy programs",
-        "nightly", "no failure", Harness("orders")),
+    Row("R1", "the suite in five random orders, with and without CI set, by one and four workers, beside busy "
+        "programs; without AVX-512; on a slow disk", "nightly", "no failure", Harness("orders", ("shuffled",))),
+    Row("R2", "README's second command in ten fresh clones in a row, beside busy programs", "release", "no failure",
+        Harness("orders", ("clones",))),
     Row("S1", "a 7B checkpoint in a hub's layout, read by one process and by two at once", "release",
         "peak < weights + 2 GB; one copy of the weights", Harness("true_shapes", ("read",))),
     Row("S2", "7B in bfloat16: the paper's warm start, stopped and resumed, its reinforcement, an episode, a look",

@@ -24,6 +24,7 @@ PLATFORMS = {
     "g++ -O3 native": ("g++", ["-O3", "-march=native"], []),
     "clang -O0": ("clang++", ["-O0"], []),
     "clang -O3 native": ("clang++", ["-O3", "-march=native"], []),
+    "x86-64 without AVX": ("g++", ["-O2", "-static"], ["qemu-x86_64", "-cpu", "Nehalem"]),
     "aarch64": ("aarch64-linux-gnu-g++", ["-O2", "-static"], ["qemu-aarch64"]),
     "s390x, big-endian": ("s390x-linux-gnu-g++", ["-O2", "-static"], ["qemu-s390x"]),
 }
