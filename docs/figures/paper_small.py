@@ -48,7 +48,7 @@ def sweep(axes: Axes, results: FamilyResults) -> None:
             axes.plot(row["actions_per_episode"], solved(row), mark, color=color, label=label, markersize=8)
     axes.set(title="fixed depths and adaptive", xlabel="actions per episode", ylabel="solved, %", ylim=(0, 105))
     axes.set_xlim(left=0)
-    axes.legend(fontsize=7, frameon=False, loc="lower right" if results.task == "sliding" else "upper right")
+    axes.legend(fontsize=7, frameon=False, loc="upper right")
 
 
 def distance(axes: Axes, results: FamilyResults) -> None:
