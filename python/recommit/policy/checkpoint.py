@@ -174,7 +174,7 @@ def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
 def local_folder(name: str | Path) -> Path:
     """A folder as it is, of a run its best policy. It asks no hub: a run that was mistyped is not there."""
     if os.path.lexists(Path(name) / "best.json"):
-        return Path(name) / verified.values(Path(name), "best.json", {"policy": str})["policy"]
+        return verified.inside(Path(name), verified.values(Path(name), "best.json", {"policy": str})["policy"])
     if (Path(name) / "checkpoints").is_dir():
         raise ValueError(
             f"{name}: expected a run with a best policy, got one without best.json; go on with its training"
