@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from recommit.policy.backbones.backbone import PromptInputs, quiet
+from recommit.policy.backbones.backbone import INDEX, PromptInputs, quiet
 from recommit.policy.tensors import to_device
 from recommit.storage.files import Files, replace
 
@@ -233,6 +233,8 @@ def _refuse_larger(kind: Any, config: Any, folder: Path) -> None:
     """Refuse a configuration of more numbers than its files can hold, before memory is taken for them."""
     with torch.device("meta"):
         asked = sum(parameter.numel() for parameter in kind(config).parameters())
+    if not any((folder / name).is_file() for name in ("model.safetensors", INDEX)):
+        raise ValueError(f"backbone: expected model.safetensors or {INDEX}, got neither in {folder}")
     there = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     if asked > there:
         raise ValueError(f"backbone: expected {asked:,} numbers, as config.json says, got {there:,} bytes in {folder}")
