@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Rows per row group: the unit in which a loader reads.
 GROUP = 16384
+#: A file that is small and becomes large is a trap: so many bytes are nothing to wonder at, nor is so much growth.
+MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
 
 #: name -> (Arrow type, what it holds), in file order. The data card prints this.
 COLUMNS = {
@@ -211,9 +213,20 @@ def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> Labe
         raise errors.Damaged(f"a shard cannot be decoded: {error}") from error
 
 
+def refuse_trap(file: pq.ParquetFile, size: int) -> None:
+    """Refuse a file of so many bytes that is small and becomes large, before its columns are read: equal values take
+    no room in it, however many they are."""
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    chunks = [(group, group.column(number)) for group in groups for number in range(group.num_columns)]
+    unpacked = sum(max(8 * group.num_rows, 8 * c.num_values, c.total_uncompressed_size) for group, c in chunks)
+    if unpacked > max(MOST_UNSAID, MOST_GROWTH * size):
+        raise pa.ArrowInvalid(f"expected at most {MOST_GROWTH} times its size, got {unpacked:,} bytes unpacked")
+
+
 def parsed(path: Path, data: bytes) -> pa.Table:
     """The table in the bytes of a Parquet file; ``path`` is for the message."""
     try:
-        return pq.read_table(pa.BufferReader(data))
+        refuse_trap(file := pq.ParquetFile(pa.BufferReader(data)), len(data))
+        return file.read()
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from None

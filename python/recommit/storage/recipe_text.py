@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import reprlib
 from typing import Any
+
+from recommit.storage import safe_open
 
 #: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
 #: hundred.
@@ -14,6 +17,14 @@ MOST_CHARACTERS, MOST_VALUES = 1 << 18, 10_000
 LONG = 100
 #: Mappings and lists in each other.
 DEEPEST = 32
+
+
+def of_file(path: str | os.PathLike[str]) -> str:
+    """The text of a file, whose size is checked before it is read."""
+    with safe_open.reading(path) as file:
+        if (size := os.fstat(file.fileno()).st_size) > 4 * MOST_CHARACTERS:
+            raise ValueError(f"expected at most {MOST_CHARACTERS:,} characters, got {size:,} bytes")
+        return file.read().decode("utf-8")
 
 
 def read(text: str) -> Any:

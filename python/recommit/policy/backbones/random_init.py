@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from recommit.policy.backbones.backbone import INDEX
 from recommit.storage.files import Files, replace
 
 SPECIALS = [
@@ -79,7 +80,7 @@ BACKBONES = {
     ),
 }  # fmt: skip
 #: Wider ones are not drawn whole in memory, but in shards of so many bytes and their index.
-WIDEST, SHARD, INDEX = 512, 1_000_000_000, "model.safetensors.index.json"
+WIDEST, SHARD = 512, 1_000_000_000
 #: A conversation as one text, in the manner of Qwen: roles between marks, and a place for every picture.
 CHAT = """\
 {%- for message in messages -%}
