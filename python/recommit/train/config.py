@@ -275,14 +275,13 @@ def section(recipe: str | Path, stage: str, *, said: Collection[str] = ()) -> di
     return values
 
 
-def refuse_alone(values: dict[str, Any], said: Collection[str], file: str | Path) -> None:
+def refuse_alone(values: dict[str, Any], said: Collection[str], file: str | Path, within: str = "") -> None:
     """Refuse what only a caller may say and has not ``said``, by name: a file may be a stranger's, who would decide who
-    hears of a run, and whose repository is downloaded."""
+    hears of a run, and whose repository is downloaded. ``within``: before the name, where it has another there."""
     for name, value in _callers(values):
         if name not in said:
-            raise ValueError(
-                f"{name}: expected --set {name}={brief(value)} beside a file that may be a stranger's, got it in {file}"
-            )
+            wanted = f"--set {within}{name}={brief(value)}"
+            raise ValueError(f"{name}: expected {wanted} beside a file that may be a stranger's, got it in {file}")
 
 
 def of_caller(config: Any) -> list[str]:
