@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
-from tests.unit.train.runs import TINY, plan_of
+from tests.unit.train.runs import FINISHED, TINY, plan_of
 
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build
@@ -30,22 +30,51 @@ from recommit.train.heads import fitted
 from recommit.train.sft import trainer as sft
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 AGENTS = ("adaptive", "fixed-4", "solver")
+#: A data set that is built in no time.
+SMALL = (
+    *("--task", "sliding", "--size", "2", "3", "--length", "4", "14", "--count", "40", "--validation", "6"),
+    *("--test", "6", "--ties", "random"),
+)
+FAST = ("--device", "cpu", "--quiet")
+#: What makes a folder of what ``make`` leaves: "./" is where that lies, ./new what is made.
+COMMANDS = {
+    "data build": ("data", "build", *SMALL, "--out", "./new"),
+    "train sft": ("train", "sft", "--recipe", "./plan.yaml", "--data", "./data", "--out", "./new", "--quiet"),
+    "train grpo": ("train", "grpo", "--recipe", "./plan.yaml", "--init", "./sft", "--out", "./new", "--quiet"),
+    "train world-model": (
+        *("train", "world-model", "./sft", "--out", "./new", "--steps", "1", "--starts", "5", "--quiet"),
+    ),
+    "evaluate": (
+        *("evaluate", "./sft", "--out", "./new", "--agents", "fixed-4", "--budgets", "2", "--instances", "4"),
+        *("--validation", "2", *FAST),
+    ),
+    "graph build": ("graph", "build", "./sft", "--out", "./new", "--every-state", "--features", *FAST),
+    "train head": (
+        *("train", "head", "./graph", "--method", "exact", "--updates", "2", "--budget", "2"),
+        *("--out", "./new", "--quiet"),
+    ),
+    "train head, conditioned": (
+        *("train", "head", "./graph", "--policy", "./world-model", "--updates", "2", "--budget", "2"),
+        *("--out", "./new", "--quiet"),
+    ),
+}
 #: What a use may say of a file that is not what was written: ``DataError`` is a RuntimeError, the others ValueErrors.
 NOTICED = (ValueError, RuntimeError)
 
 
 def make(place: Path, *, reinforced: bool = False) -> Path:
-    """A data set, a run (two with ``reinforced``), and of the last an evaluation and a graph with a head, in
-    folders of ``place``."""
+    """A data set, a run (two with ``reinforced``), and of the last an evaluation, a graph with a head and a world
+    model, in folders of ``place``."""
     build(
         DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=40, validation=6, test=6, ties="random"),
         place / "data",
     )
-    (place / "plan.yaml").write_text(yaml.safe_dump({"sft": json.loads(json.dumps(plain(warm())))}))
+    plans = {"sft": plain(warm()), "grpo": plain(plan_of(**FINISHED))}
+    (place / "plan.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(plans))))
     assert sft.train(warm(), place / "data", place / "sft", quiet=True) == 0
     run = place / "sft"
     if reinforced:
@@ -57,11 +86,13 @@ def make(place: Path, *, reinforced: bool = False) -> Path:
 
 
 def _plans(place: Path, run: Path) -> None:
-    """The commitment graph of a run, and a head that was fitted on it."""
+    """The commitment graph of a run, a head that was fitted on it, and a world model."""
     words = ["--every-state", "--features", "--device", "cpu", "--quiet"]
     assert main(["graph", "build", str(run), "--out", f"{place}/graph", *words]) == 0
     words = ["--method", "exact", "--updates", "2", "--budget", "2", "--quiet"]
     assert main(["train", "head", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
+    words = ["--steps", "1", "--starts", "5", "--quiet"]
+    assert main(["train", "world-model", str(run), "--out", f"{place}/world-model", *words]) == 0
 
 
 def warm() -> SftConfig:
@@ -69,6 +100,11 @@ def warm() -> SftConfig:
     plan = parse(SftConfig, TINY)
     validation = replace(plan.validation, every=1, instances=2)
     return replace(plan, optim=replace(plan.optim, steps=2), validation=validation)
+
+
+def words_of(words: Iterable[str], place: Path) -> list[str]:
+    """Of a command, with the folder that its paths are in."""
+    return [f"{place}/{word[2:]}" if word.startswith("./") else word for word in words]
 
 
 @dataclass(frozen=True)
@@ -149,6 +185,7 @@ def uses(place: Path) -> list[Use]:
     runs = [folder for folder in sorted(place.iterdir()) if (folder / "checkpoints").is_dir()]
     found = [Use("data", _data), Use("evaluation", _evaluation)]
     found += [Use("graph", _graph), Use("head", lambda here: vars(fitted.read(here / "head")))]
+    found.append(Use("world model", lambda here: _policy(here / "world-model")))
     for run in runs:
         name = run.name
         found.append(Use(name, lambda here, name=name: _run(here / name)))
