@@ -12,6 +12,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 import torch
 from tests.crash import killer
+from tests.crash.test_commands import PRESET
 from tests.damage import finished
 
 from recommit.cli import main
@@ -31,6 +32,10 @@ MORE = {
     "graph build": ("--samples", "2"),
     "train world-model": ("--steps", "16"),
 }
+#: Of a preset: what is trained on a run's plans.
+HEADS = """
+    heads: {plans: adaptive, world_model: {steps: 8, starts: 4}, conditioned: {starts: 4, updates: 2, budget: [2]}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +88,11 @@ def test_evaluations(place, record_property):
 @pytest.mark.parametrize("command", ["graph build", "train head", "train world-model", "train head, conditioned"])
 def test_graphs_and_heads(place, command, record_property):
     record_property("executed", kill(place, command, killer.wanted(50)))
+
+
+def test_a_reproduction(place, record_property):
+    """Data, training of everything, evaluation and page in one command."""
+    (place / "small.yaml").write_text(PRESET + HEADS)
+    words = ["reproduce", "--preset", f"{place}/small.yaml", "--jobs", "1", "--device", "cpu", "--quiet"]
+    campaign = killer.Campaign(lambda out: main([*words, "--out", str(out)]), place / "new")
+    record_property("executed", campaign.kill(killer.wanted(50)))

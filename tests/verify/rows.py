@@ -93,8 +93,9 @@ ROWS = (
         Harness("determinism", ("builders",))),
     Row("C12", "evaluations ended 100 times at random moments, in the same ways", "nightly",
         "the bytes of one left alone", _tests("crash/test_moments.py::test_evaluations")),
-    Row("C13", "commitment graphs, fitted heads, world models and conditioned heads, each ended 50 times at random "
-        "moments", "nightly", "the bytes of one left alone", _tests("crash/test_moments.py::test_graphs_and_heads")),
+    Row("C13", "commitment graphs, fitted heads, world models, conditioned heads and a reproduction, each ended 50 "
+        "times at random moments", "nightly", "the bytes of one left alone",
+        _tests("crash/test_moments.py::test_graphs_and_heads", "crash/test_moments.py::test_a_reproduction")),
     Row("C14", "ranks by torchrun and in a SLURM job; a preset from nothing",
         "nightly", "every run finished once", _tests("invariant/test_launchers.py", "unit/cli")),
     Row("C15", "every table of the paper in one command, in small: LoRA, two ranks, ZeRO 2 and 3, killed three times",
