@@ -1,8 +1,8 @@
 """Commands that die by a signal: builds at one of the operations that change the disk, and any command at any moment.
 
-What a build does between two operations leaves no trace; of whatever goes by libraries of others, and of Ctrl-C, which
-goes on through the program, nobody can say that. So a campaign draws moments, of processor time: other work on the
-machine does not move them.
+What a build does between two operations leaves no trace. That cannot be said of libraries that write by themselves, nor
+of Ctrl-C and SIGTERM, which a program may handle. So a campaign draws moments: of processor time, so that other work on
+the machine does not move them.
 """
 
 from __future__ import annotations
