@@ -161,13 +161,17 @@ class DataSpec:
         try:
             if path.stat().st_size > 1 << 20:
                 raise errors.WrongDataSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
-            return cls.from_text(safe_open.text(path))
+            text = safe_open.text(path)
         except UnicodeDecodeError as error:
             raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
         except FileNotFoundError:
             raise errors.WrongDataSpec(f"{path}: expected a recipe file, found none") from None
         except OSError as error:
             raise errors.WrongDataSpec(str(errors.from_os(error, path))) from None
+        try:
+            return cls.from_text(text)
+        except errors.WrongDataSpec as error:
+            raise errors.WrongDataSpec(f"{path}: {error}") from None
 
     def changed(self, **values: Any) -> DataSpec:
         """The same but for some fields."""
