@@ -270,15 +270,18 @@ def section(recipe: str | Path, stage: str) -> dict[str, Any]:
 def tasks(recipe: str | Path) -> tuple[str, ...]:
     """The puzzles that a recipe was made for; empty if it does not say."""
     whole = _whole(recipe)
-    return tuple(whole.get("tasks", ())) if isinstance(whole, dict) else ()
+    names = whole.get("tasks") or [] if isinstance(whole, dict) else []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"recipe: expected names of puzzles as tasks, got {brief(names)} in {recipe}")
+    return tuple(names)
 
 
 def _whole(recipe: str | Path) -> Any:
     named = folder() / f"{recipe}.yaml"
     if not named.is_file() and not Path(recipe).is_file():
         raise ValueError(f"recipe: expected a file or one of {', '.join(recipes())}, got {recipe}")
-    text = named.read_text(encoding="utf-8") if named.is_file() else Path(recipe).read_text(encoding="utf-8")
     try:
+        text = named.read_text(encoding="utf-8") if named.is_file() else recipe_text.of_file(recipe)
         return recipe_text.read(text) or {}
     except ValueError as error:
         raise ValueError(f"recipe: {error} in {recipe}") from None
