@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 from recommit.data.labels import label
 from recommit.estimate.schedule import EvaluationStage
-from recommit.policy.backbones.backbone import family
+from recommit.policy.backbones.backbone import family, family_of
 from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.flop_counter import Cost, Watch, cost
@@ -25,7 +25,6 @@ from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.reference import REFERENCE, ReferencePolicy
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
-from recommit.storage import verified
 from recommit.train import targets
 from recommit.train.config import SftConfig, TargetConfig
 from recommit.train.grpo import loss
@@ -100,8 +99,9 @@ def _policy(model: ModelConfig) -> CommitPolicy:
 
     name = preset_of(model.backbone)
     if name is None:
-        adapted = family(verified.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
-        about, tokenizer = (each.from_pretrained(model.backbone) for each in (AutoConfig, AutoTokenizer))
+        adapted = family_of(Path(model.backbone))
+        read = (AutoConfig, AutoTokenizer)
+        about, tokenizer = (each.from_pretrained(model.backbone, trust_remote_code=False) for each in read)
     else:
         try:
             changes: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in model.shape.items()}
@@ -113,7 +113,9 @@ def _policy(model: ModelConfig) -> CommitPolicy:
         if not model.backbone.startswith(RANDOM):
             tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)
     with torch.device("meta"):
-        backbone = adapted(AutoModel.from_config(about).to(getattr(torch, model.dtype)), tokenizer)
+        backbone = adapted(
+            AutoModel.from_config(about, attn_implementation="sdpa").to(getattr(torch, model.dtype)), tokenizer
+        )
         return CommitPolicy(backbone, model.policy, source=model.backbone)
 
 

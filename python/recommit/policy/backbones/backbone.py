@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recommit.storage import files, hub, verified
+from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ FAMILIES = {
     "qwen3_vl": "recommit.policy.backbones.qwen:Qwen3Backbone",
     "internvl": "recommit.policy.backbones.internvl:InternBackbone",
 }
+
+#: What configurations call their layers, each of which is some modules before any weight is read.
+LAYERS, MOST_LAYERS = ("num_hidden_layers", "depth"), 1 << 10
 
 #: What of a repository is read: other formats of the same weights may lie beside these, and in folders.
 READ = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
@@ -126,10 +130,7 @@ def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Ba
     folder, _ = find_backbone(path, revision)
     files.refuse_pipes(folder)
     verified.verify(folder)
-    model_type = verified.values(folder, "config.json").get("model_type")
-    if model_type not in FAMILIES:
-        raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {path}")
-    backbone: Backbone = family(model_type).from_pretrained(folder, **options)
+    backbone: Backbone = family_of(folder).from_pretrained(folder, **options)
     return backbone
 
 
@@ -166,6 +167,21 @@ def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) ->
             return Path(huggingface_hub.snapshot_download(name, **options))
     except Exception as error:  # a hub's client raises errors of its own and of what it is made with
         raise hub.unreachable(what, f"{name} at {revision}" if revision else name, error) from error
+
+
+def family_of(folder: Path) -> Any:
+    """The class of a folder's family. What a stranger may have put beside the model, transformers must not see."""
+    about = verified.values(folder, "config.json")
+    model_type = about.get("model_type")
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
+        raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {folder}")
+    parts = [about, *(part for part in about.values() if isinstance(part, dict))]
+    for name, value in ((name, part[name]) for part in parts for name in LAYERS if name in part):
+        if type(value) is not int or not 1 <= value <= MOST_LAYERS:
+            raise ValueError(f"backbone: expected {name} of 1..{MOST_LAYERS}, got {brief(value)} in {folder}")
+    if os.path.lexists(folder / "adapter_config.json"):
+        raise ValueError(f"backbone: expected a model, got one with an adapter beside it in {folder}")
+    return family(model_type)
 
 
 def family(model_type: str) -> Any:

@@ -24,6 +24,7 @@ from torch.utils.checkpoint import checkpoint
 from recommit.policy.backbones.backbone import PromptInputs, quiet
 from recommit.policy.tensors import to_device
 from recommit.storage.files import Files, replace
+from recommit.storage.recipe_text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
+#: Whatever a folder asks for: no program and no kernel from elsewhere, no pickles.
+NOTHING_FOREIGN = {"trust_remote_code": False, "attn_implementation": "sdpa", "use_safetensors": True}
 #: Tokens of text before the picture from which on it is worth computing them once for all states.
 SHARED = 8
 
@@ -78,13 +81,20 @@ class TransformersBackbone(nn.Module):
 
         if device is not None and torch.device(device).type != "cpu":
             options["device_map"] = {"": torch.device(device)}
-        with quiet():
-            model, report = getattr(transformers, cls.model_class).from_pretrained(
-                path, dtype=dtype or torch.float32, output_loading_info=True, **options
-            )
+        try:
+            with quiet():
+                model, report = getattr(transformers, cls.model_class).from_pretrained(
+                    path, dtype=dtype or torch.float32, output_loading_info=True, **NOTHING_FOREIGN, **options
+                )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # the library has errors of its own, and of all that it reads with
+            said = cut(" ".join(str(error).split()), 300)
+            raise ValueError(f"backbone: expected a model that transformers reads in {path}, got: {said}") from error
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"backbone: expected all tensors of the model in {path}, got none for {missing[:3]}")
-        return cls(model, transformers.AutoTokenizer.from_pretrained(path))
+        return cls(model, tokenizer)
 
     @property
     def base(self) -> Any:
