@@ -18,10 +18,23 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
-__all__ = ["COLUMNS", "GROUP", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
+__all__ = [
+    "COLUMNS",
+    "GROUP",
+    "columns",
+    "decode",
+    "encode",
+    "pa",
+    "parsed",
+    "pq",
+    "read_groups",
+    "reader",
+    "to_table",
+    "within",
+]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -31,6 +44,8 @@ if TYPE_CHECKING:
 GROUP = 16384
 #: Of the states of a file, which have 32-bit offsets.
 _MOST_BYTES = 2**31 - 1
+#: A file that is small and becomes large is a trap: so many bytes are nothing to wonder at, nor is so much growth.
+MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
 
 #: name -> (Arrow type, what it holds), in file order. The data card prints this.
 COLUMNS = {
@@ -232,8 +247,43 @@ def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> Labe
 
 
 def parsed(path: Path, data: bytes) -> pa.Table:
-    """The table in the bytes of a Parquet file; ``path`` is for the message."""
+    """The table in the bytes of a Parquet file, refused before it is read if it would fill the memory; each of its
+    words is kept once. ``path`` is for the message."""
     try:
-        return pq.read_table(pa.BufferReader(data))
+        about = pq.read_metadata(pa.BufferReader(data))
+        groups = [about.row_group(group) for group in range(about.num_row_groups)]
+        size = 8 * sum(group.column(column).num_values for group in groups for column in range(about.num_columns))
+        if size > max(MOST_UNSAID, MOST_GROWTH * len(data)):
+            raise ValueError(f"expected at most {MOST_GROWTH} times its size, got {size:,} bytes unpacked")
+        words = [field.name for field in about.schema.to_arrow_schema() if field.type in (pa.string(), pa.binary())]
+        return pq.read_table(pa.BufferReader(data), read_dictionary=words)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from None
+
+
+def columns(path: Path, table: pa.Table, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Columns of a parsed table by name, each of the Arrow type that is named, without nulls."""
+    result = {}
+    for name, kind in kinds.items():
+        types = [field.type for field in table.schema if field.name == name]
+        found = [str(each.value_type if pa.types.is_dictionary(each) else each) for each in types]
+        if found != [kind] or table[name].null_count:
+            got = f"{', '.join(found)}{' with nulls' if found == [kind] else ''}" or "none"
+            raise errors.Damaged(f"{path}: expected a column {name} of {kind}, got {got}")
+        column = table[name].unify_dictionaries().combine_chunks()
+        coded = pa.types.is_dictionary(column.type)
+        result[name] = _every_word(column) if coded else column.to_numpy(zero_copy_only=False)
+    return result
+
+
+def _every_word(column: pa.DictionaryArray) -> NDArray[Any]:
+    words = np.empty(len(column.dictionary), object)
+    words[:] = column.dictionary.to_pylist()
+    result: NDArray[Any] = words[_numpy(column.indices)]
+    return result
+
+
+def within(path: Path, name: str, values: NDArray[Any], low: int, high: int) -> None:
+    """Refuse numbers of a column beyond ``low`` or ``high``."""
+    if wrong := values[(values < low) | (values > high)][:1].tolist():
+        raise errors.Damaged(f"{path}: {name}: expected numbers {low}..{high}, got {wrong[0]}")

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from recommit.data.parquet import pa, parsed, pq
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import files, ownership, verified
-from recommit.storage.errors import Damaged
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
@@ -92,9 +91,7 @@ class EvaluationStore:
         table = parsed(self.folder / stored, data)
         if stored not in self._digests:  # an earlier call was killed before it noted this one
             self._note(stored, files.sha256(data))
-        if missing := {f.name for f in fields(DecisionRows)} - set(table.column_names):
-            raise Damaged(f"{self.folder / stored}: expected the column {min(missing)}, got {table.column_names}")
-        return DecisionRows(**{f.name: table[f.name].to_numpy() for f in fields(DecisionRows)})
+        return DecisionRows.of_table(self.folder / stored, table)
 
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
