@@ -112,7 +112,9 @@ def _policy(model: ModelConfig) -> CommitPolicy:
         if not model.backbone.startswith(RANDOM):
             tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)
     with torch.device("meta"):
-        backbone = adapted(AutoModel.from_config(about).to(getattr(torch, model.dtype)), tokenizer)
+        backbone = adapted(
+            AutoModel.from_config(about, attn_implementation="sdpa").to(getattr(torch, model.dtype)), tokenizer
+        )
         return CommitPolicy(backbone, model.policy, source=model.backbone)
 
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from recommit.data.parquet import pa, parsed, pq
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import files, ownership, verified
-from recommit.storage.errors import Damaged
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
@@ -89,9 +88,7 @@ class EvaluationStore:
         if not self._there(stored):
             return None
         table = parsed(self.folder / stored, verified.content(self.folder, stored))
-        if missing := {f.name for f in fields(DecisionRows)} - set(table.column_names):
-            raise Damaged(f"{self.folder / stored}: expected the column {min(missing)}, got {table.column_names}")
-        return DecisionRows(**{f.name: table[f.name].to_numpy() for f in fields(DecisionRows)})
+        return DecisionRows.of_table(self.folder / stored, table)
 
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""

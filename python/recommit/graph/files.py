@@ -152,7 +152,7 @@ def read(folder: str | Path) -> CommitmentGraph:
 def _table(
     folder: Path, name: str, rows: int, kinds: dict[str, tuple[type[np.generic], int]], widths: dict[str, int]
 ) -> pa.Table:
-    """The columns of a file, refused before they are read if they are others, or would fill the memory."""
+    """The columns of a file, refused before they are read if they are others."""
     data, path = verified.content(folder, name), folder / name
     try:
         stored, schema = pq.read_metadata(pa.BufferReader(data)).num_rows, pq.read_schema(pa.BufferReader(data))

@@ -128,7 +128,6 @@ def write(options: ReportOptions) -> ReportPage:
         report = make(Folder(options.eval), options.instances, options.seeds)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"eval: {options.eval} holds an evaluation that cannot be read: {error!r}") from None
-    files.make_folders(files.Files(), options.out.absolute().parent)
     files.replace(files.Files(), options.out, report.html.encode())
     if folder is not None:
         figures.write_folder(report.figures, folder)

@@ -307,7 +307,10 @@ def _callers(values: Any, outer: str = "") -> Iterator[tuple[str, Any]]:
 def tasks(recipe: str | Path) -> tuple[str, ...]:
     """The puzzles that a recipe was made for; empty if it does not say."""
     whole = _whole(recipe)
-    return tuple(whole.get("tasks", ())) if isinstance(whole, dict) else ()
+    names = whole.get("tasks") or [] if isinstance(whole, dict) else []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"recipe: expected names of puzzles as tasks, got {brief(names)} in {recipe}")
+    return tuple(names)
 
 
 def _whole(recipe: str | Path) -> Any:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recommit.storage import files, hub, verified
+from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ PUBLISHERS = ("Qwen", "OpenGVLab")
 MOST_LAYERS = 1 << 10
 #: Which file has which weights, where there are several.
 INDEX = "model.safetensors.index.json"
+
 #: What of a repository is read: other formats of the same weights may lie beside these, and in folders.
 READ = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
 
@@ -139,7 +141,8 @@ def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Ba
 def family_of(folder: Path) -> Any:
     """The class of the family of a folder, which may be a stranger's."""
     about = verified.values(folder, "config.json")
-    if (model_type := about.get("model_type")) not in FAMILIES:
+    model_type = about.get("model_type")
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
         raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {folder}")
     _refuse_more(folder, about)
     return family(model_type)
@@ -157,9 +160,10 @@ def _refuse_more(folder: Path, about: dict[str, Any]) -> None:
         if outside := [name for name in shards if not isinstance(name, str) or verified.leads_out(name)]:
             raise ValueError(f"backbone: expected files of {folder} in its {INDEX}, got {outside[0]!r:.80}")
     for part in (about, about.get("text_config"), about.get("vision_config")):
-        layers = [part.get(name) for name in ("num_hidden_layers", "depth")] if isinstance(part, dict) else []
-        if wrong := [many for many in layers if isinstance(many, int) and many > MOST_LAYERS]:
-            raise ValueError(f"backbone: expected at most {MOST_LAYERS:,} layers, got {wrong[0]:,} in {folder}")
+        for name in ("num_hidden_layers", "depth"):
+            many = part.get(name, 1) if isinstance(part, dict) else 1
+            if type(many) is not int or not 1 <= many <= MOST_LAYERS:
+                raise ValueError(f"backbone: expected {name} of 1..{MOST_LAYERS}, got {brief(many)} in {folder}")
 
 
 def may_be_named(path: str) -> bool:

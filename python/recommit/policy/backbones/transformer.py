@@ -25,6 +25,7 @@ from torch.utils.checkpoint import checkpoint
 from recommit.policy.backbones.backbone import INDEX, PromptInputs, quiet
 from recommit.policy.tensors import to_device
 from recommit.storage.files import Files, replace
+from recommit.storage.recipe_text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,21 +86,28 @@ class TransformersBackbone(nn.Module):
         if device is not None and torch.device(device).type != "cpu":
             options["device_map"] = {"": torch.device(device)}
         kind = getattr(transformers, cls.model_class)
-        _refuse_larger(kind, about := cls.read_config(path), Path(path))
-        with quiet():
-            model, report = kind.from_pretrained(
-                path,
-                config=about,
-                dtype=dtype or torch.float32,
-                output_loading_info=True,
-                **READING,
-                use_safetensors=True,
-                attn_implementation=ATTENTION,
-                **options,
-            )
+        try:
+            _refuse_larger(kind, about := cls.read_config(path), Path(path))
+            with quiet():
+                model, report = kind.from_pretrained(
+                    path,
+                    config=about,
+                    dtype=dtype or torch.float32,
+                    output_loading_info=True,
+                    **READING,
+                    use_safetensors=True,
+                    attn_implementation=ATTENTION,
+                    **options,
+                )
+            tokenizer = cls.read_tokenizer(path)
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # the library has errors of its own, and of all that it reads with
+            said = cut(" ".join(str(error).split()), 300)
+            raise ValueError(f"backbone: expected a model that transformers reads in {path}, got: {said}") from error
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"backbone: expected all tensors of the model in {path}, got none for {missing[:3]}")
-        return cls(model, cls.read_tokenizer(path))
+        return cls(model, tokenizer)
 
     @classmethod
     def read_tokenizer(cls, path: str | Path) -> Any:
