@@ -121,7 +121,10 @@ def test_truncated_weights_are_refused(saved, keep):
         recommit.CommitPolicy.from_pretrained(folder)
 
 
-@pytest.mark.parametrize(("key", "value"), [("format", 99), ("policy", 3)])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("format", 99), ("policy", 3), ("backbone", "x"), ("backbone", {"source": 3, "dtype": "float32"})],
+)
 @pytest.mark.parametrize("saved", ["adapter"], indirect=True)
 def test_configurations_that_do_not_fit_are_refused(saved, key, value):
     folder = unlisted(saved[1])

@@ -87,6 +87,7 @@ class TransformersBackbone(nn.Module):
                     path, dtype=dtype or torch.float32, output_loading_info=True, **NOTHING_FOREIGN, **options
                 )
             tokenizer = transformers.AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+            tokenizer(cls.markers.token)
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # the library has errors of its own, and of all that it reads with
