@@ -144,6 +144,7 @@ ALLOWED = {
     "unit/data/test_mutations.py": "reads a clock",  # processor time, in units of effort.py
     "unit/train/family/one_rank.py": "sleeps",  # a stand-in for a rank that computes
     "verify/__main__.py": "reads a clock",  # for the table
+    "verify/orders.py": "reads a clock",  # for the table
     "verify/true_shapes.py": "reads a clock",  # for the table
     "invariant/rank_jobs.py": "draws without a seed",  # planted: an order that nobody decided
 }

@@ -63,6 +63,7 @@ REFUSED = {
     "other shapes": (change("config.json", "text_config", vocab_size=1 << 33), READS),
     "no heads": (change("config.json", "text_config", num_attention_heads=0), READS),
     "no function": (change("config.json", "text_config", hidden_act="exec"), READS),
+    "a text without length": (change("tokenizer_config.json", model_max_length="x"), READS),
     "half a tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("{"), READS),
 }
 
