@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from recommit.data.labels import label
 from recommit.estimate.schedule import EvaluationStage
 from recommit.policy.backbones.backbone import family, family_of
-from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer
+from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer, resized
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
@@ -102,11 +102,7 @@ def _policy(model: ModelConfig) -> CommitPolicy:
         adapted = family_of(Path(model.backbone))
         about, tokenizer = adapted.read_config(model.backbone), adapted.read_tokenizer(model.backbone)
     else:
-        try:
-            changes: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in model.shape.items()}
-            shape = replace(BACKBONES[name], **changes)
-        except TypeError as error:
-            raise ValueError(f"model.shape: {error}") from None
+        shape = resized(name, model.shape)
         adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
         about = config(shape, tokenizer)
         if not model.backbone.startswith(RANDOM):

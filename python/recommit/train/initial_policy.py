@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from recommit.policy.backbones.backbone import find_backbone
-from recommit.policy.backbones.random_init import BACKBONES, make_backbone
+from recommit.policy.backbones.random_init import BACKBONES, make_backbone, resized
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import verified
@@ -117,11 +116,7 @@ def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
     name = config.backbone.removeprefix(RANDOM)
     if name not in BACKBONES:
         raise ValueError(f"model.backbone: expected random: and one of {', '.join(BACKBONES)}, got {config.backbone}")
-    shape: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.shape.items()}
-    try:
-        wanted = replace(BACKBONES[name], **shape)
-    except TypeError as error:
-        raise ValueError(f"model.shape: {error}") from None
+    wanted = resized(name, config.shape)
     if not folder.is_dir():
         temporary = folder.with_name(f".{folder.name}.tmp")
         make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)

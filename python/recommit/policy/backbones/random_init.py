@@ -11,12 +11,16 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.policy.backbones.backbone import INDEX
+from recommit.policy.backbones.backbone import FAMILIES, INDEX, MOST_LAYERS
+from recommit.storage import verified
 from recommit.storage.files import Files, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SPECIALS = [
     "<|endoftext|>",
@@ -61,6 +65,36 @@ class Shape:
     taps: tuple[int, ...] = ()
     #: Qwen3-VL: trained positions along a picture's side. InternVL: pixels of a tile's side.
     side: int = 0
+
+    def __post_init__(self) -> None:
+        for name in SIZES:
+            most = MOST_LAYERS if "layers" in name else MOST_SIZE
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"model.shape.{name}: expected 1..{most}, got {getattr(self, name)}")
+        for name in ("", "vision_"):
+            width, heads = getattr(self, f"{name}width"), getattr(self, f"{name}heads")
+            if width % heads:
+                raise ValueError(f"model.shape.{name}width: expected a multiple of the {heads} heads, got {width}")
+        if self.family not in FAMILIES:
+            raise ValueError(f"model.shape.family: expected one of {', '.join(FAMILIES)}, got {self.family}")
+        if self.window % 28 or (self.window == 0) == (self.family == "qwen2_5_vl"):
+            wanted = "a multiple of 28 pixels" if self.family == "qwen2_5_vl" else "0"
+            raise ValueError(f"model.shape.window: expected {wanted} of {self.family}, got {self.window}")
+
+
+#: Of a shape, those that every family has.
+SIZES = ("width", "layers", "heads", "kv_heads", "ffn", "vision_width", "vision_layers", "vision_heads", "vision_ffn")
+#: Larger than any model has.
+MOST_SIZE = 1 << 20
+
+
+def resized(name: str, sizes: Mapping[str, Any]) -> Shape:
+    """The shape of a backbone by its name, with sizes changed as a recipe says them."""
+    changes = {key: tuple(value) if isinstance(value, list) else value for key, value in sizes.items()}
+    try:
+        return verified.typed(Shape, vars(BACKBONES[name]) | changes)
+    except TypeError as error:
+        raise ValueError(f"model.shape: {error}") from None
 
 
 BACKBONES = {
