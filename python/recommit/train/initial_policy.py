@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from recommit.policy.backbones.backbone import find_backbone
-from recommit.policy.backbones.random_init import BACKBONES, make_backbone
+from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import verified
@@ -26,13 +26,10 @@ if TYPE_CHECKING:
     from recommit.runs.distributed import Team
     from recommit.train.config import ModelConfig
 
-RANDOM = "random:"
-
-
 def new_policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
     """New heads on the configured backbone; a random one is made in ``folder`` once, by the main process."""
     source = config.backbone
-    if source.startswith(RANDOM):
+    if _from_nothing(source):
         if team.is_main_process:
             _new_backbone(config, folder / "backbone", seed)
         team.barrier()
@@ -48,7 +45,7 @@ def commit_of(config: ModelConfig, folder: RunDirectory, team: Team) -> str:
     keeps its commit, whatever has been uploaded since."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
-    if config.backbone.startswith(RANDOM):
+    if _from_nothing(config.backbone):
         return ""
     same = all(begun.get("model", {}).get(name) == getattr(config, name) for name in ("backbone", "revision"))
     return find_backbone(config.backbone, begun.get("commit", config.revision) if same else config.revision)[1]
@@ -113,13 +110,16 @@ def described(policy: CommitPolicy, team: Team) -> str:
     )
 
 
+def _from_nothing(backbone: str) -> bool:
+    return backbone.startswith(("random:", "conv:"))
+
+
 def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
-    name = config.backbone.removeprefix(RANDOM)
-    if name not in BACKBONES:
-        raise ValueError(f"model.backbone: expected random: and one of {', '.join(BACKBONES)}, got {config.backbone}")
+    if config.backbone not in FROM_NOTHING:
+        raise ValueError(f"model.backbone: expected one of {', '.join(FROM_NOTHING)}, got {config.backbone}")
     shape: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.shape.items()}
     try:
-        wanted = replace(BACKBONES[name], **shape)
+        wanted = replace(FROM_NOTHING[config.backbone], **shape)
     except TypeError as error:
         raise ValueError(f"model.shape: {error}") from None
     if not folder.is_dir():

@@ -32,6 +32,7 @@ FAMILIES = {
     "qwen2_5_vl": "recommit.policy.backbones.qwen:QwenBackbone",
     "qwen3_vl": "recommit.policy.backbones.qwen:Qwen3Backbone",
     "internvl": "recommit.policy.backbones.internvl:InternBackbone",
+    "recommit_conv": "recommit.policy.backbones.conv:ConvBackbone",
 }
 
 #: What of a repository is read: other formats of the same weights may lie beside these, and in folders.

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
 from recommit.storage.files import Files, replace
 
 SPECIALS = [
@@ -78,6 +79,11 @@ BACKBONES = {
         3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
     ),
 }  # fmt: skip
+#: What a backbone from nothing is called -> its sizes.
+FROM_NOTHING: dict[str, Shape | ConvShape] = {
+    **{f"random:{name}": shape for name, shape in BACKBONES.items()},
+    **{f"conv:{name}": shape for name, shape in CONV.items()},
+}
 #: Wider ones are not drawn whole in memory, but in shards of so many bytes and their index.
 WIDEST, SHARD, INDEX = 512, 1_000_000_000, "model.safetensors.index.json"
 #: A conversation as one text, in the manner of Qwen: roles between marks, and a place for every picture.
@@ -233,7 +239,7 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
 
 
 def make_backbone(
-    folder: str | Path, backbone: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
+    folder: str | Path, backbone: str | Shape | ConvShape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
 ) -> Path:
     """Write a random backbone, one of ``BACKBONES`` by name or any shape; returns the folder.
 
@@ -242,10 +248,14 @@ def make_backbone(
     """
     from recommit.policy.backbones.backbone import family
 
-    if isinstance(backbone, str) and backbone not in BACKBONES:
-        raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {backbone}")
-    shape = BACKBONES[backbone] if isinstance(backbone, str) else backbone
-    folder = Path(folder)
+    if isinstance(backbone, str):
+        known = BACKBONES | {name: shape for name, shape in FROM_NOTHING.items() if name.startswith("conv:")}
+        if backbone not in known:
+            raise ValueError(f"backbone: expected one of {', '.join(known)}, got {backbone}")
+        backbone = known[backbone]
+    folder, shape = Path(folder), backbone
+    if isinstance(shape, ConvShape):
+        return make_conv(folder, shape, seed=seed)
     folder.mkdir(parents=True, exist_ok=True)
     adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
     if shape.family in ("qwen2_5_vl", "qwen3_vl"):
