@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -59,16 +58,6 @@ def refused(path: str) -> None:
 def dead(path: str) -> None:
     """It ends here, in the middle of everything."""
     raise Dead(path)
-
-
-def killed(_path: str) -> None:
-    """Nothing of this process goes on, not even what ends it."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def soon_killed(seconds: float) -> Callable[[str], None]:
-    """After so much more processor time, in the middle of whatever it does then."""
-    return lambda _path: signal.setitimer(signal.ITIMER_PROF, seconds) and None
 
 
 def _flags(arguments: tuple[object, ...]) -> int:

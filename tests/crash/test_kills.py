@@ -16,7 +16,7 @@ from tests.crash.trees import SMALL, differences, findings, tree
 from tests.waiting import HANG, ended, until
 
 from recommit.data.builder import build
-from recommit.data.spec import DataSpec
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import files
 
 #: As many files as SMALL, fewer instances in them.
@@ -49,6 +49,38 @@ def test_a_naive_writer_is_seen(tmp_path, undisturbed, monkeypatch):
     monkeypatch.setattr(files, "replace", killer.naive)
     with pytest.raises(AssertionError, match="torn or wrong"):
         killed_at_every(4, "before", tmp_path, undisturbed)
+
+
+#: What differs between data sets: walls, several difficulties and states beside the path; splits apart by regions.
+RECIPES = {
+    "sokoban": SMALL,
+    "sliding": DataSpec(
+        "sliding", (3, 3), (Difficulty((8, 12)), Difficulty((13, 16))), 60, 12, 12, disjoint="regions", shard=20
+    ),
+}
+
+
+def test_kills_at_a_few_random_moments(tmp_path, record_property):
+    record_property("executed", killed_at_random_moments(LIGHT, tmp_path, 12))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_kills_at_random_moments(tmp_path, recipe, record_property):
+    record_property("executed", killed_at_random_moments(RECIPES[recipe], tmp_path, killer.wanted(1000)))
+
+
+def test_a_writer_in_place_is_seen_at_random_moments(tmp_path, monkeypatch):
+    killer.write_in_place(monkeypatch)
+    with pytest.raises(AssertionError, match="torn or wrong"):
+        killed_at_random_moments(LIGHT, tmp_path, 20)
+
+
+def killed_at_random_moments(recipe, tmp_path, kills):
+    build(recipe, tmp_path / "calm")
+    expected = tree(tmp_path / "calm")
+    build_in = lambda folder: 0 * len(build(recipe, folder).shards)
+    return killer.Campaign(build_in, tmp_path / "set", lambda folder: findings(folder, expected)).kill(kills)
 
 
 def killed_at_every(stride, moment, tmp_path, undisturbed):

@@ -11,57 +11,147 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
-from tests.unit.train.runs import TINY, plan_of
+from tests.unit.train.runs import FINISHED, TINY, plan_of
+from tests.unit.zero_shot.called import zero_shot
+from tests.unit.zero_shot.servers import Server, expert
 
 from recommit.cli import main
-from recommit.data import DataSpec, Difficulty, build
+from recommit.data import DataSpec, Difficulty, build, held_out
 from recommit.data.dataset import open_folder
-from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds
+from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds, splits, transcripts
+from recommit.evaluate.regret import SUFFIX
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.report.reading import Folder
-from recommit.runs.checkpoints import Checkpoints
+from recommit.runs.checkpoints import Checkpoints, verify
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
+from recommit.storage.errors import Damaged
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import trainer as grpo
 from recommit.train.heads import fitted
 from recommit.train.sft import trainer as sft
+from recommit.zero_shot.endpoints import ENDPOINTS
+from recommit.zero_shot.options import ZeroShotOptions
+from recommit.zero_shot.spec import ZeroShotSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 AGENTS = ("adaptive", "fixed-4", "solver")
+#: A data set that is built in no time.
+SMALL = (
+    *("--task", "sliding", "--size", "2", "3", "--length", "4", "14", "--count", "40", "--validation", "6"),
+    *("--test", "6", "--ties", "random"),
+)
+FAST = ("--device", "cpu", "--quiet")
+#: What makes a folder of what ``make`` leaves: "./" is where that lies, ./new what is made.
+COMMANDS = {
+    "data build": ("data", "build", *SMALL, "--out", "./new"),
+    "train sft": ("train", "sft", "--recipe", "./plan.yaml", "--data", "./data", "--out", "./new", "--quiet"),
+    "train grpo": ("train", "grpo", "--recipe", "./plan.yaml", "--init", "./sft", "--out", "./new", "--quiet"),
+    "train world-model": (
+        *("train", "world-model", "./sft", "--out", "./new", "--steps", "1", "--starts", "5", "--quiet"),
+    ),
+    "evaluate": (
+        *("evaluate", "./sft", "--out", "./new", "--agents", "fixed-4", "--budgets", "2", "--instances", "4"),
+        *("--validation", "2", *FAST),
+    ),
+    "graph build": ("graph", "build", "./sft", "--out", "./new", "--every-state", "--features", *FAST),
+    "train head": (
+        *("train", "head", "./graph", "--method", "exact", "--updates", "2", "--budget", "2"),
+        *("--out", "./new", "--quiet"),
+    ),
+    "train head, conditioned": (
+        *("train", "head", "./graph", "--policy", "./world-model", "--updates", "2", "--budget", "2"),
+        *("--out", "./new", "--quiet"),
+    ),
+}
 #: What a use may say of a file that is not what was written: ``DataError`` is a RuntimeError, the others ValueErrors.
 NOTICED = (ValueError, RuntimeError)
 
 
-def make(place: Path, *, reinforced: bool = False) -> Path:
-    """A data set, a run (two with ``reinforced``), and of the last an evaluation and a graph with a head, in
-    folders of ``place``."""
-    build(
-        DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=40, validation=6, test=6, ties="random"),
-        place / "data",
-    )
-    (place / "plan.yaml").write_text(yaml.safe_dump({"sft": json.loads(json.dumps(plain(warm())))}))
+BOARDS = DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=40, validation=6, test=6, ties="random")
+#: Data sets for a run on several: another size, split by regions; another puzzle of two difficulties, split by rooms.
+REGIONS = DataSpec(
+    "sliding", (3, 3), (Difficulty((8, 12)),), count=24, validation=6, test=6, generator="walk", disjoint="regions"
+)
+ROOMS = DataSpec(
+    "sokoban",
+    (6, 6),
+    (Difficulty((2, 9), 1), Difficulty((4, 12), 2)),
+    count=24,
+    validation=12,
+    test=12,
+    perturbed=2,
+    disjoint="layouts",
+)
+#: What else there is, in this order: "./" is where it lies.
+MORE = """
+train sft --recipe ./plan.yaml --data ./data ./regions ./rooms --out ./joint --steps 6 --profile 1 --quiet \
+  --set run.tensorboard=true model.policy.lora={"rank":2}
+train grpo --recipe ./plan.yaml --init ./joint --task sliding sokoban --out ./several --quiet \
+  --set optim.batch=9 phases=[]
+train head ./graph --method exact --updates 2 --budget 2 --policy ./grpo --out ./new-head --quiet
+train head ./graph --policy ./world-model --updates 2 --budget 2 --out ./conditioned --quiet
+evaluate ./several --task sokoban --agents adaptive fixed-2 confidence-least oracle-dp zero-shot@./zero-shot \
+  --budgets 3 2 --instances 6 --validation 4 --regret --price-action 0.01 --device cpu --out ./beside --quiet
+evaluate ./grpo --agents adaptive fixed-2 --fresh 7 --budgets 2 --instances 4 --validation 2 --device cpu \
+  --out ./results/eval --quiet
+graph score ./graph --rules fixed-2 confidence-least --budget 2 --out ./scores --quiet
+graph show ./graph --push a/graph --hub ./hub
+data export ./rooms --out ./export
+data export ./data --push a/data --hub ./hub
+data show ./data --picture ./pictures/data.png
+levels generate --task sokoban --size 6 --boxes 1 --length 4 20 --count 2 --out ./pictures/levels.txt
+render ./pictures/levels.txt --plan solve --out ./pictures/plan.gif
+report ./beside --out ./pictures/page.html
+"""
+
+
+def make(place: Path, *, every: bool = False) -> Path:
+    """A data set, a run, and of that an evaluation, a graph with a head and a world model, in folders of ``place``;
+    with ``every`` a reinforced run in its place, and something of whatever else commands write."""
+    build(BOARDS, place / "data")
+    plans = {"sft": plain(warm()), "grpo": plain(plan_of(**FINISHED))}
+    (place / "plan.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(plans))))
     assert sft.train(warm(), place / "data", place / "sft", quiet=True) == 0
     run = place / "sft"
-    if reinforced:
+    if every:
         run = place / "grpo"
         assert grpo.train(plan_of(), place / "sft", run, quiet=True) == 0
     evaluate(EvaluateOptions(run, place / "eval", AGENTS, (3, 2), instances=6, validation=4))
     _plans(place, run)
+    if every:
+        _more(place)
     return place
 
 
+def _more(place: Path) -> None:
+    """Of several puzzles, of a model behind an endpoint, and for other programs and people."""
+    build(REGIONS, place / "regions")
+    build(ROOMS, place / "rooms")
+    server = Server(script=expert(ROOMS.puzzle()))
+    flags = {"endpoint": "custom", "base_url": server.url, "data": place / "rooms", "instances": 6, "budget": 3}
+    assert zero_shot("tiny", place / "zero-shot", workers=1, quiet=True, **flags) == 0
+    server.close()
+    for folder in ("pictures", "results"):
+        (place / folder).mkdir()
+    for command in MORE.strip().splitlines():
+        assert main(command.replace("./", f"{place}/").split()) == 0, command
+
+
 def _plans(place: Path, run: Path) -> None:
-    """The commitment graph of a run, and a head that was fitted on it."""
+    """The commitment graph of a run, a head that was fitted on it, and a world model."""
     words = ["--every-state", "--features", "--device", "cpu", "--quiet"]
     assert main(["graph", "build", str(run), "--out", f"{place}/graph", *words]) == 0
     words = ["--method", "exact", "--updates", "2", "--budget", "2", "--quiet"]
     assert main(["train", "head", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
+    words = ["--steps", "1", "--starts", "5", "--quiet"]
+    assert main(["train", "world-model", str(run), "--out", f"{place}/world-model", *words]) == 0
 
 
 def warm() -> SftConfig:
@@ -69,6 +159,11 @@ def warm() -> SftConfig:
     plan = parse(SftConfig, TINY)
     validation = replace(plan.validation, every=1, instances=2)
     return replace(plan, optim=replace(plan.optim, steps=2), validation=validation)
+
+
+def words_of(words: Iterable[str], place: Path) -> list[str]:
+    """Of a command, with the folder that its paths are in."""
+    return [f"{place}/{word[2:]}" if word.startswith("./") else word for word in words]
 
 
 @dataclass(frozen=True)
@@ -85,7 +180,7 @@ class Use:
 def told(value: Any) -> str:
     """The same text for the same content, to the bit."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{key!r}:{told(each)}" for key, each in value.items()) + "}"
+        return "{" + ",".join(f"{key!r}:{told(value[key])}" for key in sorted(value, key=repr)) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(told, value)) + "]"
     if isinstance(value, np.ndarray):
@@ -93,9 +188,10 @@ def told(value: Any) -> str:
     return repr(value)
 
 
-def _data(place: Path) -> list[Any]:
-    data = open_folder(place / "data", None)
-    return [data.spec.to_json(), data.manifest.to_json(), [rows.sha256() for rows in data.shards()]]
+def _data(folder: Path) -> list[Any]:
+    data, asked = open_folder(folder, None), ZeroShotOptions("tiny", folder, data=folder, instances=1)
+    played = ZeroShotSpec.of(asked, ENDPOINTS["custom"]).recipe
+    return [data.spec.to_json(), played, data.manifest.to_json(), [rows.sha256() for rows in data.shards()]]
 
 
 def weights(module: Any) -> list[Any]:
@@ -116,53 +212,85 @@ def _run(folder: Path) -> list[Any]:
     verified.verify(folder, LOGS)
     newest = Checkpoints(folder / "checkpoints").newest(torn)
     assert newest is not None
+    stages = [verify(older) for older in sorted((folder / "checkpoints").iterdir())]
     begun = [verified.values(folder, name) for name in ("config.json", "versions.json", "best.json")]
     kept = [verified.values(newest.folder, "state.json"), verified.lines(folder, "metrics.jsonl")]
     best = best_policy(folder).relative_to(folder).as_posix()
-    return [[recipe.to_json() for recipe in recipes_of(folder)], best, newest.step, begun, kept]
+    return [[recipe.to_json() for recipe in recipes_of(folder)], best, newest.step, stages, begun, kept]
 
 
 def _evaluation(place: Path) -> list[Any]:
     """What a page, a table of several seeds and the same command read."""
-    folder = Folder(place / "eval")
+    folder = Folder(place)
     figures = [folder.spec, folder.summary, folder.comparisons, folder.curves, folder.instances, folder.outcomes]
-    decided = [[vars(each) for each in folder.decisions(agent)] for agent in folder.agents]
-    seen = [(key, vars(each)) for key, each in seeds.read(place / "eval").items()]
-    names = sorted(path.stem for path in (place / "eval" / "decisions").iterdir())
-    with EvaluationStore(place / "eval") as store:
+    decided = [(agent, folder.decisions(agent)) for agent in folder.agents]
+    regrets = [vars(found) for agent, rows in decided if (found := folder.regrets(agent, rows[0]))]
+    figures += [verified.values(place, "compute.json")] if folder.has("compute.json") else []
+    figures += [folder.thresholds(agent, budget) for agent in folder.agents for budget in folder.budgets]
+    seen = [(key, vars(each)) for key, each in seeds.read(place).items()]
+    names = sorted(path.stem for path in (place / "decisions").iterdir() if not path.stem.endswith(SUFFIX))
+    with EvaluationStore(place) as store:
         kept = [(name, _columns(store.rows(name))) for name in names]
-    played = verified.values(place / "eval", "policies.json")
-    return [figures, decided, played, folder.training, folder.run_json("versions.json"), seen, kept]
+    played = verified.values(place, "policies.json")
+    run = [folder.training, folder.run_json("versions.json")]
+    return [figures, [[vars(each) for each in rows] for _, rows in decided], regrets, played, run, seen, kept]
 
 
-def _graph(place: Path) -> list[Any]:
-    graph = graph_files.read(place / "graph")
+def _graph(folder: Path) -> list[Any]:
+    graph = graph_files.read(folder)
     return [graph_files.describe(graph), vars(graph)]
+
+
+def _zero_shot(folder: Path) -> list[Any]:
+    """What the same command checks, and an evaluation reads."""
+    verified.verify(folder)
+    starts = held_out.starts(ROOMS, "test", 6, ())
+    ids = ROOMS.ids(starts.difficulty.tolist(), starts.number.tolist())
+    rows = transcripts.rows(folder, ROOMS.puzzle(), ids, starts.states, 3)
+    return [transcripts.about(folder), transcripts.data(folder), _columns(rows)]
+
+
+def _judged(results: Path, policy: str) -> str:
+    """Why a second evaluation may not judge a policy by the same fresh split."""
+    test_set = held_out.name(held_out.fresh(BOARDS, 7, 4, ()).states)
+    try:
+        splits.claim(results / "second", {"seed": 7, "test_set": test_set}, "grpo", policy, again=False)
+    except Damaged:
+        raise
+    except ValueError as refused:
+        return str(refused)
+    return "it may"
 
 
 def _columns(rows: Any) -> list[Any]:
     return [getattr(rows, field.name) for field in fields(rows)]
 
 
+#: What reads a folder by its name, those of runs and of their parts aside.
+READERS: dict[str, Callable[[Path], Any]] = {
+    **dict.fromkeys(("data", "regions", "rooms", "hub/datasets/a/data"), _data),
+    **dict.fromkeys(("eval", "beside", "results/eval"), _evaluation),
+    **dict.fromkeys(("graph", "hub/datasets/a/graph"), _graph),
+    **dict.fromkeys(("head", "new-head"), lambda folder: vars(fitted.read(folder))),
+    **dict.fromkeys(("world-model", "conditioned", "new-head/policy"), _policy),
+    "zero-shot": _zero_shot,
+}
+
+
 def uses(place: Path) -> list[Use]:
     """Of every folder that is there."""
-    runs = [folder for folder in sorted(place.iterdir()) if (folder / "checkpoints").is_dir()]
-    found = [Use("data", _data), Use("evaluation", _evaluation)]
-    found += [Use("graph", _graph), Use("head", lambda here: vars(fitted.read(here / "head")))]
-    for run in runs:
-        name = run.name
-        found.append(Use(name, lambda here, name=name: _run(here / name)))
-        found.append(Use(f"policy of {name}", lambda here, name=name: _policy(best_policy(here / name))))
-        if (run / "init").is_dir():
-            found.append(Use(f"init of {name}", lambda here, name=name: _policy(here / name / "init")))
-        if (run / "backbone").is_dir():
-            found.append(
-                Use(
-                    f"backbone of {name}",
-                    lambda here, name=name: weights(load_backbone(here / name / "backbone").model),
-                )
-            )
-    return found
+    readers = {name: read for name, read in READERS.items() if (place / name).is_dir()}
+    for run in (folder for folder in sorted(place.iterdir()) if (folder / "checkpoints").is_dir()):
+        readers |= {run.name: _run, best_policy(run).relative_to(place).as_posix(): _policy}
+        parts = {"init": _policy, "backbone": lambda folder: weights(load_backbone(folder).model)}
+        readers |= {f"{run.name}/{part}": read for part, read in parts.items() if (run / part).is_dir()}
+    if (place / "results").is_dir():
+        policy = weights_of(local_folder(place / "grpo"))
+        readers["results"] = lambda folder: _judged(folder, policy)
+    return [
+        Use(name, lambda here, name=name, read=read: read(here / name))  # type: ignore[misc]
+        for name, read in readers.items()
+    ]
 
 
 class Ear:

@@ -85,15 +85,8 @@ def elsewhere(path):
     return victim(path).with_name("elsewhere")
 
 
-#: A data set that is built in no time.
-SMALL = (
-    *("--task", "sliding", "--size", "2", "3", "--length", "4", "14", "--count", "40", "--validation", "6"),
-    *("--test", "6", "--ties", "random"),
-)
-
-
 def build(place):
-    return ["data", "build", *SMALL, "--out", f"{place}/data"]
+    return ["data", "build", *finished.SMALL, "--out", f"{place}/data"]
 
 
 #: By the folder that a file lies in: what reads it, and where what it makes of it lies (nowhere: it prints it).

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 from tests.damage import finished
-from tests.damage.test_hostile import SMALL, called
+from tests.damage.test_hostile import called
 
 from recommit.cli import main
 from recommit.storage import files
@@ -28,38 +28,16 @@ LEVELS = ("--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "4", "
 QUICK = {
     "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
     "levels check": ("levels", "check", "./levels.txt", "--out", "./new/levels.txt"),
-    "data build": ("data", "build", *SMALL, "--out", "./new"),
+    "data build": finished.COMMANDS["data build"],
     "data export": ("data", "export", "./data", "--out", "./new"),
     "data export to a hub": ("data", "export", "./data", "--push", "a/b", "--hub", "./new"),
 }
-FAST = ("--device", "cpu", "--quiet")
 NIGHTLY = {
     **QUICK,
+    **finished.COMMANDS,
     "render": ("render", "./levels.txt", "--plan", "solve", "--out", "./new/plan.gif"),
     "data show": ("data", "show", "./data", "--picture", "./new/data.png"),
-    "train sft": ("train", "sft", "--recipe", "./plan.yaml", "--data", "./data", "--out", "./new", "--quiet"),
-    "train world-model": (
-        "train",
-        "world-model",
-        "./sft",
-        "--out",
-        "./new",
-        "--steps",
-        "1",
-        "--starts",
-        "5",
-        "--quiet",
-    ),
-    "evaluate": (
-        *("evaluate", "./sft", "--out", "./new", "--agents", "fixed-4", "--budgets", "2", "--instances", "4"),
-        *("--validation", "2", *FAST),
-    ),
-    "graph build": ("graph", "build", "./sft", "--out", "./new", "--every-state", *FAST),
     "graph score": ("graph", "score", "./graph", "--rules", "fixed-2", "--budget", "2", "--quiet", "--out", "./new"),
-    "train head": (
-        *("train", "head", "./graph", "--method", "exact", "--updates", "2", "--budget", "2"),
-        *("--out", "./new", "--quiet"),
-    ),
     "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
     "report": ("report", "./eval", "--out", "./new/page.html"),
 }
@@ -86,7 +64,7 @@ class Place:
         (self.home / "bashrc").write_text("mine")
 
     def call(self, words: tuple[str, ...]):
-        return called(self.here, [str(self.here / each) if each.startswith("./") else each for each in words], ("new",))
+        return called(self.here, finished.words_of(words, self.here), ("new",))
 
     def names(self, words: tuple[str, ...]) -> list[str]:
         """What a verb opens and leaves where nobody disturbs it; other names of temporary files nobody can guess."""
@@ -124,7 +102,7 @@ def place(tmp_path_factory, request):
     if nightly:
         finished.make(kept)
     else:
-        assert main(["data", "build", *SMALL, "--out", f"{kept}/data"]) == 0
+        assert main(["data", "build", *finished.SMALL, "--out", f"{kept}/data"]) == 0
     return Place(kept, tmp_path_factory.mktemp("planted") / "here")
 
 

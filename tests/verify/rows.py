@@ -79,17 +79,23 @@ ROWS = (
     Row("M6", "memory over 100,000 solved states and environments; Ctrl-C at 25 moments of each call", "nightly",
         "< 1 MB growth; within 600 units of effort",
         _tests("invariant/test_solver_process.py", "invariant/test_interrupt.py", "unit/envs")),
-    Row("C1", "data sets: killed before, in and after every operation that changes the disk, and in recovery; a "
-        "million rows killed 100 times, against 1, 2, 4 workers and Ray", "nightly",
+    Row("C1", "data sets: killed before, in and after every operation that changes the disk, in recovery, and 2,000 "
+        "times at random moments; a million rows killed 100 times, against 1, 2, 4 workers and Ray", "nightly",
         "nothing lost, doubled or torn; the tree of an undisturbed build",
         _tests("crash/test_kills.py", "crash/test_same_bytes.py")),
-    Row("C3", "training killed 50 times at changes of the disk and soon after, then resumed", "nightly",
-        "bitwise equal, each step logged once", _tests("crash/test_train_kills.py")),
+    Row("C3", "imitation and reinforcement, each ended 100 times at random moments by SIGKILL, SIGTERM and Ctrl-C",
+        "nightly", "bitwise equal, each step logged once",
+        _tests("crash/test_moments.py::test_training", "crash/test_moments.py::test_what_is_not_whole_is_seen")),
     Row("C6", "data sets: power loss in 1,500 images; every operation on the disk fails once and for ever; every "
         "allocation fails", "nightly", "typed error, shards intact, a rerun finishes",
         _tests("crash/test_faults.py", "crash/test_memory.py")),
     Row("C10", "two processes build one solver table", "quick", "both right, one whole file",
         Harness("determinism", ("builders",))),
+    Row("C12", "evaluations ended 100 times at random moments, in the same ways", "nightly",
+        "the bytes of one left alone", _tests("crash/test_moments.py::test_evaluations")),
+    Row("C13", "commitment graphs, fitted heads, world models, conditioned heads and a reproduction, each ended 50 "
+        "times at random moments", "nightly", "the bytes of one left alone",
+        _tests("crash/test_moments.py::test_graphs_and_heads", "crash/test_moments.py::test_a_reproduction")),
     Row("C14", "ranks by torchrun and in a SLURM job; a preset from nothing",
         "nightly", "every run finished once", _tests("invariant/test_launchers.py", "unit/cli")),
     Row("C15", "every table of the paper in one command, in small: LoRA, two ranks, ZeRO 2 and 3, killed three times",
@@ -107,13 +113,15 @@ ROWS = (
         Harness("limits", ("oversize",))),
     Row("F4", "hard levels under limits of 64 and 16 MB", "nightly", "peak <= limit + 10%, UNKNOWN with a bound",
         Harness("limits", ("memory",))),
-    Row("F11", "zero-shot runs killed 200 times; transformers serve itself", "nightly",
+    Row("F11", "zero-shot runs ended 200 times by SIGKILL, SIGTERM and Ctrl-C, by one worker and by four; transformers "
+        "serve itself", "nightly",
         "each decision answered once; played to the end, nothing refused", _tests("unit/zero_shot")),
     Row("F14", "loading, playing, evaluating and reporting where there is no network, every connection noted", "quick",
         "pass; no other address, no name server", Harness("network", ("parts",))),
     Row("F14", "the same with every unit, property and structure test", "nightly", "the same",
         Harness("network", ("suite",))),
-    Row("F16", "one bit of a finished file flips, 10,000 times; hostile things in the place of every file", "nightly",
+    Row("F16", "one bit of a finished file of any kind flips, 10,000 times; hostile things in the place of files, "
+        "links in the way of every command", "nightly",
         "noticed by name, or the same result to the bit; nothing written through links", _tests("damage")),
     Row("T4", "two and four ranks at ZeRO 0 to 3 against one process: imitation, every credit, LoRA, offload, "
         "bfloat16; killed, resumed, over other numbers of ranks", "nightly", "2e-6 (ZeRO 3: 2e-5), bitwise, no hang",

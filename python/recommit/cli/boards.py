@@ -109,9 +109,9 @@ def one(levels: Levels, index: int) -> Levels:
     return levels[index : index + 1]
 
 
-def check_place(out: Path, makes_folders: bool = False) -> None:
+def check_place(out: Path) -> None:
     """Refuse an output file that could not be written, before the work is done."""
     if not out.name or out.is_dir():
         raise WrongCall(f"{out}: expected a file, got a folder")
-    if not makes_folders and not out.absolute().parent.is_dir():
+    if not out.absolute().parent.is_dir():
         raise WrongCall(f"{out}: there is no folder {out.parent}")

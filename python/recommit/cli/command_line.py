@@ -85,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError as error:
         return UNREAD if unread() else _fail(*explained(error))
     except Exception as error:  # noqa: BLE001  (the last resort of a command line)
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while it makes a class
+            return _fail("interrupted", INTERRUPTED)
         return _fail(*explained(error))
 
 

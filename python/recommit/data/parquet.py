@@ -18,10 +18,23 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
-__all__ = ["COLUMNS", "GROUP", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
+__all__ = [
+    "COLUMNS",
+    "GROUP",
+    "columns",
+    "decode",
+    "encode",
+    "pa",
+    "parsed",
+    "pq",
+    "read_groups",
+    "reader",
+    "to_table",
+    "within",
+]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,6 +42,10 @@ if TYPE_CHECKING:
 
 #: Rows per row group: the unit in which a loader reads.
 GROUP = 16384
+#: Of the states of a file, which have 32-bit offsets.
+_MOST_BYTES = 2**31 - 1
+#: A file that is small and becomes large is a trap: so many bytes are nothing to wonder at, nor is so much growth.
+MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
 
 #: name -> (Arrow type, what it holds), in file order. The data card prints this.
 COLUMNS = {
@@ -111,7 +128,7 @@ def _ids(spec: DataSpec, content: LabelledRows) -> pa.Array:
 def _binary(states: NDArray[np.uint8]) -> pa.Array:
     n, cells = len(states), int(np.prod(states.shape[1:]))
     offsets = np.arange(n + 1, dtype=np.int64) * cells
-    if offsets[-1] > 2**31 - 1:
+    if offsets[-1] > _MOST_BYTES:
         raise errors.WrongDataSpec(f"shard: expected states of at most 2 GiB in one file, got {offsets[-1]} bytes")
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(states))]
     return pa.Array.from_buffers(pa.binary(), n, buffers)
@@ -141,8 +158,9 @@ def encode(table: pa.Table) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-#: What `decode` needs of a file; the rest is constant, or follows.
-_READ = ["id", "kind", "difficulty", "length", "t", "state", "distance", "optimal", "actions"]
+#: What `decode` needs of a file, words first; the rest is constant, or follows.
+_WORDS = ("id", "kind", "difficulty")
+_READ = [*_WORDS, "length", "t", "state", "distance", "optimal", "actions"]
 
 
 def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
@@ -155,6 +173,11 @@ def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
     states = np.frombuffer(cells.buffers()[1] or b"", np.uint8)[cells.offset * width :][: len(cells) * width]
     flat = _numpy(column["actions"].cast(pa.list_(pa.int8(), rows.NEXT)).flatten())
     actions = flat.view(np.uint8).reshape(-1, rows.NEXT)
+    distance, optimal = _numpy(column["distance"]), _numpy(column["optimal"])
+    count = np.clip(distance, 0, rows.NEXT).astype(np.uint8)
+    there = np.arange(rows.NEXT) < count[:, None]
+    if ((actions < 4) != there).any() or (actions[~there] != rows.NO_ACTION).any() or (optimal > 15).any():
+        raise errors.Damaged("a shard has actions that there are not")
     return LabelledRows(
         instance=_numbers(column["id"], lambda word: int(word.rpartition("/")[2])),
         difficulty=_numbers(column["difficulty"], spec.difficulty_names.index).astype(np.uint8),
@@ -162,9 +185,9 @@ def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
         t=_numpy(column["t"]),
         kind=_numbers(column["kind"], rows.KINDS.index).astype(np.uint8),
         states=states.reshape(-1, *spec.size),
-        distance=_numpy(column["distance"]),
-        optimal=_numpy(column["optimal"]),
-        count=(actions != rows.NO_ACTION).sum(axis=1, dtype=np.uint8),
+        distance=distance,
+        optimal=optimal,
+        count=count,
         actions=actions,
     )
 
@@ -184,13 +207,22 @@ def _numbers(column: pa.DictionaryArray, number_of: Callable[[str], int]) -> NDA
 
 
 def reader(source: Any) -> pq.ParquetFile:
-    """A Parquet file opened for `decode`."""
+    """A Parquet file opened for `decode`, which has its columns, in groups as `encode` makes them."""
     if isinstance(source, str | Path) and not _is_text(str(source)):
         source = pa.BufferReader(content(source))
     try:
-        return pq.ParquetFile(source, read_dictionary=["id", "kind", "difficulty"], memory_map=False)
+        file = pq.ParquetFile(source, read_dictionary=list(_WORDS), memory_map=False)
     except KeyError as error:
         raise pa.ArrowInvalid(f"expected a column {error}, got none") from None
+    for name in _READ:
+        kind, wanted = [each.type for each in file.schema_arrow if each.name == name], COLUMNS[name][0]
+        wanted = pa.dictionary(pa.int32(), wanted) if name in _WORDS else wanted
+        if kind != [wanted]:
+            raise pa.ArrowInvalid(f"expected a column {name} of {wanted}, got {', '.join(map(str, kind)) or 'none'}")
+    for group in range(file.num_row_groups):
+        if (many := file.metadata.row_group(group).num_rows) > GROUP:
+            raise pa.ArrowInvalid(f"expected groups of at most {GROUP:,} rows, got one of {many:,}")
+    return file
 
 
 def _is_text(name: str) -> bool:
@@ -203,17 +235,61 @@ def _is_text(name: str) -> bool:
 
 def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> LabelledRows:
     """Some row groups of a file, in the order asked for."""
+    size = sum(file.metadata.row_group(group).num_rows for group in groups) * spec.size[0] * spec.size[1]
+    if size > _MOST_BYTES:
+        raise errors.Damaged(f"a shard cannot be decoded: expected states of at most 2 GiB, got {size:,} bytes")
     try:
         return decode(spec, file.read_row_groups(groups, columns=_READ, use_threads=False))
     except MemoryError:  # Arrow's is an ArrowException as well
         raise
-    except (OSError, ValueError, KeyError, IndexError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, IndexError, OverflowError, pa.ArrowException) as error:
         raise errors.Damaged(f"a shard cannot be decoded: {error}") from error
 
 
+def refuse_trap(file: pq.ParquetFile, size: int) -> None:
+    """Refuse a file of so many bytes that is small and becomes large, before its columns are read: equal values take
+    no room in it, however many they are."""
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    chunks = [(group, group.column(number)) for group in groups for number in range(group.num_columns)]
+    unpacked = sum(max(8 * group.num_rows, 8 * c.num_values, c.total_uncompressed_size) for group, c in chunks)
+    if unpacked > max(MOST_UNSAID, MOST_GROWTH * size):
+        raise pa.ArrowInvalid(f"expected at most {MOST_GROWTH} times its size, got {unpacked:,} bytes unpacked")
+
+
 def parsed(path: Path, data: bytes) -> pa.Table:
-    """The table in the bytes of a Parquet file; ``path`` is for the message."""
+    """The table in the bytes of a Parquet file, refused before it is read if it would fill the memory; each of its
+    words is kept once. ``path`` is for the message."""
     try:
-        return pq.read_table(pa.BufferReader(data))
+        refuse_trap(file := pq.ParquetFile(pa.BufferReader(data)), len(data))
+        words = [field.name for field in file.schema_arrow if field.type in (pa.string(), pa.binary())]
+        return pq.ParquetFile(pa.BufferReader(data), read_dictionary=words).read()
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from None
+
+
+def columns(path: Path, table: pa.Table, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Columns of a parsed table by name, each of the Arrow type that is named, without nulls."""
+    result = {}
+    for name, kind in kinds.items():
+        types = [field.type for field in table.schema if field.name == name]
+        found = [str(each.value_type if pa.types.is_dictionary(each) else each) for each in types]
+        if found != [kind] or table[name].null_count:
+            got = f"{', '.join(found)}{' with nulls' if found == [kind] else ''}" or "none"
+            raise errors.Damaged(f"{path}: expected a column {name} of {kind}, got {got}")
+        column = table[name].unify_dictionaries().combine_chunks()
+        coded = pa.types.is_dictionary(column.type)
+        result[name] = _every_word(column) if coded else column.to_numpy(zero_copy_only=False)
+    return result
+
+
+def _every_word(column: pa.DictionaryArray) -> NDArray[Any]:
+    words = np.empty(len(column.dictionary), object)
+    words[:] = column.dictionary.to_pylist()
+    result: NDArray[Any] = words[_numpy(column.indices)]
+    return result
+
+
+def within(path: Path, name: str, values: NDArray[Any], low: int, high: int) -> None:
+    """Refuse numbers of a column beyond ``low`` or ``high``."""
+    if wrong := values[(values < low) | (values > high)][:1].tolist():
+        raise errors.Damaged(f"{path}: {name}: expected numbers {low}..{high}, got {wrong[0]}")

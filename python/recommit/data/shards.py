@@ -115,7 +115,7 @@ def open_file(folder: Path, record: Record) -> Any:
     if not intact(folder, record):
         raise errors.Damaged(f"{path}: not what the manifest says; building again repairs it")
     try:
-        file = parquet.reader(path)
+        parquet.refuse_trap(file := parquet.reader(path), record.bytes)
     except MemoryError:  # Arrow's is an ArrowException as well
         raise
     except (OSError, parquet.pa.ArrowException) as error:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.puzzles.registry import TASKS
-from recommit.storage import errors, recipe_text, safe_open
+from recommit.storage import errors, recipe_text
 from recommit.storage.recipe_text import brief
 
 if TYPE_CHECKING:
@@ -141,12 +141,6 @@ class DataSpec:
     def from_text(cls, text: str) -> DataSpec:
         """From YAML or JSON (which is YAML)."""
         try:
-            return cls.from_dict(json.loads(text))
-        except RecursionError:
-            raise errors.WrongDataSpec("recipe: nested too deeply") from None
-        except json.JSONDecodeError:
-            pass
-        try:
             return cls.from_dict(recipe_text.read(text))
         except ImportError:
             raise errors.need("pyyaml", "data") from None
@@ -157,17 +151,15 @@ class DataSpec:
 
     @classmethod
     def read(cls, path: Path) -> DataSpec:
-        """From a YAML or JSON file of at most a mebibyte."""
+        """From a YAML or JSON file."""
         try:
-            if path.stat().st_size > 1 << 20:
-                raise errors.WrongDataSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
-            return cls.from_text(safe_open.text(path))
-        except UnicodeDecodeError as error:
-            raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
+            return cls.from_text(recipe_text.of_file(path))
         except FileNotFoundError:
             raise errors.WrongDataSpec(f"{path}: expected a recipe file, found none") from None
         except OSError as error:
             raise errors.WrongDataSpec(str(errors.from_os(error, path))) from None
+        except ValueError as error:
+            raise errors.WrongDataSpec(f"{path}: {error}") from None
 
     def changed(self, **values: Any) -> DataSpec:
         """The same but for some fields."""

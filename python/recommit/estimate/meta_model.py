@@ -16,8 +16,9 @@ import torch.nn.functional as F
 
 from recommit.data.labels import label
 from recommit.estimate.schedule import EvaluationStage
-from recommit.policy.backbones.backbone import family
-from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer
+from recommit.policy.backbones.backbone import family, family_of
+from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
+from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, shape_of
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
@@ -25,7 +26,6 @@ from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.reference import REFERENCE, ReferencePolicy
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
-from recommit.storage import verified
 from recommit.train import targets
 from recommit.train.config import SftConfig, TargetConfig
 from recommit.train.grpo import loss
@@ -44,13 +44,12 @@ if TYPE_CHECKING:
 
     Work = Callable[[], Any]
 
-RANDOM = "random:"
 #: Name on the hub -> preset of ``policy.backbones.random_init`` with its shapes, so that nothing is downloaded.
 PUBLISHED = {
-    "Qwen/Qwen2.5-VL-3B-Instruct": "3b",
-    "Qwen/Qwen2.5-VL-7B-Instruct": "7b",
-    "Qwen/Qwen3-VL-8B-Instruct": "qwen3-vl-8b",
-    "OpenGVLab/InternVL3-8B-hf": "internvl3-8b",
+    "Qwen/Qwen2.5-VL-3B-Instruct": "random:3b",
+    "Qwen/Qwen2.5-VL-7B-Instruct": "random:7b",
+    "Qwen/Qwen3-VL-8B-Instruct": "random:qwen3-vl-8b",
+    "OpenGVLab/InternVL3-8B-hf": "random:internvl3-8b",
 }
 #: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
 #: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
@@ -85,10 +84,10 @@ def preset_of(backbone: str) -> str | None:
     """The preset that has a backbone's shapes; None for a local folder, which says them itself."""
     if Path(backbone).is_dir():
         return None
-    preset = backbone.removeprefix(RANDOM) if backbone.startswith(RANDOM) else PUBLISHED.get(backbone)
-    if preset not in BACKBONES:
+    preset = backbone if backbone.startswith(FROM_NOTHING) else PUBLISHED.get(backbone)
+    if preset is None:
         raise ValueError(
-            f"model.backbone: expected a local folder, {RANDOM} and one of {', '.join(BACKBONES)}, or one of "
+            f"model.backbone: expected a local folder, {' or '.join(FROM_NOTHING)} and a name, or one of "
             f"{', '.join(PUBLISHED)}, whose shapes are known without a download, got {backbone}"
         )
     return preset
@@ -96,24 +95,25 @@ def preset_of(backbone: str) -> str | None:
 
 def _policy(model: ModelConfig) -> CommitPolicy:
     """The policy that a run begins with, on the meta device."""
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
+    from transformers import AutoModel
 
     name = preset_of(model.backbone)
     if name is None:
-        adapted = family(verified.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
-        about, tokenizer = (each.from_pretrained(model.backbone) for each in (AutoConfig, AutoTokenizer))
+        adapted = family_of(Path(model.backbone))
+        about, tokenizer = adapted.read_config(model.backbone), adapted.read_tokenizer(model.backbone)
     else:
-        try:
-            changes: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in model.shape.items()}
-            shape = replace(BACKBONES[name], **changes)
-        except TypeError as error:
-            raise ValueError(f"model.shape: {error}") from None
+        shape = shape_of(name, model.shape)
+        if isinstance(shape, ConvShape):
+            with torch.device("meta"):
+                return CommitPolicy(ConvBackbone(ConvNet(shape), shape), model.policy, source=model.backbone)
         adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
         about = config(shape, tokenizer)
-        if not model.backbone.startswith(RANDOM):
+        if not model.backbone.startswith(FROM_NOTHING):
             tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)
     with torch.device("meta"):
-        backbone = adapted(AutoModel.from_config(about).to(getattr(torch, model.dtype)), tokenizer)
+        backbone = adapted(
+            AutoModel.from_config(about, attn_implementation="sdpa").to(getattr(torch, model.dtype)), tokenizer
+        )
         return CommitPolicy(backbone, model.policy, source=model.backbone)
 
 

@@ -75,19 +75,19 @@ class EstimateOptions:
 
     def stages(self) -> list[tuple[Stage, Puzzle]]:
         """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
-        from recommit.train.config import section
+        from recommit.train.config import names_of, section
 
-        both = [name for name in ("sft", "grpo") if section(self.recipe, name)]
+        both = [name for name in ("sft", "grpo") if section(self.recipe, name, said=names_of(self.set))]
         names, puzzles = both if self.stage == "both" else [self.stage], self.puzzles
         return [(self._stage(name, puzzle), puzzle) for name in names for puzzle in puzzles]
 
     @property
     def model(self) -> ModelConfig:
         """Model of the warm start, which GRPO goes on with."""
-        from recommit.train.config import load
+        from recommit.train.config import load, names_of
 
         of_model = [change for change in self.set if change.strip().startswith("model.")]
-        result: ModelConfig = load(self.recipe, of_model).model
+        result: ModelConfig = load(self.recipe, of_model, said=names_of(self.set)).model
         return result
 
     @property
@@ -102,16 +102,16 @@ class EstimateOptions:
         return [registry.puzzle(name).of((shape[0], shape[-1]), 1) for name, shape in pairs]
 
     def _stage(self, name: str, puzzle: Puzzle) -> Stage:
-        from recommit.train.config import SftConfig, load
+        from recommit.train.config import SftConfig, load, names_of
         from recommit.train.grpo.config import GrpoConfig
 
         if name == "evaluate":
             return self._evaluation(puzzle)
-        rest = [change for change in self.set if not change.strip().startswith("model.")]
+        rest, said = [change for change in self.set if not change.strip().startswith("model.")], names_of(self.set)
         if name == "grpo":
-            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name).of(puzzle.task)
+            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name, said=said).of(puzzle.task)
             return replace(grpo, validation=grpo.validation.of(puzzle))
-        sft: SftConfig = load(self.recipe, rest)
+        sft: SftConfig = load(self.recipe, rest, said=said)
         return replace(sft, model=self.model, validation=sft.validation.of(puzzle))
 
     def _evaluation(self, task: Puzzle) -> EvaluationStage:

@@ -139,6 +139,13 @@ class PolicyPlayer:
             self._thresholds[key] = float(every[max(range(len(every)), key=totals.__getitem__)])
         return self._thresholds[key]
 
+    def observe(self) -> NDArray[np.int64]:
+        """Nodes of all states where the depth head chooses. Which states pass through the policy together decides the
+        last bits of what it says of them."""
+        starts = self.graph.nodes(self.starts, self.budget)
+        steps = on_graph.episodes(self.graph, starts, self.budget, head(self.graph))
+        return np.unique(np.concatenate([nodes for _, _, nodes, _ in steps]))
+
     def sweep(self, agent: AgentName, budget: int) -> dict[str, Any]:
         """The threshold of an agent's rule under this budget; and what each would solve, with how many actions per
         episode."""
@@ -212,10 +219,7 @@ def random_actions(seed: int) -> decision_rows.Agent:
 def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
     """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head chooses."""
     assert isinstance(entry.rule, ThresholdRule)
-    graph = player.graph
-    starts = graph.nodes(player.starts, player.budget)
-    steps = [nodes for _, _, nodes, _ in on_graph.episodes(graph, starts, player.budget, head(graph))]
-    nodes = np.unique(np.concatenate(steps))
+    graph, nodes = player.graph, player.observe()
     plans = Plans(graph.plans[nodes], graph.probs[nodes])
     return np.unique(entry.rule.thresholds(plans, STEPS))
 

@@ -244,7 +244,10 @@ class Evaluation:
             player = partial(
                 PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=options.prices
             )
-            self._players[name] = player(starts=self.starts, validation=player(starts=self._validation))
+            validation = player(starts=self._validation)
+            if any(each.swept and policy_of(each, self.run_folder) == name for each in options.names):
+                validation.observe()  # before all others, so that thresholds do not depend on who has played already
+            self._players[name] = player(starts=self.starts, validation=validation)
         return self._players[name]
 
     def _figures(self) -> list[dict[str, Any]]:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import stats
-from recommit.data.parquet import pa, parsed
+from recommit.data import parquet
 from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind, seed_of
 from recommit.evaluate.options import split_words
 from recommit.evaluate.text import Grid
 from recommit.prices import Prices
+from recommit.rollout.decision_rows import MOST_INSTANCES
 from recommit.stats import gain_interval
 from recommit.storage import verified
 
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+#: Columns of episodes.parquet that are read, and of instances.parquet where the data keeps rooms apart.
+EPISODES = {
+    **dict.fromkeys(("agent", "budget"), "string"),
+    **dict.fromkeys(("seed", "instance", "actions", "decisions"), "int64"),
+    "solved": "bool",
+}
+ROOM = {"room": "int64"}
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
     "adaptive",
@@ -86,19 +94,22 @@ def read(folder: str | Path) -> dict[tuple[str, str], Played]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
     plan, rooms, ends = _plan(folder), rooms_of(folder), _ends(folder)
     own, prices = seed_of(plan["run"]), _prices(plan)
-    names = ("seed", "instance", "solved", "actions", "decisions")
-    table = _table(folder, "episodes.parquet", (*names, "agent", "budget"))
-    columns = {name: table[name].to_numpy() for name in names}
-    agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
+    path, table = Path(folder) / "episodes.parquet", _table(folder, "episodes.parquet")
+    columns = parquet.columns(path, table, EPISODES)
+    parquet.within(path, "instance", columns["instance"], 0, MOST_INSTANCES - 1)
+    agents, budgets = columns["agent"], columns["budget"]
     by_kind: dict[tuple[str, str], Played] = {}
     for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
         if own and seed_of(AgentName.parse(agent).run) not in ("", own):
             continue
         rows = np.flatnonzero((agents == agent) & (budgets == budget))
         count = int(columns["instance"][rows].max()) + 1
+        if len(rows) % count:
+            raise ValueError(f"{path}: expected all {count} instances of {agent} for every seed, got {len(rows)} rows")
         order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]
         solved, actions, decisions = (
-            columns[name][order].astype(np.float64).reshape(-1, count).mean(axis=0) for name in names[2:]
+            columns[name][order].astype(np.float64).reshape(-1, count).mean(axis=0)
+            for name in ("solved", "actions", "decisions")
         )
         value = prices.returns(solved, actions, decisions)
         played = Played(solved, actions, rooms, value, ends.get((agent, budget), ()))
@@ -123,20 +134,17 @@ def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
     """One number per instance, where the data keeps rooms apart."""
-    table = _table(folder, "instances.parquet")
-    return table["room"].to_numpy() if "room" in table.column_names else None
+    name = "instances.parquet"
+    table = _table(folder, name)
+    return parquet.columns(Path(folder) / name, table, ROOM)["room"] if "room" in table.column_names else None
 
 
 def _plan(folder: str | Path) -> dict[str, Any]:
     return verified.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
 
 
-def _table(folder: str | Path, name: str, columns: Sequence[str] = ()) -> pa.Table:
-    path = Path(folder) / name
-    table = parsed(path, verified.content(Path(folder), name))
-    if missing := sorted(set(columns) - set(table.column_names)):
-        raise ValueError(f"{path}: expected the column {missing[0]}, got {', '.join(table.column_names)}")
-    return table
+def _table(folder: str | Path, name: str) -> Any:
+    return parquet.parsed(Path(folder) / name, verified.content(Path(folder), name))
 
 
 def together(folders: Sequence[str | Path]) -> str:

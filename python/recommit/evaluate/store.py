@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from recommit.data.parquet import pa, parsed, pq
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import files, ownership, verified
-from recommit.storage.errors import Damaged
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
@@ -86,15 +85,10 @@ class EvaluationStore:
     def rows(self, name: str) -> DecisionRows | None:
         """Decisions that an earlier call has kept; None where they are to be played."""
         stored = f"decisions/{name}.parquet"
-        if not os.path.lexists(self.folder / stored):
+        if not self._there(stored):
             return None
-        data = verified.content(self.folder, stored)
-        table = parsed(self.folder / stored, data)
-        if stored not in self._digests:  # an earlier call was killed before it noted this one
-            self._note(stored, files.sha256(data))
-        if missing := {f.name for f in fields(DecisionRows)} - set(table.column_names):
-            raise Damaged(f"{self.folder / stored}: expected the column {min(missing)}, got {table.column_names}")
-        return DecisionRows(**{f.name: table[f.name].to_numpy() for f in fields(DecisionRows)})
+        table = parsed(self.folder / stored, verified.content(self.folder, stored))
+        return DecisionRows.of_table(self.folder / stored, table)
 
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
@@ -102,11 +96,11 @@ class EvaluationStore:
 
     def has(self, name: str) -> bool:
         """Are there rows by this name in ``decisions/``?"""
-        return os.path.lexists(self.folder / f"decisions/{name}.parquet")
+        return self._there(f"decisions/{name}.parquet")
 
     def entries(self, name: str) -> dict[str, Any]:
         """What a JSON file of the folder maps; nothing where there is no file yet."""
-        return verified.values(self.folder, name) if os.path.lexists(self.folder / name) else {}
+        return verified.values(self.folder, name) if self._there(name) else {}
 
     def keep_entry(self, name: str, key: str, value: Any) -> None:
         """Write one entry beside the others, in an order that does not depend on who was played first."""
@@ -136,6 +130,13 @@ class EvaluationStore:
         if self._digests.pop(name, ""):
             verified.write_digests(files.Files(), self.folder, self._digests)
         files.Files().remove(self.folder / name)
+
+    def _there(self, name: str) -> bool:
+        """Is there a file by this name? One that an earlier call was killed before it noted is noted now."""
+        there = os.path.lexists(self.folder / name)
+        if there and name not in self._digests:
+            self._note(name, files.sha256(verified.content(self.folder, name)))
+        return there
 
     def _put(self, name: str, data: bytes | memoryview) -> None:
         """Write a file; from before it changes until it has changed, its digest is not on the list."""

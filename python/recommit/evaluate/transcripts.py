@@ -8,7 +8,7 @@ import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout.decision_rows import DecisionRows, packed
-from recommit.storage import jsonl, verified
+from recommit.storage import verified
 from recommit.zero_shot.game import Game
 from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment
 from recommit.zero_shot.spec import MANIFEST
@@ -45,7 +45,7 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
     spec = _spec(folder)
     if spec["budget"] < budget:
         raise ValueError(f"budgets: expected at most the {spec['budget']} decisions of {folder}, got {budget}")
-    finished = {one["instance"] for one in jsonl.read(folder / "episodes.jsonl") if one["finished"]}
+    finished = {one["instance"] for one in verified.lines(folder, "episodes.jsonl") if one["finished"]}
     missing = [name for name in ids if name not in finished]
     if missing:
         raise ValueError(
@@ -53,7 +53,7 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
             f"got {len(ids) - len(missing)}: without {missing[0]}"
         )
     number = {name: i for i, name in enumerate(ids)}
-    decisions = [one for one in jsonl.read(folder / "decisions.jsonl") if one["instance"] in number]
+    decisions = [one for one in verified.lines(folder, "decisions.jsonl") if one["instance"] in number]
     decisions = [one for one in decisions if one["decision"] < budget]
     decisions.sort(key=lambda one: (one["decision"], number[one["instance"]]))
     which = np.array([number[one["instance"]] for one in decisions], np.int32)

@@ -54,8 +54,6 @@ START_COLUMNS: dict[str, tuple[type[np.generic], int]] = {"starts": (np.int32, 1
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
-#: A file that is small and becomes large is a trap: so many bytes are nothing to wonder at, nor is so much growth.
-MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
 #: The numbers of a column by their name in Arrow, and how many of them are in a row.
 StoredType = tuple[str, int]
 FIELDS = {
@@ -154,7 +152,7 @@ def read(folder: str | Path) -> CommitmentGraph:
 def _table(
     folder: Path, name: str, rows: int, kinds: dict[str, tuple[type[np.generic], int]], widths: dict[str, int]
 ) -> pa.Table:
-    """The columns of a file, refused before they are read if they are others, or would fill the memory."""
+    """The columns of a file, refused before they are read if they are others."""
     data, path = verified.content(folder, name), folder / name
     try:
         stored, schema = pq.read_metadata(pa.BufferReader(data)).num_rows, pq.read_schema(pa.BufferReader(data))
@@ -166,9 +164,6 @@ def _table(
     columns = {field.name: _stored_type(field.type) for field in schema}
     if wrong := [column for column, kind in columns.items() if not _alike(kind, types.get(column))]:
         raise errors.Damaged(f"{path}: {wrong[0]}: expected a column of a commitment graph, got {columns[wrong[0]]}")
-    size = rows * sum(8 * width for _, width in columns.values())
-    if size > max(MOST_UNSAID, MOST_GROWTH * len(data)):
-        raise errors.Damaged(f"{path}: expected at most {MOST_GROWTH} times its size, got {size:,} bytes unpacked")
     return parsed(path, data)
 
 

@@ -139,7 +139,8 @@ def load_policy(
     verified.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
-    place, commit = find_backbone(source, "" if backbone else about["backbone"].get("revision", ""))
+    revision, named_in = ("", None) if backbone else (about["backbone"].get("revision", ""), folder / "config.json")
+    place, commit = find_backbone(source, revision, named_in=named_in)
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
     weights = load_backbone(place, dtype=dtype, device=device, **options)
     stored = read_weights(path := folder / "heads.safetensors")
@@ -174,7 +175,7 @@ def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
 def local_folder(name: str | Path) -> Path:
     """A folder as it is, of a run its best policy. It asks no hub: a run that was mistyped is not there."""
     if os.path.lexists(Path(name) / "best.json"):
-        return Path(name) / verified.values(Path(name), "best.json", {"policy": str})["policy"]
+        return verified.inside(Path(name), verified.values(Path(name), "best.json", {"policy": str})["policy"])
     if (Path(name) / "checkpoints").is_dir():
         raise ValueError(
             f"{name}: expected a run with a best policy, got one without best.json; go on with its training"

@@ -48,11 +48,10 @@ class PicturePrompt(Prompt):
 
 def read_prompt(folder: Traversable, name: str, argument: str = "prompt") -> Prompt:
     """The prompt of a file in ``folder``, by name without suffix; an error blames ``argument``."""
-    source = folder / f"{name}.txt"
-    if not source.is_file():
-        names = sorted(path.name.removesuffix(".txt") for path in folder.iterdir())
-        raise ValueError(f"{argument}: expected one of {', '.join(names)}, got {name}")
-    return Prompt(name, source.read_text(encoding="utf-8").removesuffix("\n"))
+    texts = {path.name.removesuffix(".txt"): path for path in folder.iterdir()}
+    if name not in texts:
+        raise ValueError(f"{argument}: expected one of {', '.join(sorted(texts))}, got {name}")
+    return Prompt(name, texts[name].read_text(encoding="utf-8").removesuffix("\n"))
 
 
 def load_prompt(name: str) -> PicturePrompt:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.puzzles.puzzle import Grids, States
+    from recommit.puzzles.checks import Grids
+    from recommit.puzzles.puzzle import States
 
 #: The longest optimal length that can be asked of a generator.
 LONGEST = 254

@@ -51,7 +51,6 @@ def write(
     scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, out: Path, title: str
 ) -> None:
     """Make the page as a file, which is replaced whole or not at all."""
-    files.make_folders(files.Files(), out.absolute().parent)
     files.replace(files.Files(), out, make(scorer, rows, entries, about, title).encode())
 
 

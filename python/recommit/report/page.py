@@ -14,6 +14,7 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import PurePath
 from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -127,7 +128,6 @@ def write(options: ReportOptions) -> ReportPage:
         report = make(Folder(options.eval), options.instances, options.seeds)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"eval: {options.eval} holds an evaluation that cannot be read: {error!r}") from None
-    files.make_folders(files.Files(), options.out.absolute().parent)
     files.replace(files.Files(), options.out, report.html.encode())
     if folder is not None:
         figures.write_folder(report.figures, folder)
@@ -193,7 +193,8 @@ def asset(name: str) -> str:
 def rules(task: str) -> str:
     """How a page plays and draws the puzzle; of one that has no file in ``assets/puzzles`` no board is shown."""
     own = resources.files("recommit.report") / "assets" / "puzzles" / f"{task}.js"
-    return asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
+    known = PurePath(task).name == task and own.is_file()  # an evaluation may be a stranger's
+    return asset("puzzles.js") + (own.read_text(encoding="utf-8") if known else "")
 
 
 def section(name: str, about: Section, *parts: object) -> Html:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data.parquet import parsed
+from recommit.data.parquet import columns, parsed, within
 from recommit.evaluate.agent_names import file_name, seed_of
+from recommit.evaluate.seeds import EPISODES, ROOM
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MAX_ACTIONS
 from recommit.report.agents import Agent, agents_of
 from recommit.rollout.decision_rows import DecisionRows
-from recommit.storage import safe_open, verified
+from recommit.storage import errors, safe_open, verified
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,8 +55,9 @@ OPTIONS: verified.Fields = {
 REGRET = "-regret"
 #: Files of every finished evaluation.
 PARTS = ("plan.json", "summary.json", "comparisons.json", "curves.json", "instances.parquet", "episodes.parquet")
-#: More instances than any recipe can ask for.
-_MOST = 1 << 24
+#: Columns of instances.parquet, and of files of regrets.
+INSTANCES = {"id": "string", "state": "binary", "length": "int32"}
+REGRETS = {"instance": "int32", "turn": "int16", "regret": "double", "best": "int8", "cause": "int8"}
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,9 @@ class Folder:
             missing = [(a.name, b) for a in self.agents for b in self.budgets if (a.name, b) not in self.rows]
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"eval: {self.path} holds an evaluation that cannot be read: {error!r}") from None
-        if not 0 <= self.spec["instances"] <= _MOST:
-            raise ValueError(f"{self.path / 'plan.json'}: instances: expected 0..{_MOST}, got {self.spec['instances']}")
+        if self.spec["instances"] != (count := len(self.instances["id"])):
+            plan = self.path / "plan.json"
+            raise errors.Damaged(f"{plan}: instances: expected {count} that were played, got {self.spec['instances']}")
         if missing or not self.agents:
             raise ValueError(f"eval: expected a row for every agent and budget in summary.json, {missing[:3]} missing")
 
@@ -162,10 +165,10 @@ class Folder:
     @cached_property
     def instances(self) -> dict[str, list[Any]]:
         """id, state, length; room, where the data keeps rooms apart."""
-        columns: dict[str, list[Any]] = self.table("instances.parquet").to_pydict()
-        if missing := {"id", "state", "length"} - columns.keys():
-            raise ValueError(f"eval: instances.parquet cannot be read: expected the column {min(missing)}")
-        return columns
+        name = "instances.parquet"
+        table = self.table(name)
+        kinds = INSTANCES | (ROOM if "room" in table.column_names else {})
+        return {name: array.tolist() for name, array in columns(self.path / name, table, kinds).items()}
 
     @cached_property
     def rooms(self) -> NDArray[np.int64] | None:
@@ -175,22 +178,18 @@ class Folder:
     @property
     def shape(self) -> tuple[int, int] | None:
         """Rows and columns of the states, from the instances' names; None where these do not say them."""
-        match = re.search(r"/(\d+)x(\d+)", str(self.instances["id"][0])) if self.instances["id"] else None
+        match = re.search(r"/(\d{1,2})x(\d{1,2})\b", str(self.instances["id"][0])) if self.instances["id"] else None
         shape = (int(match[1]), int(match[2])) if match else None
         return shape if shape and shape[0] * shape[1] == len(self.instances["state"][0]) else None
 
     @cached_property
     def outcomes(self) -> dict[tuple[str, str], dict[str, NDArray[np.float64]]]:
         """By agent and budget: solved, actions and lost per instance, means over seeds."""
-        table = self.table("episodes.parquet")
-        count = int(self.spec["instances"])
-        agent, budget = (np.array(table[name].to_pylist()) for name in ("agent", "budget"))
-        where = table["instance"].to_numpy()
-        values = {
-            "solved": table["solved"].to_numpy(),
-            "actions": table["actions"].to_numpy(),
-            "lost": table["end"].to_numpy() == -1,
-        }
+        name, count = "episodes.parquet", int(self.spec["instances"])
+        table = columns(self.path / name, self.table(name), EPISODES | {"end": "int32"})
+        agent, budget, where = (table[name] for name in ("agent", "budget", "instance"))
+        within(self.path / name, "instance", where, 0, count - 1)
+        values = {"solved": table["solved"], "actions": table["actions"], "lost": table["end"] == -1}
         by_agent = {}
         for name, word in self.rows:
             mine = (agent == name) & (budget == word)
@@ -208,23 +207,16 @@ class Folder:
         return [self._decided(name) for name in names if self.has(name)]
 
     def _decided(self, name: str) -> DecisionRows:
-        table = self.table(name)
-        try:
-            return DecisionRows(*(table[field.name].to_numpy() for field in fields(DecisionRows)))
-        except KeyError as error:
-            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+        return DecisionRows.of_table(self.path / name, self.table(name), self.spec["instances"])
 
     def regrets(self, agent: Agent, rows: DecisionRows) -> AgentRegrets | None:
         """Regrets of the decisions of an agent's first seed under the largest budget; None where none were kept."""
         name = f"decisions/{file_name(agent, self.budgets[self.widest], 0)}{REGRET}.parquet"
         if not self.has(name):
             return None
-        columns = self.table(name)
-        try:
-            same = all(np.array_equal(columns[key].to_numpy(), getattr(rows, key)) for key in ("instance", "turn"))
-            regrets = AgentRegrets(*(columns[key].to_numpy() for key in ("regret", "best", "cause")))
-        except KeyError as error:
-            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+        table = columns(self.path / name, self.table(name), REGRETS)
+        same = all(np.array_equal(table[key], getattr(rows, key)) for key in ("instance", "turn"))
+        regrets = AgentRegrets(*(table[key] for key in ("regret", "best", "cause")))
         inside = (regrets.cause >= -1) & (regrets.cause < len(CAUSES))
         inside &= (regrets.best >= 1) & (regrets.best <= MAX_ACTIONS) & np.isfinite(regrets.regret)
         if not same or not inside.all():

@@ -96,8 +96,8 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
     named = resources.files("recommit") / _FOLDER / f"{preset}.yaml"
     if not named.is_file() and not Path(preset).is_file():
         raise ValueError(f"preset: expected a file or one of {', '.join(names())}, got {preset}")
-    text = named.read_text(encoding="utf-8") if named.is_file() else Path(preset).read_text(encoding="utf-8")
     try:
+        text = named.read_text(encoding="utf-8") if named.is_file() else recipe_text.of_file(preset)
         whole: dict[str, Any] = recipe_text.read(text)
     except ValueError as error:
         raise ValueError(f"preset: {error} in {preset}") from None
@@ -105,10 +105,23 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
         kind = type(whole).__name__
         raise ValueError(f"preset: expected a mapping with tasks, got {kind} in {preset}")  # noqa: TRY004
     check(whole)
+    _refuse_alone(whole, changes, preset)
     for change in changes:
         _change(whole, change)
     check(whole)
     return whole
+
+
+def _refuse_alone(whole: dict[str, Any], changes: Sequence[str], preset: str) -> None:
+    """Refuse changes to recipes that only the caller may make, of whom ``changes`` are."""
+    from recommit.train import config
+
+    said = [".".join(name.split(".")[-2:]) for name in config.names_of(changes)]
+    for values in (*whole["tasks"].values(), whole.get("joint", {})):
+        for stage in _CHANGES:
+            for change in values.get(stage, []):
+                name, _, text = change.partition("=")
+                config.refuse_alone({name.strip(): recipe_text.read(text)}, said, preset, f"{stage}.")
 
 
 def check(whole: dict[str, Any]) -> None:
@@ -131,6 +144,8 @@ def check(whole: dict[str, Any]) -> None:
         for part, needed in (("training_budgets", ("budgets", "variants")), ("heads", ("world_model",))):
             if values.get(part):
                 _expect(f"tasks.{name}.{part}", values[part], _FIELDS[part], needed)
+        for budget in values.get("evaluate", {}).get("budgets", []):
+            _expect(f"tasks.{name}.evaluate.budgets", str(budget), str)
         if len(values.get("sizes", ())) > 1 and values.get("heads"):
             raise ValueError(f"tasks.{name}.heads: expected none beside several sizes, got {values['sizes']}")
         if own := [key for key in ("sft", "warm_starts") if "joint" in whole and key in values]:
@@ -147,8 +162,8 @@ def _expect(name: str, value: Any, wanted: Any, needed: Sequence[str] = ()) -> N
         return
     kind = wanted if isinstance(wanted, type) else type(wanted)
     fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
-    if not fits or (kind is str and not (0 < len(value) <= 1000 and "\0" not in value)):
-        raise ValueError(f"{name}: expected a {_WORDS[kind]}, got {brief(value)}")
+    if not fits or (kind is str and not (0 < len(value) <= 1000 and "\0" not in value and value[0] != "-")):
+        raise ValueError(f"{name}: expected a {_WORDS[kind]}, got {brief(value)}")  # one with a dash would be a flag
     if isinstance(wanted, list):
         for each in value:
             _expect(name, each, wanted[0])

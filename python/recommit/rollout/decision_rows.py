@@ -9,10 +9,12 @@ import numpy as np
 
 from recommit.graph.episodes import episodes, softmax
 from recommit.policy.config import MAX_ACTIONS
+from recommit.puzzles.solutions import UNKNOWN
 from recommit.rollout.trace import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 #: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
 Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
 
+#: More than any recipe can ask for.
+MOST_INSTANCES = 1 << 24
 #: In ``entropy`` and ``probs``: the depth head was not asked.
 NOT_ASKED = np.nan
 
@@ -54,6 +58,19 @@ class DecisionRows:
         count = len(columns["instance"])
         columns = {name: np.full(count, default, _KINDS[name]) for name, default in _UNASKED.items()} | columns
         return cls(**{name: columns[name].astype(kind, copy=False) for name, kind in _KINDS.items()})
+
+    @classmethod
+    def of_table(cls, path: Path, table: Any, instances: int = MOST_INSTANCES) -> DecisionRows:
+        """Of the parsed file ``path``, whose rows must be decisions on so many instances."""
+        from recommit.data import parquet
+
+        kinds = {name: str(parquet.pa.from_numpy_dtype(np.dtype(kind))) for name, kind in _KINDS.items()}
+        rows = cls(**parquet.columns(path, table, kinds))
+        limits = {"instance": (0, instances - 1), "turn": (0, 2**15 - 1)}
+        limits |= dict.fromkeys(("before", "after"), (UNKNOWN, 2**31 - 1))
+        for name, (low, high) in (limits | dict.fromkeys(("depth", "executed"), (0, MAX_ACTIONS))).items():
+            parquet.within(path, name, getattr(rows, name), low, high)
+        return rows
 
     def __len__(self) -> int:
         return len(self.instance)

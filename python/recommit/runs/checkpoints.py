@@ -140,6 +140,8 @@ def verify(folder: Path) -> int:
         raise TornCheckpoint(f"{folder.name}: expected the step in its name, got {seal['step']} in {COMMIT}")
     for name, (size, wanted) in seal["files"].items():
         path = folder / name
+        if verified.leads_out(name):
+            raise TornCheckpoint(f"{folder.name}/{COMMIT}: expected names of files of the folder, got {name!r:.80}")
         length = path.stat().st_size if path.is_file() else None
         if length != size:
             raise TornCheckpoint(f"{folder.name}/{name}: expected {size} bytes, got {length}")

@@ -180,7 +180,7 @@ def best_policy(folder: str | Path) -> Path:
     """The best policy of a run so far."""
     if not verified.exists(Path(folder), "best.json"):
         raise ValueError(f"{folder}: expected a run with a checkpoint, got none")
-    return Path(folder) / str(verified.values(Path(folder), "best.json", {"policy": str})["policy"])
+    return verified.inside(Path(folder), verified.values(Path(folder), "best.json", {"policy": str})["policy"])
 
 
 def recipe_of(run: str | Path, task: str = "") -> DataSpec:

@@ -7,14 +7,16 @@ FOLDER/operators.txt    the table that was printed: the operators that took long
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files
+from recommit.storage import files, safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 #: The first steps of a start fill caches and choose kernels. Of the last of these the profiler fills its own.
 SKIPPED = 3
@@ -34,9 +36,10 @@ def profiled(steps: int, folder: Path, tell: Callable[[str], None]) -> Iterator[
         disk = files.Files()
         files.make_folders(disk, folder)
         trace = folder / "trace.json.gz"
-        temporary = trace.with_name(f".{trace.name}")
-        profiler.export_chrome_trace(str(temporary))
-        temporary.replace(trace)
+        with TemporaryDirectory() as elsewhere:  # the profiler would write through a link
+            profiler.export_chrome_trace(f"{elsewhere}/{trace.name}")
+            with safe_open.reading(Path(elsewhere) / trace.name) as whole, files.replacing(trace, disk) as file:
+                shutil.copyfileobj(whole, file)
         averages = profiler.key_averages()
         on_gpu = any(each.self_device_time_total for each in averages)
         table = averages.table(

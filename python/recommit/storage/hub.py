@@ -14,12 +14,20 @@ if TYPE_CHECKING:
 
 Kind = Literal["model", "dataset"]
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+#: A commit, tag or branch; a hub's client makes a path of it.
+_REVISION = re.compile(r"(\w[\w.-]*(/\w[\w.-]*)*)?", re.ASCII)
 
 
 def is_repository(name: str | Path) -> bool:
     """Can this be a repository, OWNER/NAME, and no place on this disk? A path is none, nor what would lie in a folder
     that is here."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None and not Path(name).parent.is_dir()
+
+
+def check_revision(revision: object) -> None:
+    """Refuse what is no commit, tag or branch."""
+    if not isinstance(revision, str) or not _REVISION.fullmatch(revision):
+        raise ValueError(f"revision: expected a commit, tag or branch, got {revision!r:.80}")
 
 
 def unreachable(what: str, name: str | Path, error: Exception) -> ValueError:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import reprlib
-from typing import Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from recommit.storage import safe_open
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
 #: hundred.
@@ -14,6 +21,17 @@ MOST_CHARACTERS, MOST_VALUES = 1 << 18, 10_000
 LONG = 100
 #: Mappings and lists in each other.
 DEEPEST = 32
+
+
+def of_file(path: str | os.PathLike[str]) -> str:
+    """The text of a file, whose size is checked before it is read."""
+    with safe_open.reading(path) as file:
+        if (size := os.fstat(file.fileno()).st_size) > 4 * MOST_CHARACTERS:
+            raise ValueError(f"expected at most {4 * MOST_CHARACTERS:,} bytes, got {size:,}")
+        try:
+            return file.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"expected UTF-8, got another text: {error}") from None
 
 
 def read(text: str) -> Any:
@@ -30,11 +48,11 @@ def _values(text: str) -> Any:
     loader = None
     try:
         loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
+        node = _plainly(loader.get_single_node)
         if node is None:
             return None
         _count(node, {}, ())
-        value = _built(loader, node)
+        value = _plainly(loader.construct_document, node)
     except RecursionError:
         raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more") from None
     except yaml.YAMLError as error:
@@ -53,15 +71,12 @@ def _apart(value: Any) -> Any:
     return [_apart(each) for each in value] if isinstance(value, list) else value
 
 
-def _built(loader: Any, node: Any) -> Any:
-    import yaml
-
+def _plainly(step: Callable[..., Any], *arguments: Any) -> Any:
+    """What a step of the library gives, which also has errors of its parts: of a date that is none, of long numbers."""
     try:
-        return loader.construct_document(node)
-    except yaml.YAMLError:
-        raise
-    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:  # of a date that is none
-        raise ValueError(f"expected YAML, got a value that its tag does not fit: {error}") from None
+        return step(*arguments)
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"expected YAML, got a value that cannot be one: {error}") from None
 
 
 def cut(text: str, most: int = 2000) -> str:
@@ -87,12 +102,20 @@ def _count(node: Any, counts: dict[int, int], above: tuple[int, ...]) -> int:
         raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more")
     if id(node) not in counts:
         inner = node.value if isinstance(node.value, list) else []
+        _refuse_twice([key.value for key, _ in inner if isinstance(key.value, str)] if node.id == "mapping" else [])
         parts = [part for each in inner for part in (each if isinstance(each, tuple) else (each,))]
         own = 1 + len(node.value) // LONG if not inner else 1
         counts[id(node)] = own + sum(_count(part, counts, (*above, id(node))) for part in parts)
     if counts[id(node)] > MOST_VALUES:
         raise ValueError(f"expected at most {MOST_VALUES:,} values, got aliases that make more of them")
     return counts[id(node)]
+
+
+def _refuse_twice(names: list[str]) -> None:
+    """Refuse a name that is there twice: the last value would count, and whoever reads the first is misled."""
+    name, often = next(iter(Counter(names).most_common(1)), ("", 1))
+    if often > 1:
+        raise ValueError(f"expected every name once, got {brief(name)} {often} times")
 
 
 def _check(value: object) -> None:

@@ -12,13 +12,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recommit.storage import errors, files, safe_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from recommit.storage.files import Files
 
@@ -60,7 +60,23 @@ def digests(folder: Path) -> dict[str, str]:
         listed = None
     if not isinstance(listed, dict) or not all(isinstance(digest, str) for digest in listed.values()):
         raise errors.Damaged(f"{path}: expected sha256 by name, got something else")
+    if outside := [name for name in listed if leads_out(name)]:
+        raise errors.Damaged(f"{path}: expected names of files of the folder, got {outside[0]!r:.80}")
     return listed
+
+
+def leads_out(name: str) -> bool:
+    """Is a name that a file of a folder has for another one no name within the folder?"""
+    return PurePath(name).is_absolute() or ".." in PurePath(name).parts
+
+
+def inside(folder: Path, name: str) -> Path:
+    """A folder within another, one of whose files names it. A stranger's might lead elsewhere, by its name or over a
+    link, and what is there would be taken for a part of what he gave."""
+    path = folder / name
+    if leads_out(name) or not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        raise errors.WrongFolder(f"{folder}: expected a name in it, got {name!r:.80}, which leads elsewhere")
+    return path
 
 
 def write_digests(work: Files, folder: Path, listed: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
+import json
 import math
 import types
 import typing
@@ -18,12 +19,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit.policy.backbones.backbone import may_be_named
 from recommit.policy.config import MAX_ACTIONS, MAX_REMAINING, PolicyConfig
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from typing_extensions import Self
 
@@ -218,11 +220,12 @@ def load(
     stage: str = "sft",
     *,
     values: dict[str, Any] | None = None,
+    said: Collection[str] = (),
 ) -> Any:
     """The configuration of a recipe's ``stage``, by name or file, with ``values`` by path and, over them,
-    ``field.field=value`` changes (values as in YAML).
+    ``field.field=value`` changes (values as in YAML); for ``said`` besides these see ``section``.
     """
-    whole = section(recipe, stage)
+    whole = section(recipe, stage, said=[*said, *(values or {}), *names_of(changes)])
     if not whole:
         raise ValueError(f"recipe: expected the stage {stage}, got none in {recipe}")
     for path, value in (values or {}).items():
@@ -259,26 +262,63 @@ def folder() -> Any:
     return files("recommit") / "recipes"
 
 
-def section(recipe: str | Path, stage: str) -> dict[str, Any]:
-    """What a recipe says of a stage; empty if it says nothing."""
+def section(recipe: str | Path, stage: str, *, said: Collection[str] = ()) -> dict[str, Any]:
+    """What a recipe says of a stage; empty if it says nothing.
+
+    For what the caller has ``said`` see ``refuse_alone``.
+    """
     whole = _whole(recipe)
     if not isinstance(whole, dict) or not isinstance(whole.get(stage) or {}, dict):
         raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
-    return whole.get(stage) or {}
+    values = whole.get(stage) or {}
+    refuse_alone(values, said, recipe)
+    return values
+
+
+def refuse_alone(values: dict[str, Any], said: Collection[str], file: str | Path, within: str = "") -> None:
+    """Refuse what only a caller may say and has not ``said``, by name: a file may be a stranger's, who would decide who
+    hears of a run, and whose repository is downloaded. ``within``: before the name, where it has another there."""
+    for name, value in _callers(values):
+        if name not in said:
+            wanted = f"--set {within}{name}={brief(value)}"
+            raise ValueError(f"{name}: expected {wanted} beside a file that may be a stranger's, got it in {file}")
+
+
+def of_caller(config: Any) -> list[str]:
+    """What of a configuration no recipe may say by itself, as ``--set`` has it."""
+    return [f"{name}={json.dumps(value)}" for name, value in _callers(plain(config))]
+
+
+def names_of(changes: Sequence[str]) -> list[str]:
+    """What ``field.field=value`` changes."""
+    return [change.partition("=")[0].strip() for change in changes]
+
+
+def _callers(values: Any, outer: str = "") -> Iterator[tuple[str, Any]]:
+    """What only a caller may say, wherever it is among the values of a stage: by its name, and what is said."""
+    for path, value in values.items() if isinstance(values, dict) else ():
+        name = ".".join(f"{outer}.{path}".split(".")[-2:])
+        told = name in ("run.wandb", "run.trackio") and value
+        if told or (name == "model.backbone" and isinstance(value, str) and not may_be_named(value)):
+            yield name, value
+        yield from _callers(value, name)
 
 
 def tasks(recipe: str | Path) -> tuple[str, ...]:
     """The puzzles that a recipe was made for; empty if it does not say."""
     whole = _whole(recipe)
-    return tuple(whole.get("tasks", ())) if isinstance(whole, dict) else ()
+    names = whole.get("tasks") or [] if isinstance(whole, dict) else []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"recipe: expected names of puzzles as tasks, got {brief(names)} in {recipe}")
+    return tuple(names)
 
 
 def _whole(recipe: str | Path) -> Any:
     named = folder() / f"{recipe}.yaml"
     if not named.is_file() and not Path(recipe).is_file():
         raise ValueError(f"recipe: expected a file or one of {', '.join(recipes())}, got {recipe}")
-    text = named.read_text(encoding="utf-8") if named.is_file() else Path(recipe).read_text(encoding="utf-8")
     try:
+        text = named.read_text(encoding="utf-8") if named.is_file() else recipe_text.of_file(recipe)
         return recipe_text.read(text) or {}
     except ValueError as error:
         raise ValueError(f"recipe: {error} in {recipe}") from None

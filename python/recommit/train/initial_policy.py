@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from recommit.policy.backbones.backbone import find_backbone
-from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone
+from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, shape_of
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import verified
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
     from recommit.runs.distributed import Team
     from recommit.train.config import ModelConfig
 
+
 def new_policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
     """New heads on the configured backbone; a random one is made in ``folder`` once, by the main process."""
     source = config.backbone
-    if _from_nothing(source):
+    if source.startswith(FROM_NOTHING):
         if team.is_main_process:
             _new_backbone(config, folder / "backbone", seed)
         team.barrier()
@@ -45,7 +45,7 @@ def commit_of(config: ModelConfig, folder: RunDirectory, team: Team) -> str:
     keeps its commit, whatever has been uploaded since."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
-    if _from_nothing(config.backbone):
+    if config.backbone.startswith(FROM_NOTHING):
         return ""
     same = all(begun.get("model", {}).get(name) == getattr(config, name) for name in ("backbone", "revision"))
     return find_backbone(config.backbone, begun.get("commit", config.revision) if same else config.revision)[1]
@@ -110,18 +110,8 @@ def described(policy: CommitPolicy, team: Team) -> str:
     )
 
 
-def _from_nothing(backbone: str) -> bool:
-    return backbone.startswith(("random:", "conv:"))
-
-
 def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
-    if config.backbone not in FROM_NOTHING:
-        raise ValueError(f"model.backbone: expected one of {', '.join(FROM_NOTHING)}, got {config.backbone}")
-    shape: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.shape.items()}
-    try:
-        wanted = replace(FROM_NOTHING[config.backbone], **shape)
-    except TypeError as error:
-        raise ValueError(f"model.shape: {error}") from None
+    wanted = shape_of(config.backbone, config.shape)
     if not folder.is_dir():
         temporary = folder.with_name(f".{folder.name}.tmp")
         make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)

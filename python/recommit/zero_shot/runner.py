@@ -13,6 +13,7 @@ decisions.jsonl    the journal and the transcripts: one line per answered decisi
 attempts.jsonl     every request before it was sent, and every failure
 episodes.jsonl     one line per episode
 summary.json       the figures
+DIGESTS            sha256 of all of these once everything is played, checked by whoever reads them
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, jsonl
+from recommit.storage import files, jsonl, verified
 from recommit.storage.errors import DataError
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 #: So many episodes in a row that get no answers mean that the server is gone.
 STRIKES = 8
+SEALED = (spec.MANIFEST, "decisions.jsonl", "attempts.jsonl", "episodes.jsonl", "summary.json")
 
 
 class ZeroShotRun:
@@ -58,6 +60,8 @@ class ZeroShotRun:
         files.make_folders(disk, out)
         with Lock(out, work="zero-shot run"):
             files.sweep(disk, out)
+            if verified.verify(out):
+                verified.write_digests(disk, out, {})
             spec.keep(self.spec.manifest(self.starts), out)
             attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
             with (
@@ -70,7 +74,10 @@ class ZeroShotRun:
                 plays = player.ModelPlayer(self.spec, self.starts, client.ask, journal)
                 plays.restore(decisions)
                 ledger.restore(attempts, decisions)
-                return _Workers(self, plays, client, quiet=quiet).go(self.options.workers)
+                rows = _Workers(self, plays, client, quiet=quiet).go(self.options.workers)
+            if not rows[0]["infra_errors"]:
+                verified.seal(disk, out, SEALED)
+            return rows
 
 
 def zero_shot(options: ZeroShotOptions, *, quiet: bool = True) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ class ZeroShotSpec:
     @classmethod
     def of(cls, options: ZeroShotOptions, endpoint: Endpoint) -> ZeroShotSpec:
         """Fill in what is open: the puzzle's and the endpoint's usual."""
-        recipe = DataSpec.read(options.data / "recipe.json") if options.data else None
+        recipe = _recipe(options.data) if options.data else None
         if recipe is not None:
             _refuse_beside(recipe, options)
         game = GameSpec(
@@ -109,6 +109,17 @@ class ZeroShotSpec:
         versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
         return plain
+
+
+def _recipe(folder: Path) -> DataSpec:
+    """That of a data set; of a finished one it is the manifest's too."""
+    path = folder / "recipe.json"
+    recipe = DataSpec.read(path)
+    if verified.exists(folder, MANIFEST):
+        finished = verified.values(folder, MANIFEST, {"recipe": dict})["recipe"]
+        if finished != json.loads(recipe.to_json()):
+            raise errors.Damaged(f"{path}: expected the recipe in {MANIFEST}, got another")
+    return recipe
 
 
 def _refuse_beside(data: DataSpec, options: ZeroShotOptions) -> None:

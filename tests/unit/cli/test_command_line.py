@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.waiting import HANG, ended
@@ -102,6 +103,17 @@ def test_interrupted_is_130(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert said == f"recommit: interrupted; nothing was written to {tmp_path / 'x'}"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_that_comes_wrapped_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As Python 3.11 does with one that comes while a class is made."""
+
+    def verb(*_: object) -> int:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setitem(command_line.VERBS, "doctor", SimpleNamespace(run=verb))
+    assert command_line.main(["doctor"]) == 130
+    assert capsys.readouterr().err == "recommit: interrupted\n"
 
 
 #: Line -> words that bash offers; the last word is what has been typed of it.

@@ -73,6 +73,8 @@ CALLS = [
     ("evaluate FOLDER --out NEW --price-observation nan", "price_observation: expected a finite number"),
     ("evaluate FOLDER --out NEW --fresh 4 --split validation", "split: expected test or validation"),
     ("evaluate FOLDER --out NEW --agents adaptive+memory", "got adaptive+memory"),
+    ("report FOLDER --out NONE/page.html", "page.html: there is no folder "),
+    ("graph show sliding-2x3 --page NONE/page.html", "page.html: there is no folder "),
     ("reproduce", "out: expected a folder, got none"),
     ("reproduce --preset nothing --out NEW", "preset: expected a file or one of caves, "),
 ]  # fmt: skip

@@ -12,17 +12,25 @@ import os
 import random
 import resource
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
+
+pytest.importorskip("pyarrow")
+import pyarrow as pa
+import pyarrow.parquet as pq
 from tests.effort import unit
+from tests.unit.data.foreign_tables import changed
 from tests.unit.storage.test_files import PLAN, reseal
 
+from recommit import ACTIONS
 from recommit.data import manifest, shards
 from recommit.data.builder import build
 from recommit.data.dataset import open_folder
 from recommit.data.spec import DataSpec
 from recommit.storage import errors, lock
-from recommit.storage.files import Files
+from recommit.storage.files import Files, sha256
 
 TOKENS = [b"{", b"}", b"[", b"]", b'"', b"null", b"-1", b"1e999", b"NaN", b"\x00", b"\xff\xff\xff\x7f", b"PAR1", b"\n"]
 TOKENS += [b"!!python/object/apply:os.system", b"&a", b"*a", b"9" * 40, b"../", b"\\u0000", b"true", b": ", b"- "]
@@ -109,6 +117,17 @@ def readers(good, scratch):
         write(record.name, data)
         shards.read(scratch, PLAN, record)
 
+    def read_changed(data):
+        rng, table = random.Random(data), pq.read_table(good / record.name)
+        for _ in range(rng.choice([1, 1, 2])):
+            table = changed(rng, table)
+        pq.write_table(table, scratch / record.name)
+        data = (scratch / record.name).read_bytes()
+        fits = replace(record, sha256=sha256(data), bytes=len(data), rows=len(table))
+        content = shards.read(scratch, PLAN, fits)
+        for actions, count, mask in zip(content.actions, content.count, content.optimal, strict=True):
+            _ = [ACTIONS[each] for each in actions[:count]], np.arange(16)[mask]
+
     yaml = b"task: sokoban\nsize: [6, 6]\ndifficulties:\n- {length: [2, 9], boxes: 1}\ncount: 10\nties: random\n"
     note = shards.ShardJournal(Files(), scratch)
     lines = b"".join(note.line(shards.Record.from_dict(item)) for item in plain["shards"])
@@ -119,6 +138,7 @@ def readers(good, scratch):
         "journal": ([lines, lines * 20], read_journal),
         "lock": ([b"123 boot host\n"], read_lock),
         "shard": ([(good / record.name).read_bytes()], read_shard),
+        "changed shard": ([bytes(range(32))], read_changed),
     }
 
 
@@ -163,12 +183,13 @@ def in_child(work):
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
+    pa.array([0])  # imports pandas where there is one, which is no effort of a reader
     folder = tmp_path_factory.mktemp("good") / "set"
     build(PLAN, folder)
     return folder
 
 
-NAMES = ("recipe", "manifest", "resealed manifest", "journal", "lock", "shard")
+NAMES = ("recipe", "manifest", "resealed manifest", "journal", "lock", "shard", "changed shard")
 
 
 @pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.nightly)])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import resource
+
 import numpy as np
 import pytest
 
 import recommit
 from recommit import rng
 from recommit.data import labels, parquet, rows, symmetry
+from recommit.data.parquet import pa, pq
 from recommit.data.spec import DataSpec, Difficulty
+from recommit.storage import errors
 
 
 def test_sample_count():
@@ -133,3 +137,20 @@ def test_label_marks_dead_states():
     assert content.count.tolist() == content.optimal.tolist() == [0]
     assert (content.actions == rows.NO_ACTION).all()
     assert content.kind.tolist() == [rows.ON_POLICY]
+
+
+def test_a_word_of_a_table_is_kept_once_and_a_trap_is_not_read(tmp_path, monkeypatch):
+    """A file of some kilobytes may mean as many gigabytes."""
+    long = pa.array(["x" * 1_000_000])
+    pq.write_table(pa.table({"agent": pa.DictionaryArray.from_arrays(pa.array([0] * 100_000), long)}), tmp_path / "t")
+    data = (tmp_path / "t").read_bytes()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    table = parquet.parsed(tmp_path / "t", data)
+    words = parquet.columns(tmp_path / "t", table, {"agent": "string"})["agent"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
+    assert len(words) == 100_000
+    assert all(word is words[0] for word in words)
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 0)
+    monkeypatch.setattr(parquet, "MOST_GROWTH", 2)
+    with pytest.raises(errors.Damaged, match="expected at most 2 times its size, got 1,000,202 bytes"):
+        parquet.parsed(tmp_path / "t", data)

@@ -70,7 +70,18 @@ def test_wrong(change, message):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", "task: [", "&a [*a]", "!!python/object/apply:os.system [id]", "a: &x [*x, *x]", "\x00", "[" * 5000],
+    [
+        "",
+        "[]",
+        "{",
+        "task: [",
+        "&a [*a]",
+        "!!python/object/apply:os.system [id]",
+        "a: &x [*x, *x]",
+        "\x00",
+        "[" * 5000,
+        "9" * 5000,
+    ],
 )
 def test_text_that_is_no_recipe(text):
     with pytest.raises(errors.WrongDataSpec):

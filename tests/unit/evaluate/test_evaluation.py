@@ -17,8 +17,11 @@ from recommit.data import symmetry
 from recommit.evaluate import EvaluateOptions, agent_names, evaluate
 from recommit.evaluate.agent_names import MEMORY, RULES, AgentName
 from recommit.evaluate.agents import PolicyPlayer
+from recommit.graph.build import PolicyGraph
 from recommit.policy.config import HeadConfig
 from recommit.policy.world_model import WorldModel
+from recommit.storage import verified
+from recommit.storage.files import Files
 from recommit.train.heads import world_model
 
 AGENTS = [
@@ -30,7 +33,7 @@ AGENTS = [
     "oracle-dp",
     "solver",
     "random-actions",
-    "confidence-least",
+    "confidence-entropy",
 ]
 
 
@@ -89,6 +92,38 @@ def test_a_finished_one_is_left_as_it_is_and_a_torn_one_completed(done, run, tmp
     assert call(run, again) == 0
     assert played == ["solver"]
     assert files_of(again) == before
+
+
+def test_a_file_that_was_not_noted_before_a_kill_is_noted(done, run, tmp_path):
+    """A kill between a file and its digest leaves one that nobody would notice to be damaged later."""
+    again = tmp_path / "again"
+    shutil.copytree(done, again)
+    listed = verified.digests(done)
+    verified.write_digests(Files(), again, {name: listed[name] for name in listed if name != "thresholds.json"})
+    assert call(run, again) == 0
+    assert files_of(again) == files_of(done)
+    assert verified.digests(again) == listed
+
+
+def test_thresholds_do_not_depend_on_who_has_played_already(run, tmp_path, monkeypatch):
+    """Of a policy whose last bits depend on which states pass through it together."""
+    plan = PolicyGraph._plan
+
+    def noisy(self, piece, others):
+        said, cells = plan(self, piece, others), self.states[piece].reshape(len(piece), -1)
+        probs = said["probs"] * np.float32(1 - 1e-6 * len(self))
+        return {"probs": probs, "plans": np.tile(cells % 4, 2)[:, :8], "logits": cells[:, :4].astype(np.float32)}
+
+    def thresholds():
+        words = ["--instances", "12", "--validation", "8", "--quiet", "--agents", "fixed-3", "confidence-entropy"]
+        assert main(["evaluate", str(run), "--out", str(tmp_path), *words]) == 0
+        (entry, *_) = json.loads((tmp_path / "thresholds.json").read_text()).values()
+        return entry["threshold"], [each["threshold"] for each in entry["curve"]]
+
+    monkeypatch.setattr(PolicyGraph, "_plan", noisy)
+    before = thresholds()
+    (tmp_path / "thresholds.json").unlink()
+    assert thresholds() == before
 
 
 def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):

@@ -125,5 +125,8 @@ def test_a_run_that_was_judged_and_then_changed_is_noticed(tmp_path):
     with pytest.raises(ValueError, match="since eval judged adaptive-s0"):
         splits.claim(tmp_path / "second", split, "copy", "one", again=False)
     splits.claim(tmp_path / "second", split, "copy", "one", again=True)
-    ledger = json.loads((tmp_path / splits.NAME).read_text())
-    assert [noted["evaluation"] for noted in ledger["again"]] == ["second"]
+    path = tmp_path / splits.NAME
+    assert [noted["evaluation"] for noted in json.loads(path.read_text())["again"]] == ["second"]
+    path.write_text(path.read_text().replace('"policy": "one"', '"policy": "ont"'))  # or it might be judged again
+    with pytest.raises(ValueError, match=r"fresh\.json: expected what was written there, got other bytes"):
+        splits.claim(tmp_path / "third", split, "copy", "one", again=False)

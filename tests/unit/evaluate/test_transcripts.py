@@ -88,6 +88,15 @@ def test_other_states_by_the_same_names_are_noticed(asked):
         transcripts.rows(asked, task, ids, states, 16)
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "episodes.jsonl", "decisions.jsonl"])
+def test_a_finished_run_that_was_changed_is_refused(run, asked, tmp_path, capsys, name):
+    shutil.copytree(asked, tmp_path / "zs")
+    path = tmp_path / "zs" / name
+    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+    assert evaluate(run, tmp_path / "eval", f"zero-shot@{tmp_path / 'zs'}") in (1, 2)
+    assert f"{path}: expected what was written there, got other bytes" in capsys.readouterr().err
+
+
 def test_a_family_has_those_of_the_size_that_is_played(run, asked, tmp_path, monkeypatch):
     shutil.copytree(run, tmp_path / "adaptive-s0")
     shutil.copytree(asked, tmp_path / "zero-shot-tiny-2x3")

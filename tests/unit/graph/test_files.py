@@ -12,6 +12,7 @@ pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq
 
 from recommit.cli import main
+from recommit.data import parquet
 from recommit.graph import files
 from recommit.storage import errors, verified
 from recommit.storage.files import Files
@@ -130,8 +131,8 @@ def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch
     """Zeros pack a thousandfold."""
     wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(20_000 * len(graph), np.float32)), 20_000)
     place = replaced(graph, tmp_path / "graph", features=wide)
-    monkeypatch.setattr(files, "MOST_UNSAID", 1 << 20)
-    monkeypatch.setattr(files, "parsed", pytest.fail)
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 20)
+    monkeypatch.setattr(parquet.pq.ParquetFile, "read", pytest.fail)
     with pytest.raises(errors.Damaged, match="expected at most 100 times its size, got"):
         files.read(place)
 

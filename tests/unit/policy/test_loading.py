@@ -188,13 +188,17 @@ COMMIT, TAGGED = "0" * 39 + "1", "0" * 39 + "2"
 def hub(tiny, tmp_path, monkeypatch):
     """A hub with one backbone: a folder of links by commit, as its cache has them; what it was asked, and with bars."""
     import huggingface_hub
-    from huggingface_hub.errors import DryRunError
+    from huggingface_hub.errors import DryRunError, LocalEntryNotFoundError
     from huggingface_hub.utils import are_progress_bars_disabled
 
     asked, here = [], set()
 
-    def download(name, *, revision, dry_run=False, allow_patterns=None, ignore_patterns=None):
+    def download(name, *, revision, dry_run=False, local_files_only=False, allow_patterns=None, ignore_patterns=None):
         commit = {None: COMMIT, "v2": TAGGED}.get(revision, revision)
+        if local_files_only:
+            if commit in here:
+                return str(tmp_path / "snapshots" / commit)
+            raise LocalEntryNotFoundError("no such snapshot")
         asked.append((name, revision, dry_run, not are_progress_bars_disabled()))
         files = huggingface_hub.utils.filter_repo_objects(
             ["original/model.safetensors", "model.bin", *(path.name for path in tiny.iterdir())],
@@ -230,12 +234,38 @@ def test_a_download_is_seen_and_its_commit_is_kept(hub, tiny, tmp_path, capsys, 
     hub.clear()
     again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
     assert (again.source, again.revision) == ("me/backbone", COMMIT)
-    assert {(revision, bars) for _, revision, _, bars in hub} == {(COMMIT, False)}, "all of it is here"
+    assert not hub, "it is here, and a policy's file names it"
     assert "GB of" not in capsys.readouterr().err
     moved = recommit.CommitPolicy.from_pretrained(tmp_path / "saved", backbone=tiny)
     assert (moved.source, moved.revision) == (str(tiny), "")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert recommit.CommitPolicy.from_pretrained(tmp_path / "saved").revision == COMMIT
+
+
+@pytest.mark.parametrize(("publisher", "known"), [("me", False), ("Qwenn", False), ("Qwen", True), ("OpenGVLab", True)])
+def test_a_policy_has_only_known_publishers_backbones_downloaded(hub, tiny, tmp_path, publisher, known):
+    """Those of anybody else are asked for by whoever trusts them; what a call names is asked for whatever it is."""
+    source = f"{publisher}/backbone"
+    policy = recommit.CommitPolicy.from_backbone(tiny, CONFIG)
+    policy.source, policy.revision = source, TAGGED
+    policy.save_pretrained(tmp_path / "saved")
+    if known:
+        assert recommit.CommitPolicy.from_pretrained(tmp_path / "saved").revision == TAGGED
+        assert {name for name, *_ in hub} == {source}
+        return
+    with pytest.raises(ValueError, match=f"or of Qwen or OpenGVLab, since .*config.json .* got {source}; .* {TAGGED}"):
+        recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
+    assert not hub
+    find_backbone(source, TAGGED)
+    assert hub
+    assert recommit.CommitPolicy.from_pretrained(tmp_path / "saved").revision == TAGGED
+
+
+@pytest.mark.parametrize("revision", ["../../refs/main", "/etc", "a//b", "x" + chr(0), 7])
+def test_a_revision_is_no_path(hub, revision):
+    with pytest.raises(ValueError, match="revision: expected a commit, tag or branch, got"):
+        find_backbone("Qwen/backbone", revision)
+    assert not hub
 
 
 def test_other_ranks_of_a_machine_leave_the_bars_to_the_first(hub, capsys, monkeypatch):

@@ -83,7 +83,8 @@ def test_the_viewer_has_every_commitment(folder):
 def test_rows_that_do_not_fit_are_refused(folder, tmp_path, damage):
     copy = shutil.copytree(folder.path, tmp_path / "eval")
     path = copy / "decisions/adaptive@6-regret.parquet"
-    columns = {name: np.array(values) for name, values in pq.read_table(path).to_pydict().items()}
+    table = pq.read_table(path)
+    columns = {name: table[name].to_numpy().copy() for name in table.column_names}
     if damage == "short":
         columns = {name: values[:-1] for name, values in columns.items()}
     elif damage == "column":
@@ -91,5 +92,5 @@ def test_rows_that_do_not_fit_are_refused(folder, tmp_path, damage):
     else:
         columns[damage][0] = {"turn": 5, "cause": 9, "best": 0, "regret": np.nan}[damage]
     pq.write_table(pa.table(columns), path)
-    with pytest.raises(ValueError, match=r"adaptive@6-regret.*(expected a regret and a cause|cannot be read)"):
+    with pytest.raises(ValueError, match=r"adaptive@6-regret.*(expected a regret and a cause|expected a column best)"):
         episodes.pack(Folder(copy), 3)

@@ -52,10 +52,11 @@ class Elements(HTMLParser):
 def folder(tmp_path_factory):
     """An evaluation whose runs, instances and budgets were named by somebody else."""
     made = write(tmp_path_factory.mktemp("eval") / "e", "sliding", run=f"/runs/{NASTY}")
-    table = pq.read_table(made / "instances.parquet").to_pydict()
+    stored = pq.read_table(made / "instances.parquet")
+    table = stored.to_pydict()
     begin, *_ = table["id"][0].split("/")
     table["id"] = [f"{begin}/2x3:{NASTY}/{i}" for i in range(len(table["id"]))]
-    pq.write_table(pa.table(table), made / "instances.parquet")
+    pq.write_table(pa.table(table, stored.schema), made / "instances.parquet")
     return made
 
 

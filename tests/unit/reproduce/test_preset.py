@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("yaml")
-
+yaml = pytest.importorskip("yaml")
 
 from recommit.data import held_out
 from recommit.reproduce import preset, stages
@@ -247,3 +246,29 @@ def test_the_entry_and_the_value_are_named(changes, said):
 def test_a_puzzle_whose_name_is_no_folder_is_refused(name):
     with pytest.raises(ValueError, match="tasks: expected names of letters"):
         preset.check({"tasks": {name: GOOD}})
+
+
+BARE = {
+    "data": {"task": "sliding", "size": 2, "difficulties": [{"length": [1, 3]}], "count": 2},
+    "recipe": "laptop-sliding",
+    "variants": ["adaptive"],
+    "seeds": [0],
+}
+
+
+@pytest.mark.parametrize(("stage", "change"), [("sft", "run.wandb=theirs"), ("grpo", "run={wandb: theirs}")])
+def test_a_preset_does_not_say_who_hears_of_its_runs(stage, change, tmp_path):
+    """It may be a stranger's; whoever runs it may say it for all of its runs."""
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump({"tasks": {"one": {**BARE, stage: [change]}}}))
+    with pytest.raises(ValueError, match=rf"run.wandb: expected --set {stage}.run.wandb='theirs' beside"):
+        preset.load(str(tmp_path / "p.yaml"))
+    whole = preset.load(str(tmp_path / "p.yaml"), [f"{stage}.run.wandb=mine"])
+    assert whole["tasks"]["one"][stage] == [change, "run.wandb=mine"]
+
+
+@pytest.mark.parametrize("values", [{"budgets": ["loose", "--out", "/etc"]}, {"task": "--out=/etc"}])
+def test_words_of_a_preset_are_no_flags(values, tmp_path):
+    """A launched evaluation has them on its command line."""
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump({"tasks": {"one": {**BARE, "evaluate": values}}}))
+    with pytest.raises(ValueError, match=r"tasks.one.evaluate.(budgets|task): expected a text, got '--out"):
+        preset.load(str(tmp_path / "p.yaml"))

@@ -73,7 +73,7 @@ def test_a_link_in_the_place_of_a_checkpoint(tmp_path, mine):
 PRESET = """
 tasks:
   one: {data: {task: sliding, size: 2, difficulties: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
-        variants: [adaptive], seeds: [0], zero_shot: [{model: a/b}]}
+        variants: [adaptive], seeds: [0], zero_shot: [{model: a/b, endpoint: vllm}]}
 """
 
 
@@ -85,7 +85,7 @@ def test_folders_of_a_preset(tmp_path, mine, name):
 
     (tmp_path / "preset.yaml").write_text(PRESET)
     with linked(tmp_path / "out" / "one" / name, mine):
-        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")))
+        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml"), to=("127.0.0.1:8000",)))
 
 
 @pytest.mark.parametrize("name", ["adaptive-s0", "launch"])

@@ -6,6 +6,7 @@ import pytest
 from tests.effort import Meter
 
 from recommit.data.spec import DataSpec
+from recommit.estimate.options import EstimateOptions
 from recommit.reproduce import preset
 from recommit.storage import recipe_text
 from recommit.storage.errors import WrongDataSpec
@@ -39,6 +40,7 @@ BOMBS = {
     "deep lists": "sft: " + "[" * 600 + "]" * 600,
     "deep mappings": "sft: " + "{a: " * 600 + "1" + "}" * 600,
     "a long file": "a: 1\n" * 100_000,
+    "names": "{" + "a: 1, " * 40_000 + "}",
 }
 
 
@@ -78,7 +80,7 @@ def test_what_was_read_belongs_to_its_reader():
     [
         ("a: 2026-11-23", "got date: datetime.date"),
         ("a: 2026-99-99", "month must be in 1..12"),
-        ("a: !!timestamp x", "a value that its tag does not fit"),
+        ("a: !!timestamp x", "a value that cannot be one"),
         ("a: !!int x", "invalid literal"),
         ("a: !!set {b}", "got set"),
         ("a: !!binary aGE=", "got bytes"),
@@ -87,7 +89,10 @@ def test_what_was_read_belongs_to_its_reader():
         ("a: .nan", "expected finite numbers, got nan"),
         ("a: -.inf", "expected finite numbers, got -inf"),
         (f"a: 0x{'f' * 40}", "expected whole numbers of 64 bits, got one of 160"),
-        (f"a: {'9' * 5000}", "Exceeds the limit"),
+        (f"a: {'9' * 5000}", "expected YAML, got a value that cannot be one: Exceeds the limit"),
+        (f"%YAML 1.{'9' * 5000}\n---\na: 1", "expected YAML, got a value that cannot be one: Exceeds the limit"),
+        ("a: {b: 1, c: 2, b: 3}", "expected every name once, got 'b' 2 times"),
+        ('{"a": 1, "a": 2}', "expected every name once, got 'a' 2 times"),
         ("a: !!python/object/apply:os.system [x]", "expected YAML, got another text"),
         ("a: *b", "expected YAML, got another text"),
         ("a: [", "expected YAML, got another text"),
@@ -99,6 +104,24 @@ def test_what_is_no_plain_value_is_named(text, said):
     with pytest.raises(ValueError, match=r".") as caught:
         read(text)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"sft: \xff", b" " * (2 << 20)], ids=["no UTF-8", "large"])
+@pytest.mark.parametrize("reads", [config.load, DataSpec.read, lambda path: EstimateOptions(str(path)).estimates()])
+def test_a_file_that_is_no_text_is_a_sentence(data, reads, tmp_path):
+    (tmp_path / "r.yaml").write_bytes(data)
+    with pytest.raises((ValueError, WrongDataSpec), match=r"r\.yaml") as caught:
+        reads(tmp_path / "r.yaml")
+    assert "expected UTF-8" in str(caught.value) or "expected at most 1,048,576 bytes, got 2,097,152" in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize("tasks", ["5", "{a: 1}", "[[1]]", "[1]", "text"])
+def test_tasks_of_a_recipe_are_names(tasks, tmp_path):
+    (tmp_path / "r.yaml").write_text(f"tasks: {tasks}\nsft: {{}}\n")
+    with pytest.raises(ValueError, match="recipe: expected names of puzzles as tasks, got "):
+        config.tasks(tmp_path / "r.yaml")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ def annotations(run):
 def test_imitation(plan, data, tmp_path, capfd):
     assert sft.train(plan, data, tmp_path / "plain", quiet=True) == 0
     watched = replace(plan, run=replace(plan.run, profile=2))
+    (tmp_path / "watched" / "profile").mkdir(parents=True)
+    (tmp_path / "bashrc").write_text("mine")
+    for name in ("trace.json.gz", ".trace.json.gz"):
+        (tmp_path / "watched" / "profile" / name).symlink_to(tmp_path / "bashrc")
     assert sft.train(watched, data, tmp_path / "watched") == 0
     same(tmp_path / "plain", tmp_path / "watched", steps=8)
     assert not (tmp_path / "plain" / "profile").exists()
@@ -36,6 +40,7 @@ def test_imitation(plan, data, tmp_path, capfd):
         f"ProfilerStep#{SKIPPED + 1}",
     ]
     assert "validation" in found  # after step 4
+    assert (tmp_path / "bashrc").read_text() == "mine"
     said = capfd.readouterr().err
     assert (tmp_path / "watched" / "profile" / "operators.txt").read_text() in said
     assert "Self CPU time total" in said

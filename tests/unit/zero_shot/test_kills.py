@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.crash.killer import SIGNALS, wanted
 from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Held, answer, journal_of, silence
 from tests.waiting import HANG, until
@@ -29,17 +29,19 @@ def start(out, url, *, mode="plain", instances=12, workers=1, env=None):
 
 
 def kill_on_the_way(server, held, out, kills, *, instances=12, workers=1, seed=0):
-    """Kill a run again and again, some requests after its start: while it waits for the answer to one, or, every other
-    time, whatever it does after the answer. It cannot end before, since the last answers are held back."""
+    """End a run again and again, some requests after its start: while it waits for the answer to one, or, every other
+    time, whatever it does after the answer. It cannot end before, since the last answers are held back: Ctrl-C comes
+    as often as it takes."""
     draw, most = random.Random(seed), instances * 4 // (kills + 1)
-    for number in range(kills):
+    for kill in range(kills):
         goal = len(server.seen) + draw.randint(1, most)
-        held.at = goal + number % 2
+        held.at = goal + kill % 2
         process = start(out, server.url, instances=instances, workers=workers)
         until(lambda goal=goal: len(server.seen) >= goal, process)
-        process.kill()
+        number = draw.choice(SIGNALS)
+        until(lambda process=process, how=number: process.poll() is not None or process.send_signal(how))
         process.communicate()
-        assert process.returncode == -signal.SIGKILL
+        assert process.returncode in [-number for number in SIGNALS]
     held.at = None
 
 
@@ -78,13 +80,14 @@ def test_a_journal_written_after_the_episode_is_caught(serve, tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 4])
-def test_two_hundred_kills(workers, serve, tmp_path):
-    kills = int(os.environ.get("RECOMMIT_ZERO_SHOT_KILLS", "200"))
+def test_two_hundred_kills(workers, serve, tmp_path, record_property):
+    kills = wanted(200)
     server = serve(script=(held := Held()))
     kill_on_the_way(server, held, tmp_path, kills, instances=500, workers=workers, seed=workers)
     repeated = finish(server, tmp_path, instances=500, workers=workers)
     assert len(journal_of(tmp_path)) == 2000
     assert repeated <= kills * workers
+    record_property("executed", kills)
     print(f"{kills} kills, {workers} workers: {len(server.seen)} requests for 2000 decisions, {repeated} repeated")
 
 

@@ -15,6 +15,7 @@ from recommit.stats import wilson
 from recommit.storage import jsonl
 from recommit.storage.errors import FolderBusy
 from recommit.storage.lock import Lock
+from recommit.zero_shot import runner
 
 TASK = recommit.Sliding(2, 3)
 BAD = ["", "sorry", "{x}", "{}", '{"h":3,"actions":[]}', '{"h":2,"actions":["up"]}', '{"h":1,"actions":["hop"]}']
@@ -154,7 +155,7 @@ def test_a_finished_run_asks_nothing_more(serve, tmp_path):
     assert play(server.url, tmp_path, workers=3) == 0
     assert len(server.seen) == asked
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert sorted(before) == ["attempts.jsonl", "decisions.jsonl", "episodes.jsonl", "manifest.json", "summary.json"]
+    assert sorted(before) == sorted([*runner.SEALED, "DIGESTS"])
 
 
 @pytest.mark.parametrize(
@@ -176,9 +177,10 @@ def test_another_plan_in_the_same_folder_is_refused(changed, named, serve, tmp_p
 def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys):
     server = serve()
     play(server.url, tmp_path)
-    path = tmp_path / "decisions.jsonl"
+    path, digests = tmp_path / "decisions.jsonl", tmp_path / "DIGESTS"
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
+    digests.unlink()  # which a run has that is finished
     assert play(server.url, tmp_path) == 0
     assert len(server.seen) == 25
     assert len(journal_of(tmp_path)) == 24
@@ -190,9 +192,25 @@ def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys)
         whole.replace(b'"h": 1', b'"h": 9'),
     ):
         path.write_bytes(damage)
+        digests.unlink(missing_ok=True)
         assert play(server.url, tmp_path) == 1
         assert "decisions.jsonl" in capsys.readouterr().err
     assert len(server.seen) == 25
+
+
+@pytest.mark.parametrize("name", runner.SEALED)
+def test_a_finished_run_that_was_changed_is_refused(serve, tmp_path, capsys, name):
+    """An answer, a figure or a request that nobody gave."""
+    server = serve()
+    assert play(server.url, tmp_path) == 0
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+    assert play(server.url, tmp_path) == 1
+    assert f"{path}: expected what was written there, got other bytes" in capsys.readouterr().err
+    (tmp_path / "DIGESTS").unlink()
+    if name in ("episodes.jsonl", "summary.json"):  # which the journal makes anew
+        assert play(server.url, tmp_path) == 0
+    assert len(server.seen) == 24
 
 
 def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):

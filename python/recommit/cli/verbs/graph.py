@@ -6,6 +6,7 @@ import json as json_module
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from recommit.cli.boards import check_place
 from recommit.graph.options import RULES, GraphBuildOptions, GraphScoreOptions, GraphShowOptions, settings
 from recommit.runs.progress import Progress
 from recommit.storage.terminal_text import say, tell
@@ -162,6 +163,8 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
     from recommit.graph import files, tables
     from recommit.storage import hub
 
+    if options.page is not None:
+        check_place(options.page)
     graph = files.read(options.graph)
     manifest = files.describe(graph)
     if options.push is not None:

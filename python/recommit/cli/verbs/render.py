@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recommit.cli.boards import LevelOptions
+from recommit.cli.boards import LevelOptions, check_place
 from recommit.storage import errors
 from recommit.storage.terminal_text import tell
 
@@ -59,6 +59,7 @@ class RenderOptions(LevelOptions):
 
 def render(options: RenderOptions) -> None:
     """Draw a level, a plan or an episode: a PNG with one picture after another, or a GIF that moves."""
+    check_place(options.out)
     level, out = options.level(), options.out
     count = _draw_episode(level, options) if options.agent else _draw_plan(level, options)
     tell(f"{out}: {count} picture{'s' * (count != 1)}, {out.stat().st_size / 1000:.0f} kB")

@@ -189,7 +189,7 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
     """
     from recommit.report import page
 
-    check_place(options.out, makes_folders=True)
+    check_place(options.out)
     made = page.write(options)
     counts = {"figures": len(made.figures), "watched": made.watched, "instances": made.of}
     if json:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recommit.storage import files, hub, verified
+from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ FAMILIES = {
     "internvl": "recommit.policy.backbones.internvl:InternBackbone",
     "recommit_conv": "recommit.policy.backbones.conv:ConvBackbone",
 }
+
+#: Who publishes models of these families. A file may name their repositories; those of anybody else only a call may.
+PUBLISHERS = ("Qwen", "OpenGVLab")
+#: Far more than any of them has: a stranger's folder that asks for more would only take this machine's memory.
+MOST_LAYERS = 1 << 10
+#: Which file has which weights, where there are several.
+INDEX = "model.safetensors.index.json"
 
 #: What of a repository is read: other formats of the same weights may lie beside these, and in folders.
 READ = ["*.json", "*.safetensors", "*.txt", "*.jinja", "*.model"]
@@ -127,24 +135,78 @@ def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Ba
     folder, _ = find_backbone(path, revision)
     files.refuse_pipes(folder)
     verified.verify(folder)
-    model_type = verified.values(folder, "config.json").get("model_type")
-    if model_type not in FAMILIES:
-        raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {path}")
-    backbone: Backbone = family(model_type).from_pretrained(folder, **options)
+    backbone: Backbone = family_of(folder).from_pretrained(folder, **options)
     return backbone
 
 
-def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
+def family_of(folder: Path) -> Any:
+    """The class of the family of a folder, which may be a stranger's."""
+    about = verified.values(folder, "config.json")
+    model_type = about.get("model_type")
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
+        raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {folder}")
+    _refuse_more(folder, about)
+    return family(model_type)
+
+
+def _refuse_more(folder: Path, about: dict[str, Any]) -> None:
+    """Refuse what transformers would do beside reading weights: unpack others by programs that it fetches, put an
+    adapter on them that no fingerprint tells, take them from elsewhere, or make layers without end."""
+    if "quantization_config" in about:
+        raise ValueError(f"backbone: expected weights that are not quantised, got a quantization_config in {folder}")
+    if os.path.lexists(folder / "adapter_config.json"):
+        raise ValueError(f"backbone: expected a whole model, got one with adapter_config.json in {folder}")
+    if os.path.lexists(folder / INDEX):
+        shards = verified.values(folder, INDEX, {"weight_map": dict})["weight_map"].values()
+        if outside := [name for name in shards if not isinstance(name, str) or verified.leads_out(name)]:
+            raise ValueError(f"backbone: expected files of {folder} in its {INDEX}, got {outside[0]!r:.80}")
+    for part in (about, about.get("text_config"), about.get("vision_config")):
+        for name in ("num_hidden_layers", "depth"):
+            many = part.get(name, 1) if isinstance(part, dict) else 1
+            if type(many) is not int or not 1 <= many <= MOST_LAYERS:
+                raise ValueError(f"backbone: expected {name} of 1..{MOST_LAYERS}, got {brief(many)} in {folder}")
+
+
+def may_be_named(path: str) -> bool:
+    """May a file, which may be a stranger's, name this backbone? A place on this machine, or a publisher's repository:
+    others would be asked for with the user's login, and may be of any size."""
+    return not hub.is_repository(path) or path.partition("/")[0] in PUBLISHERS
+
+
+def find_backbone(path: str | Path, revision: str = "", *, named_in: Path | None = None) -> tuple[Path, str]:
     """Where a backbone lies on this machine, downloaded if need be, and the commit of its repository; a folder has
-    none. A name that can be no repository is not looked up."""
+    none. A name that can be no repository is not looked up. Where it is a file that names the backbone
+    (``named_in``), no network is asked for what ``may_be_named`` by none."""
     if Path(path).is_dir():
         if revision:
             raise ValueError(f"revision: expected none of the folder {path}, which has no history, got {revision}")
         return Path(path), ""
+    hub.check_revision(revision)
     if not hub.is_repository(path):
         raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {path}")
-    folder = snapshot("backbone", str(path), revision, allow_patterns=READ, ignore_patterns=["*/*"])
+    patterns = {"allow_patterns": READ, "ignore_patterns": ["*/*"]}
+    if named_in is None or may_be_named(str(path)):
+        folder = snapshot("backbone", str(path), revision, **patterns)
+    else:
+        folder = _downloaded_before(str(path), revision, named_in, patterns)
     return folder, folder.name
+
+
+def _downloaded_before(name: str, revision: str, named_in: Path, patterns: dict[str, list[str]]) -> Path:
+    """The local copy of a repository, without a word to the hub."""
+    import huggingface_hub
+
+    try:
+        with quiet():
+            return Path(
+                huggingface_hub.snapshot_download(name, revision=revision or None, local_files_only=True, **patterns)
+            )
+    except Exception:  # noqa: BLE001  (see ``snapshot``)
+        command = f"hf download {name}" + (f" --revision {revision}" if revision else "")
+        raise ValueError(
+            f"backbone: expected one that was downloaded before, or of {' or '.join(PUBLISHERS)}, since {named_in} may "
+            f"be a stranger's, got {name}; if you trust it, {command} brings it"
+        ) from None
 
 
 def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) -> Path:

@@ -1,10 +1,10 @@
 """A small residual convolution over the cells of a picture, for laptops: ten times the states per second of a small
 transformer.
 
-A cell is a constant number of pixels, so the first layer is one projection per cell, and as all cells of a kind look the
-same, a board is a gather from a handful of them. Every block adds what the whole board says (the mean and the largest of
-its cells) to each cell. z is read at one place, softly: a linear score of what is drawn in a cell says how much of it,
-so that the network learns to look where the player, or the blank, stands.
+A cell is a constant number of pixels, so the first layer is one projection per cell, and as all cells of a kind look
+the same, a board is a gather from a handful of them. Every block adds to each cell what the whole board says (the mean
+and the largest of its cells). z is read at one place, softly: a linear score of what is drawn in a cell says how much
+of it counts, so that the network learns to read where the player, or the blank, stands.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Block(nn.Module):
         self.pooled = nn.Linear(2 * width, width, bias=False)
         self.second = nn.Conv2d(width, width, 3, padding=1)
         nn.init.zeros_(self.second.weight)
-        nn.init.zeros_(self.second.bias)  # type: ignore[arg-type]
+        nn.init.zeros_(self.second.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, width, rows, columns] -> the same."""
@@ -99,7 +99,7 @@ class ConvNet(nn.Module):
 
 
 class ConvBackbone(nn.Module):
-    """See ``Backbone``."""
+    """See ``Backbone``. It has nothing that LoRA would adapt, and reads no text."""
 
     token_pixels = CELL
     lora_targets = ""
@@ -116,7 +116,7 @@ class ConvBackbone(nn.Module):
         cls, path: str | Path, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None, **_: Any
     ) -> Self:
         """Read a folder that ``save`` wrote."""
-        from recommit.policy.checkpoint import check_and_copy, read_weights
+        from recommit.policy.checkpoint import check_and_copy, check_shapes, read_weights
 
         path = Path(path)
         values = verified.values(path, "config.json", {field.name: int for field in fields(ConvShape)})
@@ -124,8 +124,11 @@ class ConvBackbone(nn.Module):
             shape = ConvShape(**{field.name: values[field.name] for field in fields(ConvShape)})
         except ValueError as error:
             raise ValueError(f"backbone: {error} in {path}") from None
+        stored = read_weights(file := path / "model.safetensors")
+        with torch.device("meta"):  # a stranger's folder may say any size
+            check_shapes(ConvNet(shape).state_dict(), stored, file)
         model = ConvNet(shape)
-        check_and_copy(model.state_dict(), read_weights(path / "model.safetensors"), path / "model.safetensors")
+        check_and_copy(model.state_dict(), stored, file)
         return cls(model.to(device=device, dtype=dtype), shape)
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:  # noqa: ARG002
@@ -168,7 +171,7 @@ class ConvBackbone(nn.Module):
     def at(self, cells: Tensor, shares: Tensor) -> Tensor:
         """z as read at some cells, of which ``shares`` [N, cells, 1] say how much."""
         there = cells.flatten(2) @ shares
-        return self.model.out(torch.cat([there[:, :, 0], pooled(cells)], dim=-1))  # type: ignore[no-any-return]
+        return self.model.out(torch.cat([there[:, :, 0], pooled(cells)], dim=-1))
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         """See ``Backbone.vision_parameters``."""

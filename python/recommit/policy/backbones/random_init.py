@@ -10,11 +10,13 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from recommit.policy.backbones.backbone import INDEX
 from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
 from recommit.storage.files import Files, replace
 
@@ -63,6 +65,8 @@ class Shape:
     side: int = 0
 
 
+#: How a recipe says that a backbone begins with random weights: one of these and a name, such as ``random:small``.
+FROM_NOTHING = ("random:", "conv:")
 BACKBONES = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
     # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
@@ -79,13 +83,8 @@ BACKBONES = {
         3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
     ),
 }  # fmt: skip
-#: What a backbone from nothing is called -> its sizes.
-FROM_NOTHING: dict[str, Shape | ConvShape] = {
-    **{f"random:{name}": shape for name, shape in BACKBONES.items()},
-    **{f"conv:{name}": shape for name, shape in CONV.items()},
-}
 #: Wider ones are not drawn whole in memory, but in shards of so many bytes and their index.
-WIDEST, SHARD, INDEX = 512, 1_000_000_000, "model.safetensors.index.json"
+WIDEST, SHARD = 512, 1_000_000_000
 #: A conversation as one text, in the manner of Qwen: roles between marks, and a place for every picture.
 CHAT = """\
 {%- for message in messages -%}
@@ -239,7 +238,12 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
 
 
 def make_backbone(
-    folder: str | Path, backbone: str | Shape | ConvShape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
+    folder: str | Path,
+    backbone: str | Shape | ConvShape = "tiny",
+    *,
+    seed: int = 0,
+    dtype: str = "float32",
+    shard: int = 0,
 ) -> Path:
     """Write a random backbone, one of ``BACKBONES`` by name or any shape; returns the folder.
 
@@ -248,12 +252,7 @@ def make_backbone(
     """
     from recommit.policy.backbones.backbone import family
 
-    if isinstance(backbone, str):
-        known = BACKBONES | {name: shape for name, shape in FROM_NOTHING.items() if name.startswith("conv:")}
-        if backbone not in known:
-            raise ValueError(f"backbone: expected one of {', '.join(known)}, got {backbone}")
-        backbone = known[backbone]
-    folder, shape = Path(folder), backbone
+    folder, shape = Path(folder), _sizes(backbone) if isinstance(backbone, str) else backbone
     if isinstance(shape, ConvShape):
         return make_conv(folder, shape, seed=seed)
     folder.mkdir(parents=True, exist_ok=True)
@@ -338,3 +337,21 @@ _PREFIXES = {
     "internvl": ("language_model.", "language_model.model."),
 }
 _HEADS = {"internvl": "language_model.lm_head.weight"}
+
+
+def _sizes(name: str) -> Shape | ConvShape:
+    every: dict[str, Shape | ConvShape] = {**BACKBONES, **{f"conv:{name}": shape for name, shape in CONV.items()}}
+    if name not in every:
+        raise ValueError(f"backbone: expected one of {', '.join(every)}, got {name}")
+    return every[name]
+
+
+def shape_of(source: str, changes: dict[str, Any]) -> Shape | ConvShape:
+    """The sizes of a backbone from nothing by its name in a recipe, ``random:NAME`` or ``conv:NAME``, with changes to
+    its fields."""
+    shape = _sizes(source.removeprefix("random:"))
+    try:
+        values: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in changes.items()}
+        return replace_fields(shape, **values)
+    except TypeError as error:
+        raise ValueError(f"model.shape: {error}") from None

@@ -13,6 +13,7 @@ from abc import abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +22,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from recommit.policy.backbones.backbone import PromptInputs, quiet
+from recommit.policy.backbones.backbone import INDEX, PromptInputs, quiet
 from recommit.policy.tensors import to_device
 from recommit.storage.files import Files, replace
+from recommit.storage.recipe_text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
+#: How transformers reads a folder, and computes attention.
+READING, ATTENTION = {"local_files_only": True, "trust_remote_code": False}, "sdpa"
 #: Tokens of text before the picture from which on it is worth computing them once for all states.
 SHARED = 8
 
@@ -49,6 +52,8 @@ class TransformersBackbone(nn.Module):
     token_pixels: int
     #: Name in transformers of the family's class without a language-model head.
     model_class: str
+    #: The same of its tokenizer: a folder does not choose.
+    tokenizer_class = "Qwen2Tokenizer"
     #: The text around and in place of a picture.
     markers: Markers
 
@@ -69,7 +74,9 @@ class TransformersBackbone(nn.Module):
         device: torch.device | str | None = None,
         **options: Any,
     ) -> Self:
-        """Load from a local folder or the hub; a checkpoint with a language-model head loads too, without it.
+        """Load from a local folder; a checkpoint with a language-model head loads too, without it.
+
+        Nothing in the folder has transformers ask a network, unpickle, or fetch a compiled kernel.
 
         Each tensor goes from the mapped file to where it is needed, so that no second copy is ever whole. On a CPU, in
         the file's own dtype, the weights are the file's pages, which all processes share.
@@ -78,13 +85,45 @@ class TransformersBackbone(nn.Module):
 
         if device is not None and torch.device(device).type != "cpu":
             options["device_map"] = {"": torch.device(device)}
-        with quiet():
-            model, report = getattr(transformers, cls.model_class).from_pretrained(
-                path, dtype=dtype or torch.float32, output_loading_info=True, **options
-            )
+        kind = getattr(transformers, cls.model_class)
+        try:
+            _refuse_larger(kind, about := cls.read_config(path), Path(path))
+            with quiet():
+                model, report = kind.from_pretrained(
+                    path,
+                    config=about,
+                    dtype=dtype or torch.float32,
+                    output_loading_info=True,
+                    **READING,
+                    use_safetensors=True,
+                    attn_implementation=ATTENTION,
+                    **options,
+                )
+            tokenizer = cls.read_tokenizer(path)
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # the library has errors of its own, and of all that it reads with
+            said = cut(" ".join(str(error).split()), 300)
+            raise ValueError(f"backbone: expected a model that transformers reads in {path}, got: {said}") from error
         if missing := sorted(report["missing_keys"]):
             raise ValueError(f"backbone: expected all tensors of the model in {path}, got none for {missing[:3]}")
-        return cls(model, transformers.AutoTokenizer.from_pretrained(path))
+        return cls(model, tokenizer)
+
+    @classmethod
+    def read_tokenizer(cls, path: str | Path) -> Any:
+        """That of a local folder."""
+        import transformers
+
+        return getattr(transformers, cls.tokenizer_class).from_pretrained(path, **READING)
+
+    @classmethod
+    def read_config(cls, path: str | Path) -> Any:
+        """The configuration in a local folder, whatever it says of kernels."""
+        import transformers
+
+        about = getattr(transformers, cls.model_class).config_class.from_pretrained(path, **READING)
+        about._attn_implementation, about._experts_implementation = ATTENTION, None
+        return about
 
     @property
     def base(self) -> Any:
@@ -196,6 +235,17 @@ class TransformersBackbone(nn.Module):
         self.tokenizer.save_pretrained(folder)
         text = json.dumps(self.processor(), indent=2) + "\n"
         replace(Files(), folder / "preprocessor_config.json", text.encode())
+
+
+def _refuse_larger(kind: Any, config: Any, folder: Path) -> None:
+    """Refuse a configuration of more numbers than its files can hold, before memory is taken for them."""
+    with torch.device("meta"):
+        asked = sum(parameter.numel() for parameter in kind(config).parameters())
+    if not any((folder / name).is_file() for name in ("model.safetensors", INDEX)):
+        raise ValueError(f"backbone: expected model.safetensors or {INDEX}, got neither in {folder}")
+    there = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    if asked > there:
+        raise ValueError(f"backbone: expected {asked:,} numbers, as config.json says, got {there:,} bytes in {folder}")
 
 
 class SharedText:

@@ -15,7 +15,7 @@ from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.directory import lasting
 from recommit.runs.progress import named
 from recommit.storage import files, ownership, verified
-from recommit.train.config import load, mapping, plain, section
+from recommit.train.config import load, mapping, names_of, of_caller, plain, section
 from recommit.train.grpo.config import GrpoConfig
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Run:
     def flags(self) -> list[str]:
         """Flags of ``recommit train``, but for the recipe."""
         words = ["--data" if self.verb == "sft" else "--init", *map(str, self.sources), "--out", str(self.folder)]
-        return [*words, "--data", *map(str, self.data)] if self.data else words
+        words += ["--data", *map(str, self.data)] if self.data else []
+        return [*words, "--set", *said] if (said := of_caller(self.config)) else words
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -125,7 +126,8 @@ def family_configs(
     """The configuration of each run: the stage grpo of a recipe, what its stage family says of fixed depths or of a run
     of this name, ``flags`` that are not None, and ``changes``. A run that is not called like its variant has it among
     its values."""
-    special = {name: mapping(values, f"family.{name}") for name, values in section(recipe, "family").items()}
+    of_family = section(recipe, "family", said=[*flags, *names_of(changes)])
+    special = {name: mapping(values, f"family.{name}") for name, values in of_family.items()}
     own = {name: {"variant": name, **special.get(name, {})} for name in names}
     fixed = {name: special.get("fixed", {}) if variant(values["variant"]).depth else {} for name, values in own.items()}
     flags = {name: value for name, value in flags.items() if value is not None}

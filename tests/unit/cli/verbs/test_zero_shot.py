@@ -8,6 +8,7 @@ import re
 import pytest
 from tests.unit.zero_shot.called import zero_shot
 
+from recommit.data import build
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.zero_shot.endpoints import ENDPOINTS
 
@@ -58,6 +59,16 @@ def test_an_endpoint_that_is_not_there_is_no_wrong_call(tmp_path, capsys):
     said = capsys.readouterr()
     assert json.loads(said.out)[0]["infra_errors"] == 2
     assert "infra error" in said.err
+
+
+def test_a_recipe_that_is_not_the_manifest_s_is_refused(tmp_path, capsys):
+    """One bit of it, and other instances would be paid for."""
+    build(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=10, test=4, seed=3), tmp_path / "data")
+    path = tmp_path / "data" / "recipe.json"
+    path.write_text(path.read_text().replace('"seed": 3', '"seed": 2'))
+    flags = {"endpoint": "custom", "base_url": "http://127.0.0.1:9/v1", "data": tmp_path / "data"}
+    assert zero_shot("tiny", tmp_path / "out", **flags) == 1
+    assert f"{path}: expected the recipe in manifest.json, got another" in capsys.readouterr().err
 
 
 def test_data_decide_what_is_played(tmp_path):

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from recommit.runs.distributed import Team
 from recommit.train.config import EngineConfig, OptimConfig
 from recommit.train.engine.base import Engine, load_states, save_states
-from recommit.train.engine.deepspeed_config import deepspeed_settings
+from recommit.train.engine.deepspeed_config import ELSEWHERE, deepspeed_settings
 from recommit.train.optim import ParameterGroup, lr_schedule
 
 
@@ -133,6 +133,12 @@ def test_a_recipe_writes_and_sends_nothing_beside_the_run(more, name):
     """It may be a stranger's."""
     with pytest.raises(ValueError, match=rf"engine\.settings\.{name}: expected nothing that writes or sends"):
         told(settings=more)
+
+
+def test_every_tracker_of_deepspeed_is_refused():
+    """A version of it may bring another one."""
+    monitors = set(pytest.importorskip("deepspeed.monitor.config").DeepSpeedMonitorConfig.model_fields)
+    assert {"tensorboard", "wandb"} <= monitors <= set(ELSEWHERE)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,98 @@
+"""Training, evaluations, graphs and heads, killed at random moments again and again: in the end the bytes of a command
+that nobody disturbed."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("pyarrow")
+import torch
+from tests.crash import killer
+from tests.crash.test_commands import PRESET
+from tests.damage import finished
+
+from recommit.cli import main
+from recommit.runs import checkpoints
+
+pytestmark = pytest.mark.nightly
+#: A checkpoint per step, of which the last and the best stay: those of an interruption go like the others.
+TRAINING = ("--set", "run.save_every=1", "run.keep=1", "validation.every=4")
+#: Command -> what it is asked for besides, so that there is something to kill.
+MORE = {
+    "train sft": ("--steps", "8", *TRAINING),
+    "train grpo": TRAINING,
+    "evaluate": (
+        *("--agents", "adaptive", "fixed-4", "random", "oracle-dp", "confidence-entropy", "--budgets", "2", "3"),
+        "--regret",
+    ),
+    "graph build": ("--samples", "2"),
+    "train world-model": ("--steps", "16"),
+}
+#: Of a preset: what is trained on a run's plans.
+HEADS = """
+    heads: {plans: adaptive, world_model: {steps: 8, starts: 4}, conditioned: {starts: 4, updates: 2, budget: [2]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    torch.set_num_threads(1)
+    return finished.make(tmp_path_factory.mktemp("moments"))
+
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch):
+    """A fitted head writes how many seconds its fit took."""
+    monkeypatch.setattr("recommit.train.heads.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
+
+
+def kill(place, command, kills):
+    words = finished.words_of((*finished.COMMANDS[command], *MORE.get(command, ())), place)
+    return killer.Campaign(lambda _: main(words), place / "new").kill(kills)
+
+
+def save_in_place(patch):
+    """Another planted defect: a checkpoint that counts before it is whole."""
+
+    def save(self, step, write, **_):
+        folder = self.folder / f"step-{step:08d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        killer.slowly()
+        write(folder)
+        return checkpoints.Checkpoint(folder, step)
+
+    patch.setattr(checkpoints.Checkpoints, "save", save)
+    patch.setattr(checkpoints, "verify", lambda folder: int(folder.name[5:]))
+
+
+@pytest.mark.parametrize(("command", "plant"), [("train sft", save_in_place), ("evaluate", killer.write_in_place)])
+def test_what_is_not_whole_is_seen(place, command, plant, monkeypatch):
+    plant(monkeypatch)
+    with pytest.raises(AssertionError, match=r"after \d+ kills SIG"):
+        kill(place, command, 50)
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_training(place, stage, record_property):
+    record_property("executed", kill(place, f"train {stage}", killer.wanted(100)))
+
+
+def test_evaluations(place, record_property):
+    record_property("executed", kill(place, "evaluate", killer.wanted(100)))
+
+
+@pytest.mark.parametrize("command", ["graph build", "train head", "train world-model", "train head, conditioned"])
+def test_graphs_and_heads(place, command, record_property):
+    record_property("executed", kill(place, command, killer.wanted(50)))
+
+
+def test_a_reproduction(place, record_property):
+    """Data, training of everything, evaluation and page in one command."""
+    (place / "small.yaml").write_text(PRESET + HEADS)
+    words = ["reproduce", "--preset", f"{place}/small.yaml", "--jobs", "1", "--device", "cpu", "--quiet"]
+    campaign = killer.Campaign(lambda out: main([*words, "--out", str(out)]), place / "new")
+    record_property("executed", campaign.kill(killer.wanted(50)))

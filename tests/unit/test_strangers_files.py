@@ -1,0 +1,319 @@
+"""What a file from a stranger may bring about: every row of the table in docs/security.md has tests, here or not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq
+import yaml
+from safetensors.torch import load_file, save_file
+
+from recommit.cli import main
+from recommit.data import DataSpec, Difficulty, build, parquet
+from recommit.data.dataset import open_folder
+from recommit.policy.backbones.backbone import INDEX, load_backbone
+from recommit.policy.backbones.random_init import make_backbone
+from recommit.runs.checkpoints import TornCheckpoint, commit, verify
+from recommit.runs.directory import best_policy
+from recommit.storage import errors, recipe_text, verified
+from recommit.storage.files import Files
+from recommit.train import config
+from recommit.train.family import processes, runs
+from recommit.train.grpo.config import GrpoConfig
+
+ROOT = Path(__file__).parents[2]
+HERE = "unit/test_strangers_files.py"
+#: Rows of the table -> the tests of its columns.
+ROWS = {
+    "level file": ["property/test_level_text.py", "verify/limits.py", "verify/fuzzing.py"],
+    "data recipe": ["unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence", "unit/test_mutated_inputs.py"],
+    "data set": ["damage/test_names.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
+    "training recipe": [
+        f"{HERE}::test_a_recipe_does_not_say_what_leaves_this_machine",
+        f"{HERE}::test_a_recipe_is_measured_before_it_is_read",
+        "unit/train/engine/test_base.py",
+    ],
+    "preset": ["unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence", "unit/test_mutated_inputs.py"],
+    "policy": [
+        "unit/policy/test_loading.py::test_a_policy_has_only_known_publishers_backbones_downloaded",
+        "damage/test_names.py",
+    ],
+    "backbone folder": [f"{HERE}::test_a_backbone_brings_weights_alone", f"{HERE}::test_kernels_are_not_asked_for"],
+    "run, family of runs": [f"{HERE}::test_a_run_lies_in_its_folder", "unit/storage/test_own_folders.py"],
+    "evaluation": ["unit/report/test_injection.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
+    "commitment graph": ["unit/graph/test_files.py::test_a_small_file_that_becomes_large_is_refused"],
+    "fitted head": ["damage/test_hostile.py", "damage/test_names.py"],
+    "rule in Python": ["unit/graph/test_own_rules.py"],
+    "table of depths": ["unit/graph/test_own_rules.py"],
+    "zero-shot run": ["unit/zero_shot/test_hostile.py"],
+    "table of distances": ["cpp/test_table_file.cpp"],
+    "host file": [f"{HERE}::test_no_file_names_a_launcher"],
+    "card, page, scores": ["damage/test_planted.py"],
+}
+
+
+def rows(page: str) -> list[str]:
+    """The first column of the table."""
+    table = page[page.index("## What a file may do") : page.index("## What travels")]
+    return re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[1:]
+
+
+def absent(tests: list[str]) -> list[str]:
+    """References to tests that are not there."""
+    found = [(ROOT / "tests" / each.partition("::")[0], each.partition("::")[2]) for each in tests]
+    there = [path.is_file() and (not name or f"def {name}(" in path.read_text("utf-8")) for path, name in found]
+    return [each for each, is_there in zip(tests, there, strict=True) if not is_there]
+
+
+def test_every_row_of_the_page_has_tests():
+    assert rows((ROOT / "docs" / "security.md").read_text("utf-8")) == list(ROWS)
+    assert absent([each for tests in ROWS.values() for each in tests]) == []
+
+
+def test_a_test_that_is_not_there_is_noticed():
+    assert len(absent(["unit/nosuch.py", f"{HERE}::test_nothing", HERE])) == 2
+
+
+@pytest.mark.parametrize("name", ["abs", "up", "link", "link above"])
+def test_a_run_lies_in_its_folder(name, tmp_path):
+    """Somebody's own folder would be read, and copied into the run that begins with it."""
+    mine, run, place = tmp_path / "mine", tmp_path / "run", "checkpoints/step-00000001/policy"
+    (mine / "policy").mkdir(parents=True)
+    (mine / "policy" / "id_rsa").write_text("mine")
+    (run / "checkpoints").mkdir(parents=True)
+    named = {"abs": str(mine / "policy"), "up": "../mine/policy"}.get(name, place)
+    if name.startswith("link"):
+        step = run / "checkpoints" / "step-00000001"
+        step.symlink_to(mine) if name == "link above" else step.mkdir()
+    if name == "link":
+        (run / place).symlink_to(mine / "policy")
+    (run / "best.json").write_text(json.dumps({"policy": named}))
+    with pytest.raises(errors.WrongFolder, match=r"run: expected a name in it, got .* which leads elsewhere"):
+        best_policy(run)
+    words = ["--recipe", "laptop-sliding", "--init", str(run), "--out", f"{tmp_path}/new", "--quiet"]
+    recipe = {"task": "sliding", "size": [2, 2], "difficulties": [{"length": [1, 3]}], "count": 1}
+    (run / "config.json").write_text(json.dumps({"data": {"recipe": recipe}}))
+    assert main(["train", "grpo", *words]) == 2
+    assert not list((tmp_path / "new").rglob("id_rsa"))
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "data/../../secret"])
+def test_checksums_are_of_files_of_the_folder(name, tmp_path):
+    folder, digest = tmp_path / "step-00000001", "0" * 64
+    folder.mkdir()
+    (tmp_path / "secret").write_text("mine")
+    verified.write_digests(Files(), folder, {name: digest})
+    with pytest.raises(errors.Damaged, match="DIGESTS: expected names of files of the folder, got"):
+        verified.verify(folder)
+    commit(folder, 1)
+    seal = json.loads(verified.checked((folder / "COMMIT").read_bytes().removesuffix(b"\n")))
+    seal["files"][name] = [4, digest]
+    (folder / "COMMIT").write_bytes(verified.checkable(json.dumps(seal)))
+    with pytest.raises(TornCheckpoint, match="COMMIT: expected names of files of the folder, got"):
+        verify(folder)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    return make_backbone(tmp_path_factory.mktemp("published") / "tiny", "tiny", shard=60_000)
+
+
+def changed(folder, place, **values):
+    """A copy of a backbone, its configuration with other values by path."""
+    shutil.copytree(folder, place)
+    about = json.loads((place / "config.json").read_text())
+    for path, value in values.items():
+        *outer, last = path.split("__")
+        inner = about
+        for key in outer:
+            inner = inner[key]
+        inner[last] = value
+    (place / "config.json").write_text(json.dumps(about))
+    return place
+
+
+def quantised(folder, place):
+    return changed(folder, place, quantization_config={"quant_method": "fp8"})
+
+
+def adapted(folder, place):
+    changed(folder, place)
+    (place / "adapter_config.json").write_text('{"peft_type": "LORA", "base_model_name_or_path": "evil/repository"}')
+    return place
+
+
+def elsewhere(folder, place):
+    changed(folder, place)
+    index = json.loads((place / INDEX).read_text())
+    index["weight_map"] = {key: f"../{name}" for key, name in index["weight_map"].items()}
+    (place / INDEX).write_text(json.dumps(index))
+    return place
+
+
+def pickled(folder, place):
+    changed(folder, place)
+    weights = {}
+    for path in [*place.glob("*.safetensors"), place / INDEX]:
+        weights |= load_file(path) if path.suffix == ".safetensors" else {}
+        path.unlink()
+    torch.save(weights, place / "pytorch_model.bin")
+    save_file({"x": torch.zeros(1 << 20)}, place / "more.safetensors")
+    return place
+
+
+def deep(folder, place):
+    return changed(folder, place, vision_config__depth=100_000)
+
+
+def wide(folder, place):
+    return changed(folder, place, text_config__vocab_size=10**9)
+
+
+MORE = {
+    quantised: "expected weights that are not quantised",
+    adapted: "expected a whole model, got one with adapter_config.json",
+    elsewhere: r"expected files of .* in its model.safetensors.index.json, got '\.\./",
+    pickled: "expected model.safetensors or model.safetensors.index.json, got neither",
+    deep: r"expected depth of 1\.\.1024, got 100000",
+    wide: r"expected 32,[\d,]+ numbers, as config.json says, got [\d,]+ bytes",
+}
+
+
+@pytest.mark.parametrize("how", MORE, ids=lambda how: how.__name__)
+def test_a_backbone_brings_weights_alone(how, published, tmp_path):
+    with pytest.raises(ValueError, match=f"backbone: {MORE[how]}"):
+        load_backbone(how(published, tmp_path / "theirs"))
+
+
+@pytest.mark.parametrize("where", ["", "text_config__", "vision_config__"])
+@pytest.mark.parametrize("name", ["attn_implementation", "_attn_implementation", "_experts_implementation"])
+def test_kernels_are_not_asked_for(where, name, published, tmp_path, monkeypatch):
+    """A configuration may name compiled code on a hub, which transformers then loads."""
+    from transformers import modeling_utils
+
+    for each in (name for name in dir(modeling_utils) if "kernel" in name and "load" in name):
+        monkeypatch.setattr(modeling_utils, each, lambda *_, **__: pytest.fail("a kernel was asked for"))
+    load_backbone(changed(published, tmp_path / "theirs", **{f"{where}{name}": "evil/kernel"}))
+
+
+@pytest.mark.parametrize("kind", ["MistralCommonBackend", "BertJapaneseTokenizer", "Nothing"])
+def test_a_backbone_does_not_choose_the_class_of_its_tokenizer(kind, published, tmp_path):
+    theirs = changed(published, tmp_path / "theirs")
+    about = json.loads((theirs / "tokenizer_config.json").read_text())
+    remote = {"AutoTokenizer": ["evil/repository--mod.C", "evil/repository--mod.C"]}
+    (theirs / "tokenizer_config.json").write_text(json.dumps({**about, "tokenizer_class": kind, "auto_map": remote}))
+    assert type(load_backbone(theirs).tokenizer).__name__ == "Qwen2Tokenizer"
+
+
+#: What a recipe may not say by itself: the stage, and the values of that stage.
+TOLD = {
+    "run.wandb": ("sft", {"run": {"wandb": "theirs"}}),
+    "run.trackio": ("grpo", {"run": {"trackio": "theirs"}}),
+    "model.backbone": ("sft", {"model": {"backbone": "evil/repository"}}),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_recipe_does_not_say_what_leaves_this_machine(name, tmp_path):
+    stage, values = TOLD[name]
+    recipe, cls = tmp_path / "r.yaml", {"sft": config.SftConfig, "grpo": GrpoConfig}[stage]
+    recipe.write_text(yaml.safe_dump({stage: values}))
+    with pytest.raises(ValueError, match=f"{name}: expected --set {name}='.*' beside a file that may be a stra"):
+        config.load(recipe, cls=cls, stage=stage)
+    section, _, field = name.partition(".")
+    confirmed = config.load(recipe, [f"{name}=me/mine"], cls, stage)
+    assert getattr(getattr(confirmed, section), field) == "me/mine"
+    assert config.load(recipe, [], cls, stage, values={name: "me/mine"}) == confirmed
+    run = runs.Run(stage, confirmed, tmp_path / "begun", tmp_path / "run")
+    processes.write_recipes([run], tmp_path / "launch")
+    words = processes.job(run, tmp_path / "launch").words
+    said = words[words.index("--set") + 1 :]
+    assert config.load(words[words.index("--recipe") + 1], said, cls, stage) == confirmed
+
+
+def test_a_recipe_may_name_what_stays_here_and_known_publishers(tmp_path):
+    for backbone in (str(tmp_path), "random:tiny", "Qwen/Qwen2.5-VL-7B-Instruct", "OpenGVLab/InternVL3-8B-hf"):
+        (tmp_path / "r.yaml").write_text(yaml.safe_dump({"sft": {"model": {"backbone": backbone}}}))
+        assert config.load(tmp_path / "r.yaml").model.backbone == backbone
+
+
+@pytest.mark.parametrize("values", [{"fixed": {"run.wandb": "x"}}, {"paper": {"run": {"wandb": "x"}}}])
+def test_a_family_does_not_say_it_either(values, tmp_path):
+    (tmp_path / "r.yaml").write_text(yaml.safe_dump({"grpo": {"variant": "adaptive"}, "family": values}))
+    with pytest.raises(ValueError, match=r"run.wandb: expected --set run.wandb='x' beside"):
+        runs.family_configs(str(tmp_path / "r.yaml"), ("fixed-2",), (), {})
+    runs.family_configs(str(tmp_path / "r.yaml"), ("fixed-2",), ("run.wandb=mine",), {})
+
+
+def test_a_recipe_is_measured_before_it_is_read(tmp_path, monkeypatch):
+    with (tmp_path / "r.yaml").open("wb") as file:
+        file.truncate(1 << 40)  # of no room on the disk
+    monkeypatch.setattr(recipe_text, "read", pytest.fail)
+    with pytest.raises(ValueError, match="recipe: expected at most 1,048,576 bytes, got 1,099,511,627,776"):
+        config.load(tmp_path / "r.yaml")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "lists", "texts"])
+def test_a_small_table_that_becomes_large_is_refused(kind, tmp_path, monkeypatch):
+    """Equal values take no room in a file."""
+    many = 1 << 16
+    column = {
+        "numbers": pa.array([0] * many),
+        "lists": pa.array([[0] * many]),
+        "texts": pa.array(["x" * many + str(i % 2) for i in range(64)]),
+    }[kind]
+    pq.write_table(pa.table({"a": column}), tmp_path / "t.parquet", compression="zstd", use_dictionary=kind != "texts")
+    data = (tmp_path / "t.parquet").read_bytes()
+    assert parquet.parsed(tmp_path / "t.parquet", data).num_rows == len(column)
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 10)
+    with pytest.raises(errors.Damaged, match="expected at most 100 times its size, got"):
+        parquet.parsed(tmp_path / "t.parquet", data)
+
+
+def test_a_shard_is_measured_too(tmp_path, monkeypatch):
+    spec = DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2)
+    build(spec, tmp_path / "data")
+    assert len(open_folder(tmp_path / "data").columns()) > 2
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 0)
+    monkeypatch.setattr(parquet, "MOST_GROWTH", 0)
+    with pytest.raises(errors.Damaged, match="expected at most 0 times its size, got"):
+        open_folder(tmp_path / "data").columns()
+
+
+def test_no_file_names_a_launcher(tmp_path):
+    """What starts programs is said on the command line alone."""
+    from recommit.reproduce import preset
+
+    entry = {"data": {"task": "sliding"}, "recipe": "laptop-sliding", "variants": ["adaptive"], "seeds": [0]}
+    for words in (
+        {"launcher": "ssh evil"},
+        {"evaluate": {"launcher": "ssh evil"}},
+        {"heads": {"launcher": "ssh evil"}},
+    ):
+        (tmp_path / "p.yaml").write_text(yaml.safe_dump({"tasks": {"one": {**entry, **words}}}))
+        with pytest.raises(ValueError, match=r"expected keys of .*got launcher"):
+            preset.load(str(tmp_path / "p.yaml"))
+    (tmp_path / "r.yaml").write_text(yaml.safe_dump({"sft": {"run": {"launcher": "ssh evil"}}}))
+    with pytest.raises(ValueError, match=r"run: expected fields of .*got launcher"):
+        config.load(tmp_path / "r.yaml")
+
+
+def test_a_page_takes_no_script_from_elsewhere(tmp_path, monkeypatch):
+    """The puzzle that an evaluation names is a script of the package."""
+    from recommit.report import page
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.js").write_text("evil")
+    own = page.rules("nothing")
+    for task in (str(tmp_path / "evil"), os.path.relpath(tmp_path / "evil", Path(page.__file__).parent), "../report"):
+        assert page.rules(task) == own
+    assert page.rules("sliding") != own
