@@ -168,10 +168,20 @@ class ConvBackbone(nn.Module):
             x = block(x)
         return F.relu(x)
 
+    def z_at(self, features: Tensor, geometry: PromptInputs, places: Tensor) -> Tensor:
+        """z of each picture, and behind them z as read at other ``places`` [N, D]: [N + N * D, width]."""
+        cells = self.cells(features, geometry)
+        own = self.at(cells, self.model.score(features).softmax(dim=1))
+        width, many = cells.shape[1], places.shape[1]
+        there = cells.flatten(2).gather(2, places[:, None].expand(-1, width, -1)).transpose(1, 2).flatten(0, 1)
+        others = self.model.out(torch.cat([there, pooled(cells).repeat_interleave(many, dim=0)], dim=-1))
+        return torch.cat([own, others])
+
     def at(self, cells: Tensor, shares: Tensor) -> Tensor:
         """z as read at some cells, of which ``shares`` [N, cells, 1] say how much."""
-        there = cells.flatten(2) @ shares
-        return self.model.out(torch.cat([there[:, :, 0], pooled(cells)], dim=-1))
+        there = (cells.flatten(2) @ shares)[:, :, 0]
+        z: Tensor = self.model.out(torch.cat([there, pooled(cells)], dim=-1))
+        return z
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         """See ``Backbone.vision_parameters``."""
