@@ -142,6 +142,7 @@ class Names:
 
     def during(self, use):
         shutil.rmtree(self.place / "new", ignore_errors=True)
+        (self.place / "page.html").unlink(missing_ok=True)
         return self.guard.during(self.place, self.victim, lambda: use.call(self.place))
 
     def read(self, name):
@@ -224,7 +225,7 @@ def more_uses():
         assert main(["train", "sft", *words]) == 0
 
     return [
-        Use("report", lambda here: main(["report", f"{here}/eval", "--out", f"{here}/new/page.html", "--quiet"])),
+        Use("report", lambda here: main(["report", f"{here}/eval", "--out", f"{here}/page.html", "--quiet"])),
         Use("beginning", begin),
         Use("training", train),
         Use("playing", play),

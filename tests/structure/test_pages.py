@@ -158,7 +158,6 @@ def test_scripts_of_figures_import_what_is_there(script: Path, monkeypatch: pyte
     pytest.importorskip("matplotlib")
     pytest.importorskip("torch")
     monkeypatch.syspath_prepend(str(script.parent))
-    monkeypatch.setattr("matplotlib.use", lambda _backend: None)  # which is that of all other tests in this process
     runpy.run_path(str(script))
 
 

@@ -81,6 +81,11 @@ def shows(call: ast.Call) -> bool:
     return (name_of(call) in ("write", "writelines") and named in STREAMS) or dotted(call.func) == "print"
 
 
+def chooses(call: ast.Call) -> bool:
+    """Does it choose how matplotlib draws, for the whole process?"""
+    return bool(re.fullmatch(r"(matplotlib|mpl)\.use|(\w+\.)*switch_backend", dotted(call.func)))
+
+
 def places(judge: Callable[[ast.Call], bool], but: set[str]) -> list[str]:
     """Where the package does what only some files of it may."""
     every = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
@@ -94,6 +99,15 @@ def test_files_are_opened_and_the_terminal_is_written_to_in_one_place() -> None:
     assert places(shows, {TERMINAL}) == []
 
 
+def test_nobody_chooses_how_matplotlib_draws() -> None:
+    """Not the package, and no script of figures or timings, which tests run in their own process; but what remakes the
+    notebooks does, where it is a program."""
+    scripts = [path for folder in ("python", "docs", "bench", "scripts") for path in (ROOT / folder).rglob("*.py")]
+    assert len(scripts) > 300
+    found = [path for path in scripts for call in calls(path.read_text("utf-8")) if chooses(call)]
+    assert [path.relative_to(ROOT).as_posix() for path in found] == ["docs/figures/notebooks.py"]
+
+
 @pytest.mark.parametrize(
     ("judge", "planted"),
     [
@@ -105,6 +119,9 @@ def test_files_are_opened_and_the_terminal_is_written_to_in_one_place() -> None:
         (writes, "array.tofile(path)"),
         (reads, "path.read_text('utf-8')"),
         (reads, "path.open('rb')"),
+        (chooses, "matplotlib.use('svg')"),
+        (chooses, "mpl.use('agg', force=False)"),
+        (chooses, "plt.switch_backend('agg')"),
         (shows, "print(x)"),
         (shows, "sys.stderr.write(x)"),
         (shows, "stdout.writelines(x)"),
@@ -144,6 +161,7 @@ ALLOWED = {
     "unit/data/test_mutations.py": "reads a clock",  # processor time, in units of effort.py
     "unit/train/family/one_rank.py": "sleeps",  # a stand-in for a rank that computes
     "verify/__main__.py": "reads a clock",  # for the table
+    "verify/orders.py": "reads a clock",  # for the table
     "verify/true_shapes.py": "reads a clock",  # for the table
     "invariant/rank_jobs.py": "draws without a seed",  # planted: an order that nobody decided
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import html
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from openenv.core.env_server.http_server import create_app
@@ -25,6 +26,8 @@ from recommit.zero_shot.game import prompts
 from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fastapi import FastAPI
 
     from recommit.zero_shot.game import Game, Step
@@ -196,12 +199,26 @@ def app(
     spec: GameSpec, *, sessions: int = 64, web: bool = True, oracle: bool = False, show_distance: bool = False
 ) -> FastAPI:
     """The server, with a session per connection."""
-    os.environ["ENABLE_WEB_INTERFACE"] = str(web).lower()  # the only switch there is
-    return create_app(
-        lambda: CommitEnvironment(spec, oracle=oracle, show_distance=show_distance),
-        CommitAction,
-        BoardObservation,
-        env_name="recommit",
-        max_concurrent_envs=sessions,
-        state_cls=BoardState,
-    )
+    with _environment("ENABLE_WEB_INTERFACE", str(web).lower()):  # the only switch there is, read as the server is made
+        return create_app(
+            lambda: CommitEnvironment(spec, oracle=oracle, show_distance=show_distance),
+            CommitAction,
+            BoardObservation,
+            env_name="recommit",
+            max_concurrent_envs=sessions,
+            state_cls=BoardState,
+        )
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable, and leave it afterwards as it was."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

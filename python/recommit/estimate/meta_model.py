@@ -18,7 +18,7 @@ from recommit.data.labels import label
 from recommit.estimate.schedule import EvaluationStage
 from recommit.policy.backbones.backbone import family, family_of
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
-from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, shape_of
+from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
@@ -102,7 +102,7 @@ def _policy(model: ModelConfig) -> CommitPolicy:
         adapted = family_of(Path(model.backbone))
         about, tokenizer = adapted.read_config(model.backbone), adapted.read_tokenizer(model.backbone)
     else:
-        shape = shape_of(name, model.shape)
+        shape = resized(name.removeprefix("random:"), model.shape)
         if isinstance(shape, ConvShape):
             with torch.device("meta"):
                 return CommitPolicy(ConvBackbone(ConvNet(shape), shape), model.policy, source=model.backbone)

@@ -63,7 +63,6 @@ class Evaluated(NamedTuple):
     text: str
 
 
-@preserved_torch_state()
 def evaluate(options: EvaluateOptions, *, quiet: bool = True) -> list[dict[str, Any]]:
     """Evaluate as ``recommit evaluate`` does; one row per agent and budget, as in ``summary.json``. The process is
     afterwards as before: its threads, products and streams of randomness."""
@@ -71,6 +70,7 @@ def evaluate(options: EvaluateOptions, *, quiet: bool = True) -> list[dict[str, 
     return [] if result is None else result.rows
 
 
+@preserved_torch_state()
 def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | None:
     """Play, and write rows, figures and tables into the folder; None on all ranks but the main one."""
     configure_inference(options.threads)

@@ -8,7 +8,7 @@ import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout.decision_rows import DecisionRows, packed
-from recommit.storage import verified
+from recommit.storage import errors, verified
 from recommit.zero_shot.game import Game
 from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment
 from recommit.zero_shot.spec import MANIFEST
@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
+#: What is read of a run's manifest, and of a line of its episodes and decisions.
+RUN: verified.Fields = {"model": str, "cell": int, "budget": int, "data": (dict, type(None))}
+EPISODE: verified.Fields = {"instance": str, "finished": bool}
+DECISIONS = "decisions.jsonl"
+_WORDS, _NUMBERS = dict.fromkeys(("instance", "outcome"), str), dict.fromkeys(("decision", "h"), int)
+DECISION: verified.Fields = {**_WORDS, **_NUMBERS, "actions": [str], "state": list}
+
 
 def _spec(folder: Path) -> dict[str, Any]:
     try:
-        spec: dict[str, Any] = verified.values(folder, MANIFEST, {"run": dict})["run"]
+        spec: dict[str, Any] = verified.values(folder, MANIFEST, {"run": RUN})["run"]
     except ValueError as error:
         raise ValueError(f"agents: expected the folder of a zero-shot run, got {folder} ({error})") from None
     return spec
@@ -32,7 +39,7 @@ def _spec(folder: Path) -> dict[str, Any]:
 def about(folder: Path) -> dict[str, Any]:
     """Who was asked, and the pixels of a cell in the pictures."""
     spec = _spec(folder)
-    return {"model": str(spec["model"]), "cell": int(spec["cell"])}
+    return {"model": spec["model"], "cell": spec["cell"]}
 
 
 def data(folder: Path) -> dict[str, Any]:
@@ -45,7 +52,7 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
     spec = _spec(folder)
     if spec["budget"] < budget:
         raise ValueError(f"budgets: expected at most the {spec['budget']} decisions of {folder}, got {budget}")
-    finished = {one["instance"] for one in verified.lines(folder, "episodes.jsonl") if one["finished"]}
+    finished = {one["instance"] for one in _records(folder, "episodes.jsonl", EPISODE) if one["finished"]}
     missing = [name for name in ids if name not in finished]
     if missing:
         raise ValueError(
@@ -53,7 +60,7 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
             f"got {len(ids) - len(missing)}: without {missing[0]}"
         )
     number = {name: i for i, name in enumerate(ids)}
-    decisions = [one for one in verified.lines(folder, "decisions.jsonl") if one["instance"] in number]
+    decisions = [one for one in _records(folder, DECISIONS, DECISION) if one["instance"] in number]
     decisions = [one for one in decisions if one["decision"] < budget]
     decisions.sort(key=lambda one: (one["decision"], number[one["instance"]]))
     which = np.array([number[one["instance"]] for one in decisions], np.int32)
@@ -63,6 +70,15 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
         raise ValueError(
             f"agents: expected the states of the test set in {folder}, got others by the same names"
         ) from None
+    except (LookupError, TypeError, ValueError) as error:
+        raise errors.Damaged(f"{folder / DECISIONS}: expected decisions of games, got others: {error}") from None
+
+
+def _records(folder: Path, name: str, fields: verified.Fields) -> list[dict[str, Any]]:
+    """The lines of a file, each with these fields."""
+    listed = verified.lines(folder, name)
+    verified.expect(folder / name, listed, [fields])
+    return listed
 
 
 class _AnotherState(ValueError):
@@ -97,6 +113,8 @@ def _rows(
 def _replayed(game: Game, record: dict[str, Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The states before and after a record's decision."""
     before = game.state
+    if record["decision"] != len(game.steps):
+        raise ValueError(f"decision: expected {len(game.steps)} of {record['instance']}, got {record['decision']}")
     if not np.array_equal(before, record["state"]):
         raise _AnotherState
     codes = tuple(ACTIONS.index(word) for word in record["actions"])

@@ -29,7 +29,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team, find_device, rank_batches, split_batches
-from recommit.runs.process import configure_inference
+from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage.ownership import refuse_foreign
 
 if TYPE_CHECKING:
@@ -309,6 +309,7 @@ def build(
     return graph.finished(numbers, groups, source or {})
 
 
+@preserved_torch_state()
 def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
     """``recommit graph build``: the graph of a run's best policy, from instances of its data, written; its manifest."""
     configure_inference(options.threads)

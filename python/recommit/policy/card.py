@@ -8,6 +8,7 @@ from typing import Any
 from recommit.storage import verified
 from recommit.storage.files import file_sha256
 from recommit.storage.hub import Upload
+from recommit.storage.terminal_text import cell
 
 _TEXT = """---
 library_name: recommit
@@ -50,7 +51,7 @@ def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
         head=head,
         title=name.rsplit("/", 1)[-1],
         depths=", ".join(map(str, config["depths"])),
-        tasks=", ".join(config["tasks"]),
+        tasks=", ".join(map(cell, config["tasks"])),
         parts=parts,
         name=name,
         hashes="".join(["\n", *(f"- `{file}`: sha256 `{digest}`\n" for file, digest in hashes.items())]),

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from recommit.policy.backbones.backbone import Backbone
 
 FORMAT = 1
+#: Of config.json.
+FIELDS = {"policy": dict, "backbone": dict.fromkeys(("source", "dtype", "fingerprint"), str)}
 #: What a backbone's weights may be kept in.
 DTYPES = ("float32", "bfloat16", "float16")
 #: Values of each tensor that a fingerprint reads.
@@ -139,7 +141,9 @@ def load_policy(
     verified.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
-    revision, named_in = ("", None) if backbone else (about["backbone"].get("revision", ""), folder / "config.json")
+    revision, named_in = (
+        ("", None) if backbone else (str(about["backbone"].get("revision", "")), folder / "config.json")
+    )
     place, commit = find_backbone(source, revision, named_in=named_in)
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
     weights = load_backbone(place, dtype=dtype, device=device, **options)
@@ -254,6 +258,7 @@ def read_config(path: Path) -> dict[str, Any]:
     about = verified.values(path.parent, path.name)
     if about.get("format") != FORMAT:
         raise ValueError(f"{path}: expected policy format {FORMAT}, got {about.get('format')}")
+    verified.expect(path, about, FIELDS)
     return about
 
 

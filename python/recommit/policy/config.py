@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from recommit.prices import Prices
+from recommit.puzzles.frames import MAX_CELL
 
 #: Never more actions than this in one commitment: the action decoder has that many positions.
 MAX_ACTIONS = 8
@@ -212,8 +213,8 @@ class PolicyConfig:
             )
         if len(self.prompts) != len(self.tasks):
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
-        if self.cell < 0:
-            raise ValueError(f"cell: expected 0 or a number of pixels, got {self.cell}")
+        if not 0 <= self.cell <= MAX_CELL:
+            raise ValueError(f"cell: expected 0..{MAX_CELL} pixels, got {self.cell}")
 
     @property
     def budget_conditioned(self) -> bool:

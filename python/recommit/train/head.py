@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.graph import files
 from recommit.prices import Prices
-from recommit.runs.process import configure_inference
+from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage.ownership import refuse_foreign
 from recommit.train.baselines.critics import PpoConfig, PpoLearner, QConfig, QLearner
 from recommit.train.baselines.groups import GroupConfig, GroupLearner
@@ -53,6 +53,7 @@ def problem_of(
     return HeadProblem.of(graph, tuple(depths) or graph.head_depths, budgets, prices, features)
 
 
+@preserved_torch_state()
 def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Train a head, and write it; the record of its best check."""
     configure_inference(options.threads)

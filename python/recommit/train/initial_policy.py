@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from recommit.policy.backbones.backbone import find_backbone
-from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, shape_of
+from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import verified
@@ -111,7 +111,7 @@ def described(policy: CommitPolicy, team: Team) -> str:
 
 
 def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
-    wanted = shape_of(config.backbone, config.shape)
+    wanted = resized(config.backbone.removeprefix("random:"), config.shape)
     if not folder.is_dir():
         temporary = folder.with_name(f".{folder.name}.tmp")
         make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)

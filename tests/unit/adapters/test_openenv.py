@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from recommit.puzzles import levels
 from recommit.puzzles.solutions import Limits
 from recommit.zero_shot.game_spec import GameSpec
 
+WEB = "ENABLE_WEB_INTERFACE"
 SPEC = GameSpec("sliding", (3,), length=(8, 12), count=8, cell=28)
 
 
@@ -119,8 +121,14 @@ def test_the_web_shows_what_it_is_sent_as_text(openenv):
 
 
 def test_the_server_is_made_of_these(openenv, monkeypatch):
-    monkeypatch.setenv("ENABLE_WEB_INTERFACE", "true")
+    told, create = [], openenv.create_app
+    monkeypatch.setattr(openenv, "create_app", lambda *a, **k: (told.append(os.environ.get(WEB)), create(*a, **k))[1])
+    monkeypatch.delenv(WEB, raising=False)
+    openenv.app(SPEC)
+    assert WEB not in os.environ
+    monkeypatch.setenv(WEB, "1")
     (factory, action, seen), how = openenv.app(SPEC, sessions=3, web=False)
+    assert (told, os.environ[WEB]) == (["true", "false"], "1")
     assert (action, seen, how["max_concurrent_envs"]) == (openenv.CommitAction, openenv.BoardObservation, 3)
     assert factory().spec is SPEC
     assert factory().get_metadata().name == "recommit"

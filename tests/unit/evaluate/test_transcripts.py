@@ -97,6 +97,39 @@ def test_a_finished_run_that_was_changed_is_refused(run, asked, tmp_path, capsys
     assert f"{path}: expected what was written there, got other bytes" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("manifest.json", {"cell": "x"}),
+        ("manifest.json", {"budget": None}),
+        ("episodes.jsonl", {"finished": 1}),
+        ("decisions.jsonl", {"instance": [1]}),
+        ("decisions.jsonl", {"actions": ["jump"]}),
+        ("decisions.jsonl", {"actions": ["up"] * 9, "h": 9}),
+        ("decisions.jsonl", {"outcome": "x"}),
+        ("decisions.jsonl", {"decision": 1}),
+        ("decisions.jsonl", {"decision": -1}),
+        ("decisions.jsonl", {"h": 3}),
+    ],
+)
+def test_what_is_no_run_is_a_sentence(asked, tmp_path, name, change):
+    """In its first line; a stranger may have written any of it."""
+    folder = shutil.copytree(asked, tmp_path / "zs")
+    (folder / "DIGESTS").unlink()
+    task, lines = recommit.Sliding(2, 3), (folder / name).read_text().splitlines()
+    if name == "manifest.json":
+        whole = json.loads("\n".join(lines))
+        lines = [json.dumps({**whole, "run": whole["run"] | change})]
+    else:
+        lines[0] = json.dumps(json.loads(lines[0]) | change)
+    (folder / name).write_text("\n".join(lines) + "\n")
+    ids = [one["instance"] for one in jsonl.read(asked / "episodes.jsonl")]
+    first = {one["instance"]: one["state"] for one in jsonl.read(asked / "decisions.jsonl") if not one["decision"]}
+    states = np.array([first[each] for each in ids], np.uint8)
+    with pytest.raises(ValueError, match=rf"{name}.*expected |expected the folder of a zero-shot run.*{name}"):
+        transcripts.rows(folder, task, ids, states, 15)
+
+
 def test_a_family_has_those_of_the_size_that_is_played(run, asked, tmp_path, monkeypatch):
     shutil.copytree(run, tmp_path / "adaptive-s0")
     shutil.copytree(asked, tmp_path / "zero-shot-tiny-2x3")

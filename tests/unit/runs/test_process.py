@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +95,26 @@ def test_inference_takes_the_threads_that_are_asked_for():
     assert torch.get_num_threads() == threads + 1
     configure_inference(0)
     assert torch.get_num_threads() == threads + 1
+
+
+def unguarded(text):
+    """Functions that configure this process, and do not give it back as it was."""
+    return [
+        function.name
+        for function in ast.walk(ast.parse(text))
+        if isinstance(function, ast.FunctionDef)
+        and re.search(r"\bconfigure_(torch|inference)\(", ast.unparse(function.body))
+        and "preserved_torch_state()" not in map(ast.unparse, function.decorator_list)
+    ]
+
+
+def test_who_configures_the_process_gives_it_back():
+    package = Path(process.__file__).parents[1]
+    every = {path.name: unguarded(path.read_text(encoding="utf-8")) for path in package.rglob("*.py")}
+    assert {name: found for name, found in every.items() if found} == {}
+    planted = "def train(options):\n    configure_inference(options.threads)\n"
+    assert unguarded(planted) == ["train"]
+    assert unguarded(f"@preserved_torch_state()\n{planted}") == []
 
 
 def test_other_work_in_the_process_finds_it_as_it_was():

@@ -109,8 +109,15 @@ def test_a_random_backbone_is_made_once(tmp_path):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (ModelConfig("random:nothing"), "model.backbone: expected random: and one of tiny, .*got random:nothing"),
+        (ModelConfig("random:nothing"), "backbone: expected one of tiny, .*conv:base, got nothing"),
         (ModelConfig("random:tiny", {"nothing": 1}), "model.shape: .*nothing"),
+        (ModelConfig("random:tiny", {"layers": 10**6}), r"model.shape.layers: expected 1\.\.1024, got 1000000"),
+        (ModelConfig("random:tiny", {"width": 2**40}), r"model.shape.width: expected 1\.\.1048576, got"),
+        (ModelConfig("random:tiny", {"width": 33}), "model.shape.width: expected a multiple of the 2 heads, got 33"),
+        (ModelConfig("random:tiny", {"heads": 0}), r"model.shape.heads: expected 1\.\.1048576, got 0"),
+        (ModelConfig("random:tiny", {"layers": 1.5}), "model.shape: layers: expected int, got 1.5"),
+        (ModelConfig("random:tiny", {"window": 7}), "model.shape.window: expected a multiple of 28 pixels of qwen2"),
+        (ModelConfig("random:tiny", {"family": "evil"}), "model.shape.family: expected one of qwen2_5_vl, "),
     ],
 )
 def test_wrong_models_are_refused(config, message, tmp_path):

@@ -54,7 +54,7 @@ class ConvShape:
         for name, most in (("width", 1024), ("blocks", 128), ("z", 4096)):
             value = getattr(self, name)
             if not isinstance(value, int) or not 1 <= value <= most:
-                raise ValueError(f"{name}: expected 1..{most}, got {value!r}")
+                raise ValueError(f"model.shape.{name}: expected 1..{most}, got {value!r}")
 
 
 #: What ``conv:NAME`` stands for.

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from recommit.policy.backbones.transformer import Normalization, TransformersBackbone, normalize
 from recommit.policy.prompt import Markers
 from recommit.policy.tensors import to_device
+from recommit.puzzles.frames import MAX_CELL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 NORMALIZATION = Normalization((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-#: The largest cell that the core draws, in pixels.
-LARGEST = 112
 
 
 class InternBackbone(TransformersBackbone):
@@ -56,7 +55,7 @@ class InternBackbone(TransformersBackbone):
                 f"cell: expected at most {fits} pixels, a {rows}x{cols} board on a tile of {self.side}, "
                 f"got {cell or self.token_pixels}"
             )
-        return cell or min(fits, LARGEST // self.token_pixels * self.token_pixels)
+        return cell or min(fits, MAX_CELL // self.token_pixels * self.token_pixels)
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
         """See ``Backbone``: the tokens of a tile."""

@@ -10,15 +10,18 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
-from dataclasses import replace as replace_fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.policy.backbones.backbone import INDEX
+from recommit.policy.backbones.backbone import FAMILIES, INDEX, MOST_LAYERS
 from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
+from recommit.storage import verified
 from recommit.storage.files import Files, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SPECIALS = [
     "<|endoftext|>",
@@ -63,6 +66,27 @@ class Shape:
     taps: tuple[int, ...] = ()
     #: Qwen3-VL: trained positions along a picture's side. InternVL: pixels of a tile's side.
     side: int = 0
+
+    def __post_init__(self) -> None:
+        for name in SIZES:
+            most = MOST_LAYERS if "layers" in name else MOST_SIZE
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"model.shape.{name}: expected 1..{most}, got {getattr(self, name)}")
+        for name in ("", "vision_"):
+            width, heads = getattr(self, f"{name}width"), getattr(self, f"{name}heads")
+            if width % heads:
+                raise ValueError(f"model.shape.{name}width: expected a multiple of the {heads} heads, got {width}")
+        if self.family not in FAMILIES:
+            raise ValueError(f"model.shape.family: expected one of {', '.join(FAMILIES)}, got {self.family}")
+        if self.window % 28 or (self.window == 0) == (self.family == "qwen2_5_vl"):
+            wanted = "a multiple of 28 pixels" if self.family == "qwen2_5_vl" else "0"
+            raise ValueError(f"model.shape.window: expected {wanted} of {self.family}, got {self.window}")
+
+
+#: Of a shape, those that every family has.
+SIZES = ("width", "layers", "heads", "kv_heads", "ffn", "vision_width", "vision_layers", "vision_heads", "vision_ffn")
+#: Larger than any model has.
+MOST_SIZE = 1 << 20
 
 
 #: How a recipe says that a backbone begins with random weights: one of these and a name, such as ``random:small``.
@@ -346,12 +370,11 @@ def _sizes(name: str) -> Shape | ConvShape:
     return every[name]
 
 
-def shape_of(source: str, changes: dict[str, Any]) -> Shape | ConvShape:
-    """The sizes of a backbone from nothing by its name in a recipe, ``random:NAME`` or ``conv:NAME``, with changes to
-    its fields."""
-    shape = _sizes(source.removeprefix("random:"))
+def resized(name: str, sizes: Mapping[str, Any]) -> Shape | ConvShape:
+    """The shape of a backbone by its name, with sizes changed as a recipe says them."""
+    shape = _sizes(name)
+    changes = {key: tuple(value) if isinstance(value, list) else value for key, value in sizes.items()}
     try:
-        values: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in changes.items()}
-        return replace_fields(shape, **values)
+        return verified.typed(type(shape), vars(shape) | changes)
     except TypeError as error:
         raise ValueError(f"model.shape: {error}") from None

@@ -100,6 +100,7 @@ class TransformersBackbone(nn.Module):
                     **options,
                 )
             tokenizer = cls.read_tokenizer(path)
+            tokenizer(cls.markers.token)
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # the library has errors of its own, and of all that it reads with

@@ -33,7 +33,7 @@ from recommit.policy.config import MAX_ACTIONS, HeadConfig, WorldModelConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.world_model import ACTIONS, WorldModel
 from recommit.runs.directory import recipe_of
-from recommit.runs.process import configure_inference
+from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.train.heads.network import policy_folder
 
@@ -113,6 +113,7 @@ class TrainingStates:
         return states
 
 
+@preserved_torch_state()
 def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Give the best policy of a run a world model, and write it; how exact it is on validation states."""
     configure_inference(options.threads)

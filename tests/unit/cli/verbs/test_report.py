@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
 
 
 def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
-    out, figures = tmp_path / "new" / "report.html", tmp_path / "figures"
+    out, figures = tmp_path / "report.html", tmp_path / "figures"
     report(ReportOptions(folder, out, instances=5, figures=figures))
     assert capsys.readouterr().out.endswith("figures, 5 of 24 instances to watch\n")
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")

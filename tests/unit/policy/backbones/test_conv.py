@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.conv import CONV, ConvShape
-from recommit.policy.backbones.random_init import BACKBONES, make_backbone, shape_of
+from recommit.policy.backbones.random_init import BACKBONES, make_backbone, resized
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 
@@ -125,10 +125,10 @@ def test_a_folder_that_lies_is_a_sentence(changes, said, tmp_path):
 
 
 def test_sizes_by_name():
-    assert shape_of("conv:small", {}) == CONV["small"] == ConvShape(32, 8, 128)
-    assert shape_of("random:small", {}) == BACKBONES["small"]
-    assert shape_of("conv:base", {"blocks": 3}).blocks == 3
+    assert resized("conv:small", {}) == CONV["small"] == ConvShape(32, 8, 128)
+    assert resized("small", {}) == BACKBONES["small"]
+    assert resized("conv:base", {"blocks": 3}).blocks == 3
     with pytest.raises(ValueError, match=r"backbone: expected one of tiny, .*conv:base, got conv:huge"):
-        shape_of("conv:huge", {})
+        resized("conv:huge", {})
     with pytest.raises(ValueError, match=r"model.shape: .*layers"):
-        shape_of("conv:small", {"layers": 3})
+        resized("conv:small", {"layers": 3})

@@ -53,7 +53,7 @@ READS = "backbone: expected a model that transformers reads in "
 REFUSED = {
     "an unknown model's program": (
         program("config.json", model_type="evil", auto_map={"AutoConfig": "evil.Evil"}),
-        "expected a model type of qwen2_5_vl, qwen3_vl, internvl, got evil",
+        "expected a model type of qwen2_5_vl, qwen3_vl, internvl, recommit_conv, got evil",
     ),
     "no model type": (change("config.json", model_type=[]), "expected a model type of "),
     "layers": (
@@ -63,6 +63,7 @@ REFUSED = {
     "other shapes": (change("config.json", "text_config", vocab_size=1 << 33), READS),
     "no heads": (change("config.json", "text_config", num_attention_heads=0), READS),
     "no function": (change("config.json", "text_config", hidden_act="exec"), READS),
+    "a text without length": (change("tokenizer_config.json", model_max_length="x"), READS),
     "half a tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("{"), READS),
 }
 
