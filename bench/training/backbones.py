@@ -3,7 +3,7 @@ as the others, on the same data, at its own learning rate, and asked on the same
 
     python bench/training/backbones.py --seconds 100 --out lab [--puzzles sokoban] [--nets conv:small] [--csv FILE]
 
-Data sets are built in ``--out`` once. A short run says how long a step takes, then steps are chosen so that the rate
+A short run says how long a step takes, then steps are chosen so that the rate
 decays to zero at the end of the time. Solved: in percent, likeliest actions, at each depth under the loose budget of
 the paper, and with 120 actions of one observation each (closed loop).
 """
@@ -61,7 +61,8 @@ CALIBRATION, INSTANCES = 40, 512
 def plan(puzzle: str, changes: list[str], steps: int) -> config.SftConfig:
     """The laptop's recipe, changed, without validation on the way."""
     own = [f"optim.steps={steps}", "run.threads=1", "run.tensorboard=false", "validation.instances=0"]
-    return config.load(f"laptop-{puzzle}", [*changes, *own])
+    made: config.SftConfig = config.load(f"laptop-{puzzle}", [*changes, *own])
+    return made
 
 
 def seconds_of(call: Any) -> float:
@@ -91,10 +92,8 @@ def measure(name: str, puzzle: str, data: Path, out: Path, seconds: float) -> di
     folder = "".join(c if c.isalnum() else "-" for c in f"{puzzle}-{name}")
     short, run = out / f"{folder}-short", out / folder
     begin = seconds_of(lambda: train(plan(puzzle, changes, 1), data, out / f"{folder}-first", quiet=True))
-    step = (
-        seconds_of(lambda: train(plan(puzzle, changes, CALIBRATION), data, short, quiet=True)) - begin
-    ) / CALIBRATION
-    made = plan(puzzle, changes, max(1, round(seconds / step)))
+    more = seconds_of(lambda: train(plan(puzzle, changes, 1 + CALIBRATION), data, short, quiet=True)) - begin
+    made = plan(puzzle, changes, max(1, round(seconds * CALIBRATION / more)))
     spent = seconds_of(lambda: train(made, data, run, quiet=True))
     policy = recommit.CommitPolicy.from_pretrained(best_policy(run))
     spec = DataSpec.read(data / "recipe.json")
@@ -118,7 +117,7 @@ def measure(name: str, puzzle: str, data: Path, out: Path, seconds: float) -> di
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=100.0, help="of processor time, each")
-    parser.add_argument("--out", type=Path, required=True, help="an empty folder, or that of before")
+    parser.add_argument("--out", type=Path, required=True, help="an empty folder")
     parser.add_argument("--puzzles", nargs="+", choices=DATA, default=list(DATA))
     parser.add_argument("--nets", nargs="+", choices=NETS, default=list(NETS))
     parser.add_argument("--csv", type=Path, help="where the table is written, too")
