@@ -82,3 +82,25 @@ def test_small_levels_by_hand(timed: Timed) -> None:
         return [int(task.solve(levels[i][None], threads=1).length[0]) for i in chosen]
 
     assert timed(solved, len(chosen)) == [optimal[i] for i in chosen]
+
+
+@pytest.mark.parametrize("how", ["in one call", "cell by cell"])
+def test_optimal_actions_everywhere(timed: Timed, how: str) -> None:
+    """For the player on every cell of 10x10 levels with four boxes, whose tables are there; items are cells."""
+    task = recommit.Sokoban(10, 4)
+    states = task.generate(12, seed=1, length=(8, 60), generator="reverse").states
+    floor = [np.argwhere((state == 0) | (state == 2) | (state >= 5)) for state in states]
+    asked = []
+    for state, cells in zip(states, floor, strict=True):
+        still = np.where(state == 5, 0, np.where(state == 6, 2, state)).astype(np.uint8)
+        moved = np.repeat(still[None], len(cells), axis=0)
+        moved[(np.arange(len(cells)), *cells.T)] = np.where(still[tuple(cells.T)] == 0, 5, 6)
+        asked.append(moved)
+    one_by_one = np.concatenate(asked)
+    expected = task.optimal_actions(one_by_one, threads=1)
+    if how == "cell by cell":
+        found = timed(lambda: task.optimal_actions(one_by_one, threads=1), len(one_by_one))
+    else:
+        found = timed(lambda: task.optimal_actions_everywhere(states, threads=1), len(one_by_one))
+        found = np.concatenate([found[i][tuple(cells.T)] for i, cells in enumerate(floor)])
+    assert np.array_equal(found, expected)

@@ -84,6 +84,23 @@ void define_solver(py::module_& module) {
       py::arg("threads") = py::none(), py::arg("progress") = py::none(), "which actions lower the distance by one");
 
   module.def(
+      "optimal_actions_everywhere",
+      [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds,
+         const Threads& threads, const Progress& progress) {
+        const States from = checked_states(states_);
+        auto out = fresh<bool>({size(from.count), from.shape.rows, from.shape.cols, kActions});
+        std::uint8_t* to = recommit::bindings::bytes(out);
+        const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
+        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
+          with.optimal_actions_everywhere(from.data, from.shape, to, begin, end, watch);
+        });
+        return out;
+      },
+      py::arg("states"), py::kw_only(), py::arg("nodes"), py::arg("bytes"), py::arg("seconds"),
+      py::arg("threads") = py::none(), py::arg("progress") = py::none(),
+      "optimal actions of each state with its player on every cell instead");
+
+  module.def(
       "solve",
       [](const Array<std::uint8_t>& states_, bool random, std::uint64_t seed, std::uint64_t nodes, std::uint64_t bytes,
          double seconds, const Threads& threads, const Progress& progress) {

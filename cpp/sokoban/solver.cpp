@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,27 @@ Solution search_on(const Reader& reader, const Limits& limits, bool first, Watch
   return beyond_table(reader.level().level(), state, limits, first, watch);
 }
 
+/// Optimal actions and distance of a state of the level read last, which has no table. An action counts once its end's
+/// distance is proven, and none does where a shorter way is not ruled out.
+std::pair<unsigned, Distance> searched(const Reader& reader, const State& state, const Limits& limits, Watch* watch) {
+  if (reader.lost()) return {0, kUnsolvable};
+  const LevelTable& level = reader.level();
+  Distance distance = beyond_table(level.level(), state, limits, false, watch).answer.distance;
+  unsigned mask = 0;
+  State after;
+  for (int action = 0; action < kActions && distance > 0; ++action) {
+    if (!level.act(state, action, after)) continue;
+    const Answer answer = beyond_table(level.level(), after, limits, false, watch).answer;
+    if (answer.distance == kUnknown && answer.lower_bound < distance) distance = kUnknown, mask = 0;
+    if (answer.distance >= 0 && answer.distance == distance - 1) mask |= 1U << action;
+  }
+  return {mask, distance};
+}
+
+void spread(unsigned mask, std::uint8_t* out) {
+  for (unsigned action = 0; action < kActions; ++action) out[action] = mask >> action & 1;
+}
+
 int pick(unsigned mask, Ties ties, Rng& rng) {
   std::uint32_t count = 0;
   for (unsigned rest = mask; rest != 0; rest &= rest - 1) ++count;
@@ -141,22 +163,46 @@ void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8
     reader.release();
     unsigned mask = 0;
     Distance distance;
+    reader.state(state);
     if (reader.tabled()) {
       distance = reader.level().at(reader.entry());
-      reader.state(state);
       mask = reader.level().optimal_actions(state, distance, scratch);
     } else {
-      distance = search_on(reader, limits_, false, watch).answer.distance;
-      reader.state(state);
-      for (int action = 0; action < kActions && distance > 0; ++action) {
-        if (!reader.level().act(state, action, scratch)) continue;
-        const Answer after = beyond_table(reader.level().level(), scratch, limits_, false, watch).answer;
-        if (after.distance == kUnknown && after.lower_bound < distance) distance = kUnknown, mask = 0;
-        if (after.distance >= 0 && after.distance == distance - 1) mask |= 1U << action;
-      }
+      std::tie(mask, distance) = searched(reader, state, limits_, watch);
     }
-    for (unsigned action = 0; action < kActions; ++action) masks[i * kActions + action] = mask >> action & 1;
+    spread(mask, masks + i * kActions);
     if (distances != nullptr) distances[i] = distance;
+  }
+}
+
+void Solver::optimal_actions_everywhere(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin,
+                                        std::size_t end, Watch* watch) const {
+  Reader reader(cache_, limits_, shape, end - begin, watch);
+  State state;
+  std::vector<std::uint8_t> everywhere;
+  const auto grids = static_cast<std::size_t>(shape.cells());
+  for (std::size_t i = begin; i < end; ++i) {
+    reader.read(states, i);
+    reader.release();
+    std::uint8_t* const out = masks + i * grids * kActions;
+    std::fill_n(out, grids * kActions, std::uint8_t{0});
+    const LevelTable& level = reader.level();
+    const auto cells = static_cast<std::size_t>(level.level().cells());
+    everywhere.assign(cells, 0);
+    reader.state(state);
+    if (!reader.tabled()) {
+      for (std::size_t cell = 0; cell < cells && !reader.lost(); ++cell) {
+        state.player = static_cast<std::uint16_t>(cell);
+        if (std::binary_search(state.boxes.begin(), state.boxes.end(), state.player)) continue;
+        everywhere[cell] = static_cast<std::uint8_t>(searched(reader, state, limits_, watch).first);
+      }
+    } else if (reader.entry() != kDeadEntry) {
+      level.optimal_actions_everywhere(state, static_cast<std::uint32_t>(reader.entry() / cells), everywhere.data());
+    }
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      spread(everywhere[cell],
+             out + static_cast<std::size_t>(level.level().grid_at(static_cast<int>(cell))) * kActions);
+    }
   }
 }
 

@@ -48,6 +48,11 @@ class Solver {
   void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, Distance* distances,
                        std::size_t begin, std::size_t end, Watch* watch = nullptr) const;
 
+  /// masks[(i * cells + c) * 4 + a] = 1 iff a is optimal in states[i] with its player on grid position c instead, if c
+  /// is in the player's region and holds no box; all 0 elsewhere, and where optimal_actions would be all 0.
+  void optimal_actions_everywhere(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin,
+                                  std::size_t end, Watch* watch = nullptr) const;
+
   void solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint64_t seed, std::uint64_t start, Solution* out,
              std::size_t begin, std::size_t end, Watch* watch = nullptr) const;
 

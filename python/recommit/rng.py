@@ -43,6 +43,8 @@ class Purpose(IntEnum):
     DEPTHS = 38
     REMAINING = 39
     GAME = 40
+    # On which other cells the player is put.
+    ELSEWHERE = 42
     # A fitted head's first weights.
     WEIGHTS = 41
     # States and plans that a world model learns from.

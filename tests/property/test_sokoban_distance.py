@@ -121,3 +121,46 @@ def state_of(grid):
     player = tuple(int(x) for x in np.argwhere(grid >= reference.PLAYER)[0])
     boxes = np.argwhere((grid == reference.BOX) | (grid == reference.BOX_ON_GOAL)).tolist()
     return player, frozenset((r, c) for r, c in boxes)
+
+
+def reached(level, player):
+    """Cells that a player can come to, boxes aside."""
+    found, edge = {player}, [player]
+    while edge:
+        row, col = edge.pop()
+        for down, right in reference.STEPS:
+            cell = row + down, col + right
+            if cell in level.floor and cell not in found:
+                found.add(cell)
+                edge.append(cell)
+    return found
+
+
+def everywhere(level, expected, state):
+    """Of a state with its player on every cell: which actions lower the distance by one."""
+    masks = np.zeros((*level.shape, 4), bool)
+    for cell in reached(level, state[0]) - state[1]:
+        here = cell, state[1]
+        for action in range(4):
+            after = level.act(here, action)
+            masks[(*cell, action)] = expected.get(here, 0) > 0 and expected.get(after) == expected[here] - 1
+    return masks
+
+
+@pytest.mark.parametrize("limits", [LIMITS, LIMITS | {"nodes": 1 << 11}], ids=["by table", "by search"])
+def test_optimal_actions_with_the_player_everywhere(limits):
+    """Whoever asks, from whichever cell: the answers of a box set are those of its region."""
+    compared = some = 0
+    tabled = limits is LIMITS
+    for grid in levels():
+        level = reference.Level(grid)
+        states = level.states()
+        expected = reference.distances(level, states)
+        chosen = states[:: 7 if tabled else 997]
+        found = _core.sokoban.optimal_actions_everywhere(level.draw(chosen), **limits)
+        for state, masks in zip(chosen, found, strict=True):
+            assert np.array_equal(masks, everywhere(level, expected, state)), (grid, state)
+            compared += 1
+            some += masks.any()
+    assert compared > (1_000 if tabled else 20)
+    assert 0 < some < compared

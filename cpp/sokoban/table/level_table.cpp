@@ -118,6 +118,32 @@ unsigned LevelTable::optimal_actions(const State& state, Distance distance, Stat
   return mask;
 }
 
+void LevelTable::optimal_actions_everywhere(const State& state, std::uint32_t rank, std::uint8_t* masks) const {
+  const auto cells = static_cast<std::size_t>(level_.cells());
+  const std::uint64_t first = std::uint64_t{rank} * cells;
+  std::vector<std::uint8_t> is_box(cells);
+  for (const std::uint16_t box : state.boxes) is_box[box] = 1;
+  State pushed;
+  State pushing = state;
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    masks[cell] = 0;
+    const Distance distance = table_->at(first + cell);  // kUnsolvable inside a box
+    if (distance <= 0) continue;
+    for (int action = 0; action < kActions; ++action) {
+      const std::uint16_t ahead = level_.neighbor(static_cast<int>(cell), action);
+      if (ahead == kNoCell) continue;
+      bool nearer = false;
+      if (is_box[ahead] == 0) {
+        nearer = table_->at(first + ahead) == distance - 1;
+      } else {
+        pushing.player = static_cast<std::uint16_t>(cell);
+        nearer = act(pushing, action, pushed) && table_->distance(pushed) == distance - 1;
+      }
+      if (nearer) masks[cell] = static_cast<std::uint8_t>(masks[cell] | 1U << action);
+    }
+  }
+}
+
 std::uint64_t LevelTable::bytes() const noexcept {
   const std::uint64_t grids = level_.still().size();
   return 512 + 16 * grids + 4 * share_.size() + (has_table() ? table_->bytes() + table_->sets().bytes() : 0);

@@ -50,6 +50,10 @@ class LevelTable {
   /// Bit a is set iff action a lies on a shortest way to the goal; 0 at the goal and where there is no way.
   unsigned optimal_actions(const State& state, Distance distance, State& scratch) const;
 
+  /// The same for the player of `state` on every cell: bits [cell], 0 inside boxes. `rank` is that of the state's boxes
+  /// in the table, and the player does not count.
+  void optimal_actions_everywhere(const State& state, std::uint32_t rank, std::uint8_t* masks) const;
+
   Distance at(std::uint64_t entry) const noexcept { return entry == kDeadEntry ? kUnsolvable : table_->at(entry); }
   void prefetch(std::uint64_t entry) const noexcept;
 

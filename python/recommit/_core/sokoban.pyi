@@ -108,6 +108,17 @@ def optimal_actions(
 ) -> numpy.typing.NDArray[numpy.bool_]:
     """which actions lower the distance by one"""
 
+def optimal_actions_everywhere(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> numpy.typing.NDArray[numpy.bool_]:
+    """optimal actions of each state with its player on every cell instead"""
+
 def patches_bfloat16(
     states: numpy.typing.NDArray[numpy.uint8],
     *,

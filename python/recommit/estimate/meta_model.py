@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from recommit.data.labels import label
 from recommit.estimate.schedule import EvaluationStage
 from recommit.policy.backbones.backbone import family, family_of
-from recommit.policy.backbones.random_init import BACKBONES, config, make_tokenizer, resized
+from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
+from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
@@ -43,13 +44,12 @@ if TYPE_CHECKING:
 
     Work = Callable[[], Any]
 
-RANDOM = "random:"
 #: Name on the hub -> preset of ``policy.backbones.random_init`` with its shapes, so that nothing is downloaded.
 PUBLISHED = {
-    "Qwen/Qwen2.5-VL-3B-Instruct": "3b",
-    "Qwen/Qwen2.5-VL-7B-Instruct": "7b",
-    "Qwen/Qwen3-VL-8B-Instruct": "qwen3-vl-8b",
-    "OpenGVLab/InternVL3-8B-hf": "internvl3-8b",
+    "Qwen/Qwen2.5-VL-3B-Instruct": "random:3b",
+    "Qwen/Qwen2.5-VL-7B-Instruct": "random:7b",
+    "Qwen/Qwen3-VL-8B-Instruct": "random:qwen3-vl-8b",
+    "OpenGVLab/InternVL3-8B-hf": "random:internvl3-8b",
 }
 #: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
 #: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
@@ -84,10 +84,10 @@ def preset_of(backbone: str) -> str | None:
     """The preset that has a backbone's shapes; None for a local folder, which says them itself."""
     if Path(backbone).is_dir():
         return None
-    preset = backbone.removeprefix(RANDOM) if backbone.startswith(RANDOM) else PUBLISHED.get(backbone)
-    if preset not in BACKBONES:
+    preset = backbone if backbone.startswith(FROM_NOTHING) else PUBLISHED.get(backbone)
+    if preset is None:
         raise ValueError(
-            f"model.backbone: expected a local folder, {RANDOM} and one of {', '.join(BACKBONES)}, or one of "
+            f"model.backbone: expected a local folder, {' or '.join(FROM_NOTHING)} and a name, or one of "
             f"{', '.join(PUBLISHED)}, whose shapes are known without a download, got {backbone}"
         )
     return preset
@@ -102,10 +102,13 @@ def _policy(model: ModelConfig) -> CommitPolicy:
         adapted = family_of(Path(model.backbone))
         about, tokenizer = adapted.read_config(model.backbone), adapted.read_tokenizer(model.backbone)
     else:
-        shape = resized(name, model.shape)
+        shape = resized(name.removeprefix("random:"), model.shape)
+        if isinstance(shape, ConvShape):
+            with torch.device("meta"):
+                return CommitPolicy(ConvBackbone(ConvNet(shape), shape), model.policy, source=model.backbone)
         adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
         about = config(shape, tokenizer)
-        if not model.backbone.startswith(RANDOM):
+        if not model.backbone.startswith(FROM_NOTHING):
             tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)
     with torch.device("meta"):
         backbone = adapted(

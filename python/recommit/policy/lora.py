@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 def add_lora(backbone: Backbone, config: LoraConfig) -> None:
     """Freeze the backbone and put a new LoRA adapter into its language model; its own weights stay as they are."""
+    if not backbone.lora_targets:
+        raise ValueError("policy.lora: expected null for a backbone that has nothing to adapt, got LoRA")
     import peft
     from peft.tuners.tuners_utils import BaseTunerLayer
 

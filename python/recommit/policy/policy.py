@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.augmentations import likeliest, plan_agreement
 from recommit.policy.backbones.backbone import find_backbone, load_backbone
+from recommit.policy.backbones.conv import ConvBackbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
@@ -178,6 +179,19 @@ class CommitPolicy(nn.Module):
     def _z(self, task: Puzzle, states: NDArray[np.uint8], geometry: PromptInputs, copy: int) -> Tensor:
         features = self.vision.features(task, states, frozen=self.vision_frozen, copy=copy)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
+
+    def encode_at(self, task: Puzzle, states: NDArray[np.uint8], cells: NDArray[np.int64]) -> Tensor:
+        """z of each state, and behind all of these z as if the player stood on other ``cells`` [N, D] of it (row *
+        columns + column), state by state: [N + N * D, width], from one pass of a backbone that reads cells."""
+        if not isinstance(self.backbone, ConvBackbone):
+            got = type(self.backbone).__name__
+            raise ValueError(f"targets.dense: expected 0, or a backbone that reads cells (conv:small), got {got}")  # noqa: TRY004
+        shape = states.shape[1], states.shape[2]
+        features = self.vision.features(task, states, frozen=self.vision_frozen)
+        ring = int(self.vision.crops(task))
+        places = (cells // shape[1] - ring) * (shape[1] - 2 * ring) + cells % shape[1] - ring
+        z = self.backbone.z_at(features, self.prompts_cache.of(task, shape, 1), to_device(places, features.device))
+        return z.to(self.depth_head.weight.dtype)
 
     def head_inputs(
         self,

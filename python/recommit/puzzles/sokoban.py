@@ -9,7 +9,7 @@ import numpy as np
 from recommit import _core
 from recommit.puzzles import checks
 from recommit.puzzles.puzzle import Instances, Puzzle, Usual
-from recommit.puzzles.solutions import UNKNOWN
+from recommit.puzzles.solutions import UNKNOWN, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.puzzles.checks import Grids
     from recommit.puzzles.puzzle import States
 
 #: The longest optimal length that can be asked of a generator.
@@ -90,6 +91,22 @@ class Sokoban(Puzzle):
             inside = grown
         goals = (states == 2) | (states == 4) | (states == 6)
         return np.where(inside, np.where(goals, 2, 0), 1).astype(np.uint8)
+
+    def optimal_actions_everywhere(
+        self,
+        states: Grids,
+        limit: Limits | None = None,
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> NDArray[np.bool_]:
+        """What ``optimal_actions`` says of each state with its player on every cell instead: ``bool[N, rows, columns,
+        4]``, all false on walls, boxes, and cells that no player reaches, boxes aside. A level's table has them all."""
+        limits, (batch, one) = Limits.of(limit), checks.grids(states)
+        result: NDArray[np.bool_] = self.core.optimal_actions_everywhere(
+            self.check(batch), **limits, threads=threads, progress=progress
+        )
+        return result[0] if one else result
 
     def pushes(self, states: States) -> list[bool]:
         """Did a box move between each state and the next?"""

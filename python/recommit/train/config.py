@@ -97,12 +97,15 @@ class TargetConfig:
     weighting: Literal["action", "sample"] = "action"
     #: Mirror and turn states at random, where the puzzle allows it.
     augment: bool = False
+    #: Sokoban, with a backbone that reads cells (``conv:``): plans of the player on so many other cells of each state
+    #: are imitated too, from the same pass. A level's table has their labels for next to nothing.
+    dense: int = 0
     #: A policy that is told the remaining decisions (``show_budget``) is told 1 to so many, drawn evenly: no path says
     #: how many.
     budget: int = 15
 
     def __post_init__(self) -> None:
-        check_least("targets", self, budget=1)
+        check_least("targets", self, budget=1, dense=0)
         if self.budget > MAX_REMAINING:
             raise ValueError(f"targets.budget: expected at most {MAX_REMAINING}, got {self.budget}")
         check_choices("targets", self)

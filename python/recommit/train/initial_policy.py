@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from recommit.policy.backbones.backbone import find_backbone
-from recommit.policy.backbones.random_init import BACKBONES, make_backbone, resized
+from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import verified
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from recommit.runs.distributed import Team
     from recommit.train.config import ModelConfig
 
-RANDOM = "random:"
-
 
 def new_policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
     """New heads on the configured backbone; a random one is made in ``folder`` once, by the main process."""
     source = config.backbone
-    if source.startswith(RANDOM):
+    if source.startswith(FROM_NOTHING):
         if team.is_main_process:
             _new_backbone(config, folder / "backbone", seed)
         team.barrier()
@@ -47,7 +45,7 @@ def commit_of(config: ModelConfig, folder: RunDirectory, team: Team) -> str:
     keeps its commit, whatever has been uploaded since."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
-    if config.backbone.startswith(RANDOM):
+    if config.backbone.startswith(FROM_NOTHING):
         return ""
     same = all(begun.get("model", {}).get(name) == getattr(config, name) for name in ("backbone", "revision"))
     return find_backbone(config.backbone, begun.get("commit", config.revision) if same else config.revision)[1]
@@ -113,10 +111,7 @@ def described(policy: CommitPolicy, team: Team) -> str:
 
 
 def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
-    name = config.backbone.removeprefix(RANDOM)
-    if name not in BACKBONES:
-        raise ValueError(f"model.backbone: expected random: and one of {', '.join(BACKBONES)}, got {config.backbone}")
-    wanted = resized(name, config.shape)
+    wanted = resized(config.backbone.removeprefix("random:"), config.shape)
     if not folder.is_dir():
         temporary = folder.with_name(f".{folder.name}.tmp")
         make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)

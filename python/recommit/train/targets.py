@@ -5,7 +5,7 @@ all admissible commitments of a state from one pass.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from recommit import rng
 from recommit.data.rows import covered
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.tensors import to_device
+from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +38,40 @@ class Targets:
     optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
     distance: NDArray[np.int32]
     remaining: NDArray[np.int64]  #: decisions, which no expert path says: sampled, for a policy that is told
+    #: The same with the player of each state on D other cells.
+    elsewhere: Elsewhere | None = None
 
     def __len__(self) -> int:
         return len(self.states)
 
     def __getitem__(self, key: slice | NDArray[np.intp]) -> Targets:
-        return Targets(*(getattr(self, f.name)[key] for f in fields(self)))
+        values: list[Any] = [getattr(self, f.name) for f in fields(self)]
+        picked: list[Any] = [None if value is None else value[key] for value in values]
+        return Targets(*picked)
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """What to imitate where the player stands on other cells of N states. Their pictures are not drawn: the backbone
+    reads a state's own picture at these cells."""
+
+    cells: NDArray[np.int64]  #: [N, D]: row * columns + column
+    actions: NDArray[np.int64]  #: [N, D, 8]
+    optimal: NDArray[np.bool_]  #: [N, D, 8, 4]
+    distance: NDArray[np.int32]  #: [N, D]; 0: there are not so many cells
+
+    def __getitem__(self, key: slice | NDArray[np.intp]) -> Elsewhere:
+        return Elsewhere(*(getattr(self, f.name)[key] for f in fields(self)))
+
+
+#: What all other cells of a state weigh together, where its own weighs 1.
+OTHERS = 1.5
+
+
+#: Sokoban's player, and cells with and without it.
+PLAYER = 5
+_WITHOUT_PLAYER = np.array([0, 1, 2, 3, 4, 0, 2], np.uint8)
+_WITH_PLAYER = np.array([5, 1, 6, 3, 4, 5, 6], np.uint8)
 #: Added to the logarithm of what must not count; finite, so that no NaN can come of it.
 _NEVER = -1e9
 
@@ -56,7 +83,17 @@ def make(task: Puzzle, content: LabelledRows, config: TargetConfig, *, seed: int
     if config.augment and task.turns:
         states = turned(states, symmetries(seed, number))
     path = content.actions if config.paths == "dataset" else None
-    stream = rng.streams(seed, rng.Purpose.PATH, number)
+    actions, optimal = paths(task, states, rng.streams(seed, rng.Purpose.PATH, number), path)
+    remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
+    others = _elsewhere(task, states, config.dense, seed, number) if config.dense and dense(task) else None
+    return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining, others)
+
+
+def paths(
+    task: Puzzle, states: NDArray[np.uint8], stream: NDArray[np.uint64], path: NDArray[np.uint8] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Eight actions of each state's ``path``, or of an optimal one drawn from its stream, and all that would have been
+    optimal at every step."""
     optimal = np.zeros((len(states), MAX_ACTIONS, 4), bool)
     actions = np.zeros((len(states), MAX_ACTIONS), np.int64)
     here = states
@@ -72,13 +109,38 @@ def make(task: Puzzle, content: LabelledRows, config: TargetConfig, *, seed: int
             # A solved state has no optimal action; whatever is played there, its mask stays unused.
             after = task.step(here, actions[:, i].astype(np.uint8), threads=1)
             here = np.where(live.reshape(-1, 1, 1), after, here)
-    remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
-    return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining)
+    return actions, optimal
+
+
+def dense(task: Puzzle) -> bool:
+    """Has a puzzle a player that may stand elsewhere?"""
+    return isinstance(task, Sokoban)
+
+
+def _elsewhere(task: Puzzle, states: NDArray[np.uint8], many: int, seed: int, number: NDArray[np.uint64]) -> Elsewhere:
+    """``many`` cells of each state, drawn from those where the player has something optimal to do."""
+    assert isinstance(task, Sokoban)
+    count, (rows, cols) = len(states), states.shape[1:]
+    stream = rng.streams(seed, rng.Purpose.ELSEWHERE, number)
+    may = task.optimal_actions_everywhere(states, threads=1).any(axis=-1).reshape(count, -1)
+    may &= states.reshape(count, -1) < PLAYER
+    words = np.stack([rng.draw(stream, cell) >> np.uint64(1) for cell in range(rows * cols)], axis=1)
+    cells = np.argsort(np.where(may, words, np.uint64(1 << 63)), axis=1, kind="stable")[:, :many]
+    there = np.take_along_axis(may, cells, axis=1)
+    cells = np.where(there, cells, (states.reshape(count, -1) >= PLAYER).argmax(axis=1)[:, None])
+    still = np.where(states >= PLAYER, _WITHOUT_PLAYER[states], states).reshape(count, 1, -1)
+    moved = np.repeat(still, many, axis=1)
+    np.put_along_axis(moved, cells[..., None], _WITH_PLAYER[np.take_along_axis(moved, cells[..., None], 2)], axis=2)
+    asked = moved.reshape(-1, rows, cols)
+    each = (number[:, None] * np.uint64(rows * cols) + cells.astype(np.uint64)).ravel()
+    actions, optimal = paths(task, asked, rng.streams(seed + 1, rng.Purpose.ELSEWHERE, each))
+    distance = np.where(there, task.distance(asked, threads=1).reshape(count, many), 0).astype(np.int32)
+    return Elsewhere(cells, actions.reshape(count, many, -1), optimal.reshape(count, many, MAX_ACTIONS, 4), distance)
 
 
 def nothing(batch: Targets) -> Targets:
     """One state of a batch, to go through the model without any weight."""
-    return replace(batch[:1], distance=np.zeros(1, np.int32))
+    return replace(batch[:1], distance=np.zeros(1, np.int32), elsewhere=None)
 
 
 def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -129,7 +191,16 @@ def action_losses(logits: Tensor, actions: Tensor, optimal: Tensor, kind: str) -
 
 def total_weight(batch: Targets, config: TargetConfig) -> float:
     """What the losses of a batch are divided by: known before any pass, so that micro-batches add up exactly."""
-    return float(weights(batch.distance, config.depths, config.weighting).sum(dtype="float64"))
+    total = float(weights(batch.distance, config.depths, config.weighting).sum(dtype="float64"))
+    if batch.elsewhere is not None:
+        total += float(_weights_elsewhere(batch.elsewhere, config).sum(dtype="float64"))
+    return total
+
+
+def _weights_elsewhere(others: Elsewhere, config: TargetConfig) -> NDArray[np.float32]:
+    """float32[N * D, 8]"""
+    each = weights(others.distance.ravel(), config.depths, config.weighting)
+    return each * np.float32(OTHERS / others.cells.shape[1])
 
 
 def sft_loss(
@@ -140,6 +211,8 @@ def sft_loss(
     A decoder that does not see the depth answers for all depths at once; one that does is asked once per depth, still
     from one pass of the backbone.
     """
+    if batch.elsewhere is not None:
+        return _dense_loss(policy, task, batch, config, divisor)
     z = policy.encode(task, batch.states, batch.remaining)
     device = z.device
     actions, optimal = to_device(batch.actions, device), to_device(batch.optimal, device)
@@ -155,6 +228,25 @@ def sft_loss(
         weight = to_device(weights(batch.distance, (depth,), config.weighting), device)
         loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
     return loss / divisor, logits
+
+
+def _dense_loss(
+    policy: CommitPolicy, task: Puzzle, batch: Targets, config: TargetConfig, divisor: float
+) -> tuple[Tensor, Tensor]:
+    """The same, of each state's own place and the others', from one pass of the backbone."""
+    others = batch.elsewhere
+    assert others is not None
+    if policy.config.decoder.depth_conditioning != "none":
+        raise ValueError("targets.dense: expected 0 for plans that are told their depth (decoder.depth_conditioning)")
+    z = policy.encode_at(task, batch.states, others.cells)
+    actions = np.concatenate([batch.actions, others.actions.reshape(-1, MAX_ACTIONS)])
+    optimal = np.concatenate([batch.optimal, others.optimal.reshape(-1, MAX_ACTIONS, 4)])
+    own = weights(batch.distance, config.depths, config.weighting)
+    weight = to_device(np.concatenate([own, _weights_elsewhere(others, config)]), z.device)
+    path = to_device(actions, z.device)
+    logits = policy.decoder(z, path[:, :-1], policy.task_index(task))
+    losses = action_losses(logits, path, to_device(optimal, z.device), config.kind)
+    return weighted(losses, weight) / divisor, logits[: len(batch)]
 
 
 def weighted(losses: Tensor, weight: Tensor) -> Tensor:

@@ -10,10 +10,10 @@ from recommit.policy.backbones.random_init import BACKBONES
 
 
 def test_a_backbone_has_the_shapes_of_its_preset(tmp_path):
-    assert preset_of("Qwen/Qwen2.5-VL-7B-Instruct") == "7b"
-    assert preset_of("random:small") == "small"
+    assert preset_of("Qwen/Qwen2.5-VL-7B-Instruct") == "random:7b"
+    assert preset_of("random:small") == "random:small"
     assert preset_of(str(tmp_path)) is None  # a folder says its shapes itself
-    assert set(PUBLISHED.values()) <= set(BACKBONES)
+    assert {name.removeprefix("random:") for name in PUBLISHED.values()} <= set(BACKBONES)
 
 
 def test_an_unknown_backbone_is_refused():

@@ -109,7 +109,7 @@ def test_a_random_backbone_is_made_once(tmp_path):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (ModelConfig("random:nothing"), "model.backbone: expected random: and one of tiny, .*got random:nothing"),
+        (ModelConfig("random:nothing"), "backbone: expected one of tiny, .*conv:base, got nothing"),
         (ModelConfig("random:tiny", {"nothing": 1}), "model.shape: .*nothing"),
         (ModelConfig("random:tiny", {"layers": 10**6}), r"model.shape.layers: expected 1\.\.1024, got 1000000"),
         (ModelConfig("random:tiny", {"width": 2**40}), r"model.shape.width: expected 1\.\.1048576, got"),

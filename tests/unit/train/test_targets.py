@@ -65,3 +65,33 @@ def test_weights_count_samples():
     assert targets.weights(distance).tolist() == position_weights(distance.astype(np.int16)).tolist() == counted
     assert targets.weights(distance, (4,)).tolist()[3:5] == [[0] * 8, [1, 1, 1, 1, 0, 0, 0, 0]]
     assert targets.weights(np.array([8], np.int32), weighting="sample").sum() == pytest.approx(4)
+
+
+def test_plans_elsewhere_are_those_of_levels_with_the_player_there():
+    """On other cells, each once, where there is something to do; the rows of a batch are those of its parts."""
+    task = recommit.Sokoban(7, 2)
+    rows = rows_of(task)
+    made = targets.make(task, rows, TargetConfig(dense=3, augment=True), seed=4, first=50)
+    others, drawn = made.elsewhere, 0
+    for i, state in enumerate(made.states):
+        still = np.where(state == 5, 0, np.where(state == 6, 2, state)).astype(np.uint8)
+        cells = others.cells[i][others.distance[i] > 0].tolist()
+        assert len(set(cells)) == len(cells)
+        assert np.flatnonzero(state >= 5)[0] not in cells
+        for j, cell in enumerate(others.cells[i].tolist()):
+            if not others.distance[i, j]:
+                continue
+            here = still.copy()
+            here.flat[cell] = {0: 5, 2: 6}[here.flat[cell]]
+            assert task.distance(here) == others.distance[i, j]
+            for step in range(min(8, others.distance[i, j])):
+                optimal = task.optimal_actions(here)
+                assert np.array_equal(optimal, others.optimal[i, j, step])
+                assert optimal[others.actions[i, j, step]]
+                here = task.step(here, int(others.actions[i, j, step]))
+            drawn += 1
+    assert drawn > 100
+    part = targets.make(task, rows[7:12], TargetConfig(dense=3, augment=True), seed=4, first=57).elsewhere
+    for name in ("cells", "actions", "optimal", "distance"):
+        assert np.array_equal(getattr(part, name), getattr(others[7:12], name))
+    assert targets.make(TASKS[0], rows_of(TASKS[0]), TargetConfig(dense=3), seed=4, first=0).elsewhere is None

@@ -33,6 +33,7 @@ FAMILIES = {
     "qwen2_5_vl": "recommit.policy.backbones.qwen:QwenBackbone",
     "qwen3_vl": "recommit.policy.backbones.qwen:Qwen3Backbone",
     "internvl": "recommit.policy.backbones.internvl:InternBackbone",
+    "recommit_conv": "recommit.policy.backbones.conv:ConvBackbone",
 }
 
 #: Who publishes models of these families. A file may name their repositories; those of anybody else only a call may.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from recommit.policy.backbones.backbone import FAMILIES, INDEX, MOST_LAYERS
+from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
 from recommit.storage import verified
 from recommit.storage.files import Files, replace
 
@@ -88,15 +89,8 @@ SIZES = ("width", "layers", "heads", "kv_heads", "ffn", "vision_width", "vision_
 MOST_SIZE = 1 << 20
 
 
-def resized(name: str, sizes: Mapping[str, Any]) -> Shape:
-    """The shape of a backbone by its name, with sizes changed as a recipe says them."""
-    changes = {key: tuple(value) if isinstance(value, list) else value for key, value in sizes.items()}
-    try:
-        return verified.typed(Shape, vars(BACKBONES[name]) | changes)
-    except TypeError as error:
-        raise ValueError(f"model.shape: {error}") from None
-
-
+#: How a recipe says that a backbone begins with random weights: one of these and a name, such as ``random:small``.
+FROM_NOTHING = ("random:", "conv:")
 BACKBONES = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
     # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
@@ -268,7 +262,12 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
 
 
 def make_backbone(
-    folder: str | Path, backbone: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
+    folder: str | Path,
+    backbone: str | Shape | ConvShape = "tiny",
+    *,
+    seed: int = 0,
+    dtype: str = "float32",
+    shard: int = 0,
 ) -> Path:
     """Write a random backbone, one of ``BACKBONES`` by name or any shape; returns the folder.
 
@@ -277,10 +276,9 @@ def make_backbone(
     """
     from recommit.policy.backbones.backbone import family
 
-    if isinstance(backbone, str) and backbone not in BACKBONES:
-        raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {backbone}")
-    shape = BACKBONES[backbone] if isinstance(backbone, str) else backbone
-    folder = Path(folder)
+    folder, shape = Path(folder), _sizes(backbone) if isinstance(backbone, str) else backbone
+    if isinstance(shape, ConvShape):
+        return make_conv(folder, shape, seed=seed)
     folder.mkdir(parents=True, exist_ok=True)
     adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
     if shape.family in ("qwen2_5_vl", "qwen3_vl"):
@@ -363,3 +361,20 @@ _PREFIXES = {
     "internvl": ("language_model.", "language_model.model."),
 }
 _HEADS = {"internvl": "language_model.lm_head.weight"}
+
+
+def _sizes(name: str) -> Shape | ConvShape:
+    every: dict[str, Shape | ConvShape] = {**BACKBONES, **{f"conv:{name}": shape for name, shape in CONV.items()}}
+    if name not in every:
+        raise ValueError(f"backbone: expected one of {', '.join(every)}, got {name}")
+    return every[name]
+
+
+def resized(name: str, sizes: Mapping[str, Any]) -> Shape | ConvShape:
+    """The shape of a backbone by its name, with sizes changed as a recipe says them."""
+    shape = _sizes(name)
+    changes = {key: tuple(value) if isinstance(value, list) else value for key, value in sizes.items()}
+    try:
+        return verified.typed(type(shape), vars(shape) | changes)
+    except TypeError as error:
+        raise ValueError(f"model.shape: {error}") from None

@@ -149,7 +149,7 @@ def test_saved_and_loaded_is_the_same_policy(published, lora, tmp_path):
 def test_other_families_are_refused(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     with pytest.raises(
-        ValueError, match="backbone: expected a model type of qwen2_5_vl, qwen3_vl, internvl, got llama"
+        ValueError, match="backbone: expected a model type of qwen2_5_vl, qwen3_vl, internvl, recommit_conv, got llama"
     ):
         load_backbone(tmp_path)
 

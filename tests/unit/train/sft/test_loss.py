@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -10,6 +12,7 @@ import torch.nn.functional as F
 import recommit
 from recommit.data.labels import label
 from recommit.data.rows import expand
+from recommit.policy.backbones.conv import ConvShape
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.train import targets
@@ -69,6 +72,50 @@ def test_the_gradient_is_that_of_the_expanded_samples(policy, kind, weighting, d
     assert quick.item() == pytest.approx(slow.item(), rel=1e-5)
     assert wanted.norm() > 0.01
     assert (given - wanted).norm() <= 1e-5 * wanted.norm()
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A policy that reads cells."""
+    folder = make_backbone(tmp_path_factory.mktemp("b"), ConvShape(width=8, blocks=1, z=16))
+    small = PolicyConfig(lora=None, decoder=DecoderConfig(width=32, layers=1, heads=2, ffn=64))
+    return recommit.CommitPolicy.from_backbone(folder, small, seed=3)
+
+
+def test_the_loss_elsewhere_is_that_of_the_same_picture_read_there(reader):
+    task = recommit.Sokoban((6, 7), 2)
+    rows = label(task, task.generate(5, seed=2, length=(4, 12)).states, ties="random", seed=1)
+    config = TargetConfig(dense=2)
+    batch = targets.make(task, rows, config, seed=0, first=0)
+    found, logits = targets.sft_loss(reader, task, batch, config, total := targets.total_weight(batch, config))
+    own = replace(batch, elsewhere=None)
+    expected, weight = targets.sft_loss(reader, task, own, config, 1.0)[0], targets.total_weight(own, config)
+    geometry, index = reader.prompts_cache.of(task, (6, 7), 1), reader.task_index(task)
+    cells = reader.backbone.cells(reader.vision.features(task, batch.states, frozen=False), geometry)
+    for i in range(5):
+        for j in range(2):
+            row, column = divmod(int(batch.elsewhere.cells[i, j]), 7)
+            shares = torch.zeros(1, 4 * 5, 1)
+            shares[0, (row - 1) * 5 + column - 1] = 1
+            z = reader.backbone.at(cells[i : i + 1], shares)
+            logs = reader.decoder(z, torch.from_numpy(batch.elsewhere.actions[i : i + 1, j, :7]), index).log_softmax(-1)
+            each = -(logs[0].exp() * torch.from_numpy(batch.elsewhere.optimal[i, j])).sum(-1).log()
+            counts = targets.weights(batch.elsewhere.distance[i : i + 1, j])[0] * targets.OTHERS / 2
+            live = counts > 0
+            expected = expected + (each[live] * torch.from_numpy(counts[live])).sum()
+            weight += counts.sum()
+    assert total == pytest.approx(weight, rel=1e-6)
+    assert found.item() == pytest.approx(expected.item() / weight, rel=1e-5)
+    assert logits.shape == (5, 8, 4), "what is measured is of the states themselves"
+
+
+def test_what_reads_no_cells_has_no_dense_targets(policy):
+    task = recommit.Sokoban(6, 1)
+    rows = label(task, task.generate(2, seed=2, length=(4, 12)).states, ties="random", seed=1)
+    config = TargetConfig(dense=1)
+    batch = targets.make(task, rows, config, seed=0, first=0)
+    with pytest.raises(ValueError, match=r"targets\.dense: expected 0"):
+        targets.sft_loss(policy, task, batch, config, 1.0)
 
 
 def test_positions_without_weight_are_not_seen():

@@ -1,0 +1,211 @@
+"""A small residual convolution over the cells of a picture, for laptops: ten times the states per second of a small
+transformer.
+
+A cell is a constant number of pixels, so the first layer is one projection per cell, and as all cells of a kind look
+the same, a board is a gather from a handful of them. Every block adds to each cell what the whole board says (the mean
+and the largest of its cells). z is read at one place, softly: a linear score of what is drawn in a cell says how much
+of it counts, so that the network learns to read where the player, or the blank, stands.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from recommit.policy.backbones.backbone import PromptInputs
+from recommit.policy.tensors import to_device
+from recommit.storage import verified
+from recommit.storage.files import Files, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from recommit.policy.prompt import PicturePrompt
+    from recommit.puzzles.puzzle import Puzzle
+
+MODEL_TYPE = "recommit_conv"
+#: Pixels of a cell, and numbers of its patches: 2 x 2 of 14 x 14 pixels, three colours, twice.
+CELL, VALUES = 28, 4 * 1176
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """The sizes of a network."""
+
+    #: Channels of a cell.
+    width: int = 32
+    #: Residual blocks of two convolutions.
+    blocks: int = 8
+    #: Width of z.
+    z: int = 128
+
+    def __post_init__(self) -> None:
+        for name, most in (("width", 1024), ("blocks", 128), ("z", 4096)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or not 1 <= value <= most:
+                raise ValueError(f"model.shape.{name}: expected 1..{most}, got {value!r}")
+
+
+#: What ``conv:NAME`` stands for.
+CONV = {"small": ConvShape(32, 8, 128), "base": ConvShape(64, 12, 128)}
+
+
+class Block(nn.Module):
+    """Two convolutions, with a bias from the whole board between them. It begins as the identity."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(width, width, 3, padding=1)
+        self.pooled = nn.Linear(2 * width, width, bias=False)
+        self.second = nn.Conv2d(width, width, 3, padding=1)
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, width, rows, columns] -> the same."""
+        inner = F.relu(x)
+        whole = self.pooled(pooled(inner))[:, :, None, None]
+        return x + self.second(F.relu(self.first(inner) + whole))
+
+
+def pooled(x: Tensor) -> Tensor:
+    """Mean and largest over the cells: [N, width, rows, columns] -> [N, 2 * width]."""
+    return torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=-1)
+
+
+class ConvNet(nn.Module):
+    """What a conv backbone trains."""
+
+    def __init__(self, shape: ConvShape) -> None:
+        super().__init__()
+        self.cell = nn.Linear(VALUES, shape.width)
+        self.stem = nn.Conv2d(shape.width, shape.width, 3, padding=1)
+        self.blocks = nn.ModuleList(Block(shape.width) for _ in range(shape.blocks))
+        self.score = nn.Linear(shape.width, 1, bias=False)
+        self.out = nn.Linear(3 * shape.width, shape.z)
+        with torch.no_grad():  # pixels of a cell are nearly all the same: a few of many values tell kinds apart
+            self.cell.weight.mul_(4.0)
+
+
+class ConvBackbone(nn.Module):
+    """See ``Backbone``. It has nothing that LoRA would adapt, and reads no text."""
+
+    token_pixels = CELL
+    lora_targets = ""
+    cell_local = True
+
+    def __init__(self, model: ConvNet, shape: ConvShape) -> None:
+        super().__init__()
+        self.model = model
+        self.shape, self.width = shape, shape.z
+        self.recompute = False
+
+    @classmethod
+    def from_pretrained(
+        cls, path: str | Path, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None, **_: Any
+    ) -> Self:
+        """Read a folder that ``save`` wrote."""
+        from recommit.policy.checkpoint import check_and_copy, check_shapes, read_weights
+
+        path = Path(path)
+        values = verified.values(path, "config.json", {field.name: int for field in fields(ConvShape)})
+        try:
+            shape = ConvShape(**{field.name: values[field.name] for field in fields(ConvShape)})
+        except ValueError as error:
+            raise ValueError(f"backbone: {error} in {path}") from None
+        stored = read_weights(file := path / "model.safetensors")
+        with torch.device("meta"):  # a stranger's folder may say any size
+            check_shapes(ConvNet(shape).state_dict(), stored, file)
+        model = ConvNet(shape)
+        check_and_copy(model.state_dict(), stored, file)
+        return cls(model.to(device=device, dtype=dtype), shape)
+
+    def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:  # noqa: ARG002
+        """See ``Backbone.grid``: a cell is a token."""
+        return rows, cols
+
+    def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
+        """See ``Backbone.cell_pixels``."""
+        return CELL
+
+    def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:  # noqa: ARG002
+        """It reads no text."""
+        return PromptInputs(rows, cols, torch.zeros(rows * cols), torch.zeros(1, rows * cols), 0)
+
+    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
+        """See ``Backbone.pixels``."""
+        values, _ = task.patches(states, cell=cell or CELL, theme=theme, crop=crop)
+        return to_device(values, self.model.cell.weight.device)
+
+    def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
+        """See ``Backbone.features``: cells one by one."""
+        cells: Tensor = self.model.cell(pixels.reshape(-1, grid[0] * grid[1], VALUES))
+        return cells
+
+    def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
+        """See ``Backbone.z``."""
+        cells = self.cells(features, geometry)
+        return self.at(cells, self.model.score(features).softmax(dim=1))
+
+    def cells(self, features: Tensor, geometry: PromptInputs) -> Tensor:
+        """What every cell of the board says, [N, width, rows, columns]."""
+        if geometry.tokens.ndim == 2:
+            raise ValueError("show_budget: expected false for a conv backbone, which reads no text, got true")
+        x = features.transpose(1, 2).unflatten(2, (geometry.rows, geometry.cols))
+        x = self.model.stem(x.contiguous(memory_format=torch.channels_last))
+        for block in self.model.blocks:
+            x = block(x)
+        return F.relu(x)
+
+    def z_at(self, features: Tensor, geometry: PromptInputs, places: Tensor) -> Tensor:
+        """z of each picture, and behind them z as read at other ``places`` [N, D]: [N + N * D, width]."""
+        cells = self.cells(features, geometry)
+        own = self.at(cells, self.model.score(features).softmax(dim=1))
+        width, many = cells.shape[1], places.shape[1]
+        there = cells.flatten(2).gather(2, places[:, None].expand(-1, width, -1)).transpose(1, 2).flatten(0, 1)
+        others = self.model.out(torch.cat([there, pooled(cells).repeat_interleave(many, dim=0)], dim=-1))
+        return torch.cat([own, others])
+
+    def at(self, cells: Tensor, shares: Tensor) -> Tensor:
+        """z as read at some cells, of which ``shares`` [N, cells, 1] say how much."""
+        there = (cells.flatten(2) @ shares)[:, :, 0]
+        z: Tensor = self.model.out(torch.cat([there, pooled(cells)], dim=-1))
+        return z
+
+    def vision_parameters(self) -> Iterator[nn.Parameter]:
+        """See ``Backbone.vision_parameters``."""
+        return self.model.cell.parameters()
+
+    def frozen_state(self) -> dict[str, Tensor]:
+        """See ``Backbone.frozen_state``."""
+        return dict(self.model.state_dict())
+
+    def save(self, folder: Path) -> None:
+        """See ``Backbone.save``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        weights = {name: tensor.detach().contiguous() for name, tensor in self.model.state_dict().items()}
+        replace(Files(), folder / "model.safetensors", save(weights, metadata={"format": "pt"}))
+        about = {"model_type": MODEL_TYPE, **asdict(self.shape)}
+        replace(Files(), folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
+
+    def save_processor(self, folder: Path) -> None:
+        """It has none."""
+
+
+def make_conv(folder: str | Path, shape: ConvShape, *, seed: int = 0) -> Path:
+    """Write a network with random weights; returns the folder."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        ConvBackbone(ConvNet(shape), shape).save(Path(folder))
+    return Path(folder)

@@ -1,0 +1,134 @@
+"""The convolutional backbone: what a row says depends on its own picture, all of it learns, and it is read as it was
+written."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import recommit
+from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.conv import CONV, ConvShape
+from recommit.policy.backbones.random_init import BACKBONES, make_backbone, resized
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.policy import CommitPolicy
+
+SMALL = ConvShape(width=8, blocks=2, z=16)
+PLAIN = PolicyConfig(lora=None, decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
+TASKS = [recommit.Sliding(3), recommit.Sliding(2, 4), recommit.Sokoban((5, 7), 1), recommit.Sokoban(8, 2)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_backbone(tmp_path_factory.mktemp("conv") / "small", SMALL, seed=1)
+
+
+@pytest.fixture
+def policy(folder):
+    """Not as it begins: its second convolutions are not zero, and it looks somewhere."""
+    made = CommitPolicy.from_backbone(folder, PLAIN)
+    torch.manual_seed(2)
+    with torch.no_grad():
+        for parameter in made.backbone.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape))
+    return made
+
+
+def by_hand(policy, task, states):
+    """Picture by picture, from pixels, with plain sums."""
+    model, crop = policy.backbone.model, policy.vision.crops(task)
+    rows = []
+    for state in states:
+        values, _ = task.patches(state[None], cell=28, crop=crop)
+        grid = policy.vision.grid(task, state.shape)
+        kinds = torch.from_numpy(values).reshape(-1, 4704) @ model.cell.weight.T + model.cell.bias
+        x = model.stem(kinds.T.reshape(1, -1, *grid))
+        for block in model.blocks:
+            inner = x.clamp(min=0)
+            flat = inner[0].flatten(1)
+            whole = block.pooled.weight @ torch.cat([flat.mean(1), flat.max(1).values])
+            x = x + block.second((block.first(inner) + whole[None, :, None, None]).clamp(min=0))
+        cells = x[0].clamp(min=0).flatten(1)
+        shares = torch.exp(kinds @ model.score.weight[0])
+        there = (cells * (shares / shares.sum())).sum(1)
+        rows.append(model.out(torch.cat([there, cells.mean(1), cells.max(1).values])))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_z_is_what_its_layers_say_of_the_pixels(policy, task):
+    states = task.generate(5, seed=3).states
+    with torch.no_grad():
+        z, expected = policy.encode(task, states), by_hand(policy, task, states)
+    assert torch.allclose(z, expected, atol=1e-5)
+    assert (z[0] - z[1]).abs().max() > 1e-3
+    assert torch.allclose(policy.encode(task, states[2:3])[0], z[2], atol=1e-6), "whatever its neighbours are"
+
+
+def test_every_weight_learns(policy):
+    task = TASKS[2]
+    states = task.generate(6, seed=1).states
+    policy.encode(task, states).square().sum().backward()
+    without = [name for name, each in policy.backbone.named_parameters() if each.grad is None or not each.grad.any()]
+    assert without == []
+
+
+def test_saved_and_loaded_is_the_same_policy(policy, tmp_path):
+    task = TASKS[3]
+    states = task.generate(4, seed=1).states
+    loaded = CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy"))
+    assert torch.equal(loaded.encode(task, states), policy.encode(task, states))
+    assert [each.tolist() for each in loaded.act(task, states)] == [each.tolist() for each in policy.act(task, states)]
+
+
+def test_turned_pictures_are_the_pictures_of_turned_states(policy):
+    """Eight copies of a board, of which the second is the mirrored board's own picture."""
+    task = recommit.Sokoban(7, 1)
+    states = task.generate(3, seed=1).states
+    policy.replace_augmentations(8)
+    copies = policy.encode(task, states)
+    policy.replace_augmentations(1)
+    mirrored = policy.encode(task, np.ascontiguousarray(states[:, :, ::-1]))
+    assert copies.shape == (3, 8, SMALL.z)
+    assert any(torch.allclose(copies[:, copy], mirrored, atol=1e-5) for copy in range(1, 8))
+
+
+def test_it_reads_no_text_and_has_nothing_to_adapt(folder):
+    with pytest.raises(ValueError, match=r"policy\.lora: expected null for a backbone that has nothing to adapt"):
+        CommitPolicy.from_backbone(folder, PolicyConfig(lora=LoraConfig(), decoder=PLAIN.decoder))
+    told = CommitPolicy.from_backbone(folder, PolicyConfig(lora=None, decoder=PLAIN.decoder, show_budget=True))
+    states = TASKS[0].generate(2, seed=1).states
+    with pytest.raises(ValueError, match="show_budget: expected false for a conv backbone"):
+        told.encode(TASKS[0], states, np.array([1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"width": 1 << 20}, "width: expected 1..1024, got 1048576"),
+        ({"blocks": 0}, "blocks: expected 1..128, got 0"),
+        ({"width": 1024, "blocks": 128}, "expected the tensors .*blocks.10.first.bias"),
+        ({"z": 32}, r"out.\w+ of shape \(32,"),
+        ({"blocks": "2"}, "blocks"),
+    ],
+)
+def test_a_folder_that_lies_is_a_sentence(changes, said, tmp_path):
+    made = make_backbone(tmp_path / "theirs", SMALL)
+    about = json.loads((made / "config.json").read_text()) | changes
+    (made / "config.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=said):
+        load_backbone(made)
+
+
+def test_sizes_by_name():
+    assert resized("conv:small", {}) == CONV["small"] == ConvShape(32, 8, 128)
+    assert resized("small", {}) == BACKBONES["small"]
+    assert resized("conv:base", {"blocks": 3}).blocks == 3
+    with pytest.raises(ValueError, match=r"backbone: expected one of tiny, .*conv:base, got conv:huge"):
+        resized("conv:huge", {})
+    with pytest.raises(ValueError, match=r"model.shape: .*layers"):
+        resized("conv:small", {"layers": 3})
