@@ -96,9 +96,12 @@ class Checkpoints:
 
     def prune(self, keep: int, besides: set[int]) -> None:
         """Remove all but the ``keep`` newest and those of the steps ``besides``."""
-        for folder in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep]:
-            if _step(folder) not in besides:
-                _remove(folder)
+        for folder in self.surplus(keep, besides):
+            _remove(folder)
+
+    def surplus(self, keep: int, besides: set[int]) -> list[Path]:
+        """What ``prune`` would remove."""
+        return [path for path in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep] if _step(path) not in besides]
 
 
 def _remove(folder: Path) -> None:

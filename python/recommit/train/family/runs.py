@@ -71,9 +71,12 @@ class Run:
 
     @property
     def _settled(self) -> bool:
-        """Is the best policy named, and everything sealed? A run that died after its last checkpoint, or while it was
-        begun again, may lack both, and goes on to them."""
-        return os.path.lexists(self.folder / verified.DIGESTS) and BEST in verified.digests(self.folder)
+        """Is the best policy named, everything sealed, and no checkpoint left that should have gone? A run that died
+        after its last checkpoint, or while it was begun again, goes on to that."""
+        if not os.path.lexists(self.folder / verified.DIGESTS) or BEST not in verified.digests(self.folder):
+            return False
+        best = verified.values(self.folder, BEST, {"step": int})["step"]
+        return not Checkpoints(self.folder / "checkpoints").surplus(self.config.run.keep, {best})
 
     @property
     def state(self) -> str:

@@ -68,7 +68,7 @@ def killed(*_):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("lost", ["best.json", "DIGESTS", "begun again"])
+@pytest.mark.parametrize("lost", ["best.json", "DIGESTS", "begun again", "nothing but the time to remove a checkpoint"])
 def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tmp_path, lost, monkeypatch):
     """The pointer to the best policy and the digests come after it."""
     folder = tmp_path / "run"
@@ -80,6 +80,10 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
         with pytest.raises(KeyboardInterrupt):
             run.train(True)
         monkeypatch.undo()
+    elif lost.startswith("nothing"):
+        checkpoints = folder / "checkpoints"
+        for step in range(run.config.run.keep):
+            shutil.copytree(max(checkpoints.iterdir()), checkpoints / f"step-{step:08d}", dirs_exist_ok=True)
     else:
         verified.seal(Files(), folder, BEGUN)
     if lost == "best.json":
@@ -89,6 +93,7 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
     assert run.train(True) == 0
     assert run.finished
     assert best_policy(folder).is_dir()
+    assert not (folder / "checkpoints" / "step-00000000").exists()
 
 
 def test_nothing_is_called_finished_that_was_not_sealed(init, data, tmp_path, monkeypatch, capsys):
