@@ -91,8 +91,9 @@ def test_graphs_and_heads(place, command, record_property):
 
 
 def test_a_reproduction(place, record_property):
-    """Data, training of everything, evaluation and page in one command."""
+    """Data, training of everything, evaluation and page in one command. Ctrl-C leaves a checkpoint: one is kept."""
     (place / "small.yaml").write_text(PRESET + HEADS)
     words = ["reproduce", "--preset", f"{place}/small.yaml", "--jobs", "1", "--device", "cpu", "--quiet"]
+    words += ["--set", "sft.run.keep=1", "grpo.run.keep=1"]
     campaign = killer.Campaign(lambda out: main([*words, "--out", str(out)]), place / "new")
     record_property("executed", campaign.kill(killer.wanted(50)))
