@@ -90,11 +90,14 @@ def measure(name: str, puzzle: str, data: Path, out: Path, seconds: float) -> di
     """Train one network, and play it."""
     changes = [each for each in NETS[name] if puzzle == "sokoban" or "dense" not in each]
     folder = "".join(c if c.isalnum() else "-" for c in f"{puzzle}-{name}")
-    short, run = out / f"{folder}-short", out / folder
-    begin = seconds_of(lambda: train(plan(puzzle, changes, 1), data, out / f"{folder}-first", quiet=True))
-    more = seconds_of(lambda: train(plan(puzzle, changes, 1 + CALIBRATION), data, short, quiet=True)) - begin
-    made = plan(puzzle, changes, max(1, round(seconds * CALIBRATION / more)))
-    spent = seconds_of(lambda: train(made, data, run, quiet=True))
+    run = out / folder
+    short = [out / f"{folder}-{number}" for number in range(3)]  # the first one pays for what is imported
+    spent = [
+        seconds_of(lambda each=each, steps=steps: train(plan(puzzle, changes, steps), data, each, quiet=True))
+        for each, steps in zip(short, (1, 1, 1 + CALIBRATION), strict=True)
+    ]
+    made = plan(puzzle, changes, max(1, round(seconds * CALIBRATION / (spent[2] - spent[1]))))
+    took = seconds_of(lambda: train(made, data, run, quiet=True))
     policy = recommit.CommitPolicy.from_pretrained(best_policy(run))
     spec = DataSpec.read(data / "recipe.json")
     task, starts = spec.puzzle(), held_out.starts(spec, "validation", INSTANCES, ())
@@ -102,8 +105,8 @@ def measure(name: str, puzzle: str, data: Path, out: Path, seconds: float) -> di
     boxes = np.isin(states, (3, 4)).sum(axis=(1, 2))
     row: dict[str, Any] = {
         "puzzle": puzzle, "network": name, "parameters": sum(p.numel() for p in policy.parameters()),
-        "CPU s": round(spent), "states": made.optim.steps * made.optim.batch,
-        "states per CPU s": round(made.optim.steps * made.optim.batch / spent),
+        "CPU s": round(took), "states": made.optim.steps * made.optim.batch,
+        "states per CPU s": round(made.optim.steps * made.optim.batch / took),
     }  # fmt: skip
     for depth in (1, 2, 4, 8):
         row[f"h={depth}"] = round(100 * solved(policy, task, states, depth, budget).mean(), 1)
