@@ -1,5 +1,5 @@
-"""Recipes, presets and answers that strangers wrote: a few of the nightly campaign's inputs, and the readers that it
-must catch.
+"""Recipes, presets, answers and folders that strangers wrote: a few of the nightly campaign's inputs, and the readers
+that it must catch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
 
-@pytest.mark.parametrize(("name", "count"), [("recipes", 4), ("presets", 2), ("data recipes", 20), ("answers", 60)])
+COUNTS = {"recipes": 4, "presets": 2, "data recipes": 20, "answers": 60, "policies": 40, "graphs": 20, "heads": 40}
+
+
+@pytest.mark.parametrize(("name", "count"), COUNTS.items())
 def test_mutated_inputs_end_in_a_sentence(name, count, record_property):
     assert mutations.campaign(name, 0, count) <= count
     record_property("executed", count)

@@ -1,5 +1,5 @@
-"""F1: recipes, presets and answers of endpoints, mutated where they mean something: success or a sentence, soon, in
-little memory.
+"""F1: recipes, presets, answers of endpoints, and the JSON in folders of policies, graphs and heads, mutated where it
+means something: success or a sentence, soon, in little memory.
 
 Input ``n`` of a target depends on its name and ``n`` alone. A night runs RECOMMIT_MUTATIONS (20,000) of each target,
 from a number that belongs to the day.
@@ -8,26 +8,36 @@ from a number that belongs to the day.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import os
 import random
 import resource
+import shutil
 import tempfile
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import yaml
 from tests.effort import Meter
 from tests.verify.harness import Finding, expect, main
 
 from recommit.cli.flags import WrongCall
 from recommit.data.spec import DataSpec
+from recommit.estimate.options import EstimateOptions
+from recommit.graph import files as graphs
+from recommit.graph import tables
+from recommit.policy import checkpoint
+from recommit.policy.config import PolicyConfig, WorldModelConfig
 from recommit.reproduce import preset
+from recommit.storage import verified
 from recommit.storage.errors import DataError
 from recommit.train import config
 from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
+from recommit.train.heads import fitted
 from recommit.zero_shot import client, messages, parser, transport
 from recommit.zero_shot.secret import Key
 
@@ -35,6 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
+#: Targets whose files are JSON and nothing else.
+JSON = ("policies", "graphs", "heads")
 #: Effort per input (tests/effort.py), and memory above what the process had.
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.
@@ -48,7 +60,7 @@ VALUES: tuple[Any, ...] = (
 TOKENS = (
     "&a ", "*a", "<<: *a\n", "!!set ", "!!timestamp x", "!!int x", "!!binary x", "!!python/name:os.system ",
     "---\n", "...\n", "? ", ": ", "- ", "[", "]", "{", "}", '"', "'", "|\n", ">\n", "\t", "\n", "%YAML 9.9\n",
-    "# ", "\x00", "\ufeff", "\u2028", "2026-99-99", ".nan", "0o9", "1_0",
+    "# ", "\x00", "\ufeff", "\u2028", "2026-99-99", ".nan", "0o9", "1_0", "9" * 5000, f"%YAML 1.{'9' * 5000}\n---\n",
 )  # fmt: skip
 
 
@@ -90,10 +102,10 @@ def mutated(rng: random.Random, tree: Any, words: list[str]) -> Any:
     return tree
 
 
-def written(rng: random.Random, tree: Any) -> str:
+def written(rng: random.Random, tree: Any, yaml_too: bool = True) -> str:
     """As YAML or JSON; sometimes with damage in the text, too."""
     try:
-        text = yaml.safe_dump(tree, allow_unicode=True) if rng.random() < 0.7 else json.dumps(tree)
+        text = yaml.safe_dump(tree, allow_unicode=True) if yaml_too and rng.random() < 0.7 else json.dumps(tree)
     except (yaml.YAMLError, TypeError, ValueError, RecursionError):
         text = repr(tree)
     for _ in range(rng.choice([0, 0, 0, 1, 2])):
@@ -127,13 +139,53 @@ class Targets:
             "presets": (presets, self.preset),
             "data recipes": (data, DataSpec.from_text),
             "answers": (list(replies()), self.answer),
+            **self.folders(),
         }
+
+    def folders(self) -> dict[str, tuple[list[Any], Callable[[str], object]]]:
+        """JSON of a policy, a graph and a head, in folders whose other files are good."""
+        whole = PolicyConfig(lora=None, world_model=WorldModelConfig("sliding", 3, 3, 9), trained=("sliding-3x3",))
+        plain = dataclasses.asdict(whole) | {"prices": [0.0, 0.5]}
+        checkpoint.imagined_heads(whole, 32)  # the first call imports much of torch, which is no effort of a reader
+        about = {"source": "a/b", "revision": "main", "dtype": "float32", "fingerprint": "0" * 64}
+        shutil.copytree(graphs.EXAMPLES / "sliding-2x3", self.folder / "graph")
+        numbers = {"last": np.zeros((4, 24), np.float32), "offset": np.zeros(4, np.float32)}
+        head = ("exact", "argmax", (1, 2, 4, 8), "confidence", np.zeros(24), np.ones(24), numbers, None, {})
+        fitted.write(fitted.FittedHead(*head), self.folder / "head")
+        for name in ("graph", "head"):
+            (self.folder / name / verified.DIGESTS).unlink()
+        graph, head_json = (self.folder / name for name in ("graph/manifest.json", "head/head.json"))
+        return {
+            "policies": ([{"format": 1, "policy": plain, "backbone": about}], self.policy),
+            "graphs": ([json.loads(graph.read_text())], self.graph),
+            "heads": ([json.loads(head_json.read_text())], self.head),
+        }
+
+    def policy(self, text: str) -> None:
+        """A config.json, and the shapes that it asks for."""
+        path = self.folder / "config.json"
+        path.write_bytes(text.encode("utf-8", "replace"))
+        about = checkpoint.read_config(path)
+        checkpoint.saved_dtype(about["backbone"], path)
+        checkpoint.imagined_heads(checkpoint.parse_config(about["policy"], path), 32)
+
+    def graph(self, text: str) -> None:
+        """The manifest of a graph, and what is said of it."""
+        (self.folder / "graph" / "manifest.json").write_bytes(text.encode("utf-8", "replace"))
+        read = graphs.read(self.folder / "graph")
+        tables.card(graphs.describe(read), "a/b")
+
+    def head(self, text: str) -> None:
+        """The description of a head."""
+        (self.folder / "head" / "head.json").write_bytes(text.encode("utf-8", "replace"))
+        fitted.read(self.folder / "head")
 
     def recipe(self, text: str) -> None:
         """Both stages of a recipe, and a value of ``--set``."""
         path = self.folder / "r.yaml"
         path.write_bytes(text.encode("utf-8", "replace"))
         refused(planned, path, config.SftConfig, "sft")
+        refused(lambda: EstimateOptions(str(path)).puzzles)
         refused(families.family_configs, str(path), ("adaptive", "fixed-4", "paper"), (), {})
         if len(text) < 400:
             refused(config.load, "laptop-sliding", [text])
@@ -199,7 +251,7 @@ def refused(call: Callable[..., object], *arguments: Any) -> bool:
 def one(read: Callable[[str], object], trees: list[Any], words: list[str], name: str, number: int) -> bool:
     """Was input ``number`` refused?"""
     rng = random.Random(f"{name} {number}")
-    text = written(rng, mutated(rng, rng.choice(trees), words))
+    text = written(rng, mutated(rng, rng.choice(trees), words), yaml_too=name not in JSON)
     try:
         with Meter() as meter:
             answer = refused(read, text)

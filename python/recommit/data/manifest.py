@@ -115,7 +115,7 @@ def read(folder: Path) -> Manifest:
     except errors.DataError:
         raise
     except (ValueError, RecursionError) as error:
-        raise errors.Damaged(f"{path}: not JSON: {error}") from None
+        raise errors.Damaged(f"{path}: expected JSON, got another text: {error}") from None
     if not isinstance(plain, dict) or plain.pop("check", None) != files.sha256(_dump(plain).encode()):
         raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
     return _parse(path, plain)

@@ -26,6 +26,7 @@ from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
 from recommit.puzzles import registry
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
+from recommit.storage.recipe_text import brief, cut
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
@@ -133,19 +134,21 @@ def read(folder: str | Path) -> CommitmentGraph:
         )
     manifest = verified.values(place, MANIFEST, FIELDS)
     if manifest["format"] != FORMAT:
-        raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {manifest['format']!r}")
+        raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {brief(manifest['format'])}")
     for many in ("nodes", "starts"):
         if not 1 <= manifest[many] <= MOST_NODES:
             raise errors.Damaged(f"{place / MANIFEST}: {many}: expected 1..{MOST_NODES:,}, got {manifest[many]:,}")
+    if wrong := [depth for depth in manifest["head_depths"] if not 1 <= depth <= PLAN]:
+        raise errors.Damaged(f"{place / MANIFEST}: head_depths: expected numbers 1..{PLAN}, got {wrong[0]}")
     widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
     nodes = _table(place, NODES, manifest["nodes"], COLUMNS, widths)
     starts = _table(place, STARTS, manifest["starts"], START_COLUMNS, {})
     try:
         graph = _graph(manifest, nodes, starts)
     except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        raise errors.Damaged(f"{place}: no commitment graph: {error}") from None
+        raise errors.Damaged(f"{place}: no commitment graph: {cut(str(error))}") from None
     if content(graph) != manifest["content"]:
-        raise errors.Damaged(f"{place}: content: expected {manifest['content']}, got {content(graph)}")
+        raise errors.Damaged(f"{place}: content: expected {manifest['content'][:64]}, got {content(graph)}")
     return graph
 
 

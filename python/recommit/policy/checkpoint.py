@@ -30,6 +30,7 @@ from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
 from recommit.storage import hub, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
+from recommit.storage.recipe_text import brief, cut
 from recommit.storage.safe_open import content
 from recommit.storage.verified import DIGESTS
 
@@ -148,7 +149,7 @@ def load_policy(
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
     weights = load_backbone(place, dtype=dtype, device=device, **options)
     stored = read_weights(path := folder / "heads.safetensors")
-    check_shapes(_imagined_heads(config, weights.width), stored, path)
+    check_shapes(imagined_heads(config, weights.width), stored, path)
     policy = make(weights, config, str(source), commit)
     if config.lora is not None:
         load_adapter(policy, folder / "adapter")
@@ -161,7 +162,7 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
     """The dtype of a saved policy's backbone."""
     name = about.get("dtype")
     if name not in DTYPES:
-        raise ValueError(f"{path}: expected a backbone of dtype {', '.join(DTYPES)}, got {name}")
+        raise ValueError(f"{path}: expected a backbone of dtype {', '.join(DTYPES)}, got {brief(name)}")
     dtype: torch.dtype = getattr(torch, name)
     return dtype
 
@@ -208,7 +209,7 @@ def _named(depth_head: nn.Module, decoder: nn.Module, world_model: nn.Module | N
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
-def _imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
+def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
     """The same without numbers, to be compared with a file: a stranger's configuration may ask for any size."""
     with torch.device("meta"):
         world_model = None if config.world_model is None else WorldModel(config.world_model)
@@ -257,7 +258,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """The JSON beside the weights, if it is one of ours."""
     about = verified.values(path.parent, path.name)
     if about.get("format") != FORMAT:
-        raise ValueError(f"{path}: expected policy format {FORMAT}, got {about.get('format')}")
+        raise ValueError(f"{path}: expected policy format {FORMAT}, got {brief(about.get('format'))}")
     verified.expect(path, about, FIELDS)
     return about
 
@@ -267,7 +268,7 @@ def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
     try:
         return _parse(dict(values))
     except (TypeError, KeyError, ValueError) as error:
-        raise ValueError(f"{path}: expected the fields of a policy, got: {error}") from None
+        raise ValueError(f"{path}: expected the fields of a policy, got: {cut(str(error))}") from None
 
 
 def _parse(values: dict[str, Any]) -> PolicyConfig:

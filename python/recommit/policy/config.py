@@ -105,8 +105,8 @@ class HeadConfig:
             raise ValueError(f"head.features: expected one of {', '.join(FEATURES)}, got {self.features}")
         if self.gelu not in ("none", "tanh"):
             raise ValueError(f"head.gelu: expected none or tanh, got {self.gelu}")
-        if self.hidden < 0:
-            raise ValueError(f"head.hidden: expected at least 0, got {self.hidden}")
+        if not 0 <= self.hidden <= MOST["width"]:
+            raise ValueError(f"head.hidden: expected 0..{MOST['width']}, got {self.hidden}")
         if self.init not in ("zero", "default") and self.deviation is None:
             raise ValueError(f"head.init: expected zero, default or normal:STD with STD above 0, got {self.init}")
 

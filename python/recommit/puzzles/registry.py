@@ -21,5 +21,5 @@ TASKS: dict[str, type[Puzzle]] = {kind.task: kind for kind in PUZZLES}
 def puzzle(task: str) -> type[Puzzle]:
     """The class of a task."""
     if task not in TASKS:
-        raise ValueError(f"task: expected one of {', '.join(TASKS)}, got {task!r}")
+        raise ValueError(f"task: expected one of {', '.join(TASKS)}, got {task!r:.80}")
     return TASKS[task]

@@ -56,7 +56,7 @@ def _values(text: str) -> Any:
     except RecursionError:
         raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more") from None
     except yaml.YAMLError as error:
-        raise ValueError(f"expected YAML, got another text: {error}") from None
+        raise ValueError(f"expected YAML, got another text: {cut(str(error))}") from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -76,7 +76,7 @@ def _plainly(step: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return step(*arguments)
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"expected YAML, got a value that cannot be one: {error}") from None
+        raise ValueError(f"expected YAML, got a value that cannot be one: {cut(str(error))}") from None
 
 
 def cut(text: str, most: int = 2000) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -157,7 +158,7 @@ def parsed(path: Path, data: bytes) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise errors.Damaged(f"{path}: cannot be read: not JSON: {error}") from None
+        raise errors.Damaged(f"{path}: expected JSON, got another text: {error}") from None
 
 
 def expect(path: Path, data: Any, wanted: Any, name: str = "") -> None:
@@ -179,6 +180,8 @@ def _is(path: Path, data: Any, kinds: type | tuple[type, ...], name: str) -> Non
     if not isinstance(data, kinds):
         words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
         raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(data)}")
+    if isinstance(data, float) and not math.isfinite(data):
+        raise errors.Damaged(f"{path}: {name}: expected a finite number, got {data}")
 
 
 _WORDS = {

@@ -139,7 +139,8 @@ def test_configurations_that_do_not_fit_are_refused(saved, key, value):
     ("place", "value", "complaint"),
     [
         ("decoder.width", 65536, r"heads.safetensors: expected decoder\.\S+ of shape \(.*\), got"),
-        ("head.hidden", 10**8, "depth_head"),
+        ("head.hidden", 10**4, "depth_head"),
+        ("head.hidden", 10**30, r"head.hidden: expected 0\.\.65536"),
         (
             "world_model",
             {"task": "sliding", "rows": 64, "cols": 64, "kinds": 256, "width": 1024, "blocks": 64},

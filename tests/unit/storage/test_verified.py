@@ -98,9 +98,9 @@ def test_fields(folder, fields, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("\xff", "not JSON"),
+        ("[", "expected JSON"),
+        ("[" * 100_000, "expected JSON"),
+        ("\xff", "expected JSON"),
         ("3", "expected a.* got a whole number"),
         ("null", "expected a.* got nothing"),
         ('"x"', "expected a.* got text"),
@@ -111,6 +111,13 @@ def test_what_is_no_json_or_another(folder, text, words):
         (folder / name).write_bytes(text.encode("latin-1"))
         with pytest.raises(Damaged, match=rf"{name}: .*{words}"):
             reader(folder, name)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_number_is_finite(folder, number):
+    (folder / "plan.json").write_text(f'{{"rate": {number}}}')
+    with pytest.raises(Damaged, match=r"plan\.json: rate: expected a finite number, got (nan|-?inf)"):
+        verified.values(folder, "plan.json", {"rate": verified.NUMBER})
 
 
 def test_rows_are_objects(folder):

@@ -22,6 +22,7 @@ from recommit.horizon import Plans, Rule
 from recommit.policy.config import AGREEMENT, FEATURES, MAX_ACTIONS, feature_count
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
+from recommit.storage.recipe_text import brief, cut
 from recommit.train.heads.problem import ON_GRAPHS, head_inputs
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def read(folder: str | Path) -> FittedHead:
     place = Path(folder)
     about = verified.values(place, ABOUT, FIELDS)
     if about["format"] != FORMAT:
-        raise errors.Damaged(f"{place / ABOUT}: format: expected {FORMAT!r}, got {about['format']!r}")
+        raise errors.Damaged(f"{place / ABOUT}: format: expected {FORMAT!r}, got {brief(about['format'])}")
     try:
         weights = load(verified.content(place, WEIGHTS))
         mean, deviation = weights.pop("mean"), weights.pop("deviation")
@@ -205,4 +206,4 @@ def read(folder: str | Path) -> FittedHead:
             method, how, tuple(depths), features, mean, deviation, weights, about.get("threshold"), about["record"]
         )
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise errors.Damaged(f"{place}: no fitted head: {error}") from None
+        raise errors.Damaged(f"{place}: no fitted head: {cut(str(error))}") from None
