@@ -113,6 +113,8 @@ class Folder:
         if self.spec["instances"] != (count := len(self.instances["id"])):
             plan = self.path / "plan.json"
             raise errors.Damaged(f"{plan}: instances: expected {count} that were played, got {self.spec['instances']}")
+        if not any(agent.name in self.curves for agent in self.agents):
+            raise errors.Damaged(f"{self.path / 'curves.json'}: expected what the agents solve, got none of them")
         if missing or not self.agents:
             raise ValueError(f"eval: expected a row for every agent and budget in summary.json, {missing[:3]} missing")
 
