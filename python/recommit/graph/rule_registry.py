@@ -58,6 +58,7 @@ from recommit.horizon import (
     WithMemory,
 )
 from recommit.storage import safe_open
+from recommit.storage.recipe_text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,8 +214,8 @@ def from_table(path: Path) -> NamedRule:
     """The depths in a ``.npy`` file, one number per node."""
     try:
         depths = npy.read_array(io.BytesIO(safe_open.content(path)), allow_pickle=False)
-    except (ValueError, EOFError, OSError, MemoryError, TokenError) as error:
-        raise ValueError(f"table: expected a .npy file of numbers, got {path}: {error}") from None
+    except (ValueError, TypeError, EOFError, OSError, MemoryError, TokenError) as error:
+        raise ValueError(f"table: expected a .npy file of numbers, got {path}: {cut(str(error), 300)}") from None
     if depths.ndim != 1 or depths.dtype.kind not in "iu":
         raise ValueError(f"table: expected whole numbers [nodes], got {depths.dtype}{list(depths.shape)} in {path}")
     return NamedRule(_free_name(path), DepthTable(tuple(np.clip(depths, -1, MOST_DEPTH).astype(int).tolist())))
