@@ -1,5 +1,4 @@
-"""A small residual convolution over the cells of a picture, for laptops: ten times the states per second of a small
-transformer.
+"""A small residual convolution over the cells of a picture, for policies that a laptop trains from nothing.
 
 A cell is a constant number of pixels, so the first layer is one projection per cell, and as all cells of a kind look
 the same, a board is a gather from a handful of them. Every block adds to each cell what the whole board says (the mean
