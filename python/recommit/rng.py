@@ -45,6 +45,8 @@ class Purpose(IntEnum):
     GAME = 40
     # On which other cells the player is put.
     ELSEWHERE = 42
+    # What a policy does in the episodes that it learns from by imitation.
+    OWN_STATES = 44
     # A fitted head's first weights.
     WEIGHTS = 41
     # States and plans that a world model learns from.

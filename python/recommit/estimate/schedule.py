@@ -107,7 +107,8 @@ def _imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
     """A step of the warm start."""
     share = config.optim.batch // world
     learn = parts("learn", share, config.optim.micro_batch or share)
-    return (*parts("encode", share, PASS, at_most=True), *learn)
+    own = parts("sample", max(round(config.targets.dagger * share), 1), PASS) if config.targets.dagger else []
+    return (*parts("encode", share, PASS, at_most=True), *learn, *own)
 
 
 def _update(config: GrpoConfig, world: int, depths: int, *, again: bool) -> tuple[Passes, ...]:

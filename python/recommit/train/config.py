@@ -100,12 +100,17 @@ class TargetConfig:
     #: Sokoban, with a backbone that reads cells (``conv:``): plans of the player on so many other cells of each state
     #: are imitated too, from the same pass. A level's table has their labels for next to nothing.
     dense: int = 0
+    #: DAgger: the share of a step's states that the policy itself has come to, in episodes that begin at states of the
+    #: data, sampled, of at most ``budget`` commitments; 0: states of the data alone.
+    dagger: float = 0.0
     #: A policy that is told the remaining decisions (``show_budget``) is told 1 to so many, drawn evenly: no path says
     #: how many.
     budget: int = 15
 
     def __post_init__(self) -> None:
-        check_least("targets", self, budget=1, dense=0)
+        check_least("targets", self, budget=1, dense=0, dagger=0)
+        if self.dagger > 1:
+            raise ValueError(f"targets.dagger: expected a share, 0..1, got {self.dagger}")
         if self.budget > MAX_REMAINING:
             raise ValueError(f"targets.budget: expected at most {MAX_REMAINING}, got {self.budget}")
         check_choices("targets", self)
@@ -114,6 +119,10 @@ class TargetConfig:
         if self.augment and self.paths == "dataset":
             raise ValueError(
                 "targets.augment: expected paths: resample (a mirrored state has another path), got dataset"
+            )
+        if self.dagger and self.paths == "dataset":
+            raise ValueError(
+                "targets.dagger: expected paths: resample (no data has a path of such states), got dataset"
             )
 
 

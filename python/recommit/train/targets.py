@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import TargetConfig
+    from recommit.train.sft.dagger import Episodes
 
 
 @dataclass(frozen=True)
@@ -76,17 +77,28 @@ _WITH_PLAYER = np.array([5, 1, 6, 3, 4, 5, 6], np.uint8)
 _NEVER = -1e9
 
 
-def make(task: Puzzle, content: LabelledRows, config: TargetConfig, *, seed: int, first: int) -> Targets:
-    """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices."""
+def make(
+    task: Puzzle,
+    content: LabelledRows,
+    config: TargetConfig,
+    *,
+    seed: int,
+    first: int,
+    episodes: Episodes | None = None,
+) -> Targets:
+    """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices. In
+    the places of ``episodes`` are the states that the policy has come to."""
     number = first + np.arange(len(content), dtype=np.uint64)
-    states = content.states
+    states, distance = content.states, content.distance.astype(np.int32)
     if config.augment and task.turns:
         states = turned(states, symmetries(seed, number))
+    if episodes is not None:
+        states, distance = episodes.among(states, distance)
     path = content.actions if config.paths == "dataset" else None
     actions, optimal = paths(task, states, rng.streams(seed, rng.Purpose.PATH, number), path)
     remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
     others = _elsewhere(task, states, config.dense, seed, number) if config.dense and dense(task) else None
-    return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining, others)
+    return Targets(states, actions, optimal, distance, remaining, others)
 
 
 def paths(

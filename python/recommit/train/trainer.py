@@ -14,7 +14,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from torch.profiler import record_function
 
@@ -63,6 +63,16 @@ class TrainerState:
     best: dict[str, Any] = field(default_factory=dict)
 
 
+class Resumes(Protocol):
+    """What a checkpoint holds as plain values."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it is."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Back to there."""
+
+
 class Meter:
     """The pace of a run, and what the steps since the last log line found."""
 
@@ -98,6 +108,8 @@ class Trainer(ABC):
     steps_between_trims = 100
     policy: CommitPolicy
     engine: Engine
+    #: Of this rank alone, going on from step to step; a rank that was not there before begins with none.
+    episodes: Sequence[Resumes] = ()
     #: Empty without validation.
     validation_tasks: list[ValidationTask]
     #: Open while it runs.
@@ -255,9 +267,8 @@ class Trainer(ABC):
             with self.engine.whole(self.policy):
                 if self.team.is_main_process:
                     self.policy.save_pretrained(folder / "policy")
-            replace(
-                Files(), folder / f"random-{self.team.rank}.json", json.dumps(process.capture_random_state()).encode()
-            )
+            own = {**process.capture_random_state(), "episodes": [each.state_dict() for each in self.episodes]}
+            replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(own).encode())
             if self.team.is_main_process:
                 logs = {"log": self.log.size(), "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
                 rest = {"state": vars(self.state), **self.state_dict(), **logs}
@@ -303,7 +314,9 @@ class Trainer(ABC):
     def _restore_randomness(self, path: Path) -> None:
         """A rank that was not there before begins a stream of its own."""
         if path.is_file():
-            process.restore_random_state(verified.values(path.parent, path.name))
+            process.restore_random_state(state := verified.values(path.parent, path.name))
+            for episodes, saved in zip(self.episodes, state["episodes"], strict=True):
+                episodes.load_state_dict(saved)
         else:
             process.seed_everything(self.config.run.seed + self.team.rank + (self.state.step << 16))
 

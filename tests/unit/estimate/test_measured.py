@@ -12,6 +12,7 @@ from recommit.estimate.meta_model import Shadow
 #: bound.
 CASES = {
     "warm start of a whole model in parts": (sft(WHOLE, optim={"micro_batch": 3}), None),
+    "warm start on states of its own": (sft(WHOLE, targets={"dagger": 0.5}), None),
     "adapter in bfloat16": (sft({**ADAPTED, "dtype": "bfloat16"}), None),
     "reinforcement of a whole model": (grpo(head={"features": "z+confidence", "hidden": 8}), sft(WHOLE).model),
     "of an adapter, computed again": (grpo(engine={"checkpointing": True}), sft(ADAPTED).model),

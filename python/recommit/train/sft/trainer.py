@@ -12,6 +12,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ import numpy as np
 import torch
 
 import recommit.data
+from recommit import rng
 from recommit.data import loading
 from recommit.data.dataset import Dataset
 from recommit.data.spec import set_names
@@ -34,6 +36,7 @@ from recommit.runs.rank_watchdog import watched
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
 from recommit.train.optim import lr_schedule
+from recommit.train.sft.dagger import Episodes
 from recommit.train.trainer import Trainer, make_engine
 
 if TYPE_CHECKING:
@@ -139,6 +142,12 @@ class SftTrainer(Trainer):
         )
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
+        #: The policy's own episodes, by data set; with ``targets.dagger`` alone.
+        self.episodes: list[Episodes] = [
+            Episodes(task, dataset.spec.size, round(config.targets.dagger * most), config.targets.budget)
+            for task, dataset, most in zip(self.tasks, self.datasets, self.feed.most, strict=True)
+            if config.targets.dagger
+        ]
         process.seed_everything(config.run.seed)
         own = folder.folder / "init"
         if own.is_dir():
@@ -171,7 +180,7 @@ class SftTrainer(Trainer):
         self.feed.load_state_dict(state["feed"])
 
     def _step(self) -> dict[str, Any]:
-        batches = [self._targets(task, portion) for task, portion in zip(self.tasks, next(self.feed), strict=True)]
+        batches = list(map(self._targets, self.tasks, next(self.feed), self.episodes or repeat(None)))
         weights = self.team.all_reduce_sum([targets.total_weight(batch, self.config.targets) for batch in batches])
         # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
         divisor = max(sum(weights), 1.0) / self.team.world
@@ -182,16 +191,25 @@ class SftTrainer(Trainer):
             measured.append(_measured(value, logits, part.batch))
         norm = self.engine.step(lr_schedule(self.config.optim, self.state.step))
         self._watch_for_nan(norm)
+        self._follow(batches)
         self.state.step += 1
         self.state.states += self.config.optim.batch
         return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
 
-    def _targets(self, task: Puzzle, portion: Portion) -> Targets:
+    def _targets(self, task: Puzzle, portion: Portion, episodes: Episodes | None) -> Targets:
         """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
-        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first)
+        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, episodes=episodes)
         return batch if portion.count else targets.nothing(batch)
+
+    def _follow(self, batches: list[Targets]) -> None:
+        """One commitment of every episode."""
+        seed, most = self.config.run.seed, max(self.feed.most)
+        for number, (episodes, batch) in enumerate(zip(self.episodes, batches, strict=bool(self.episodes))):
+            rank = (self.state.step * len(batches) + number) * self.team.world + self.team.rank
+            stream = rng.streams(seed, rng.Purpose.OWN_STATES, rank * most + np.arange(most))
+            episodes.follow(self.policy, self.engine, batch, stream)
 
     def _split(self, batches: list[Targets]) -> list[MicroBatch]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""

@@ -1,0 +1,79 @@
+"""States that the policy itself comes to, for imitation (DAgger: Ross, Gordon and Bagnell, 2011).
+
+Labelled paths never show what follows from a mistake. So a share of every step's states may come from episodes of the
+policy that is trained: each takes one commitment per step, sampled from its depth head and its decoder, and the solver
+says what would have been optimal where it leads. An episode ends when it is solved, cannot be solved any more, or has
+lasted for the budget; its place then goes to the next state of the data, from which the next one begins.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from recommit import rng
+from recommit.policy.config import MAX_ACTIONS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.engine.base import Engine
+    from recommit.train.targets import Targets
+
+
+class Episodes:
+    """The running episodes of one data set on one rank, one in each of the first ``places`` rows of its batches."""
+
+    def __init__(self, task: Puzzle, size: tuple[int, int], places: int, budget: int) -> None:
+        self.task, self.budget = task, budget
+        self.states = np.zeros((places, *size), np.uint8)
+        #: Commitments so far; 0: no episode is under way.
+        self.age = np.zeros(places, np.int64)
+
+    def among(
+        self, states: NDArray[np.uint8], distance: NDArray[np.int32]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """The rows of a batch with the states of the episodes in their places, and how far all are from the goal."""
+        places = np.flatnonzero(self.age[: len(states)])
+        found = self.task.distance(np.ascontiguousarray(self.states[places]), threads=1) if len(places) else places
+        ended = places[found <= 0]  # dead, or beyond what the solver may spend
+        self.age[ended] = 0
+        states, distance, shown = states.copy(), distance.copy(), places[found > 0]
+        states[shown], distance[shown] = self.states[shown], found[found > 0]
+        return states, distance
+
+    @torch.no_grad()
+    def follow(self, policy: CommitPolicy, engine: Engine, batch: Targets, stream: NDArray[np.uint64]) -> None:
+        """One commitment of each episode, from the state that the batch shows in its place; ``stream``: a stream of
+        random numbers for each place."""
+        shown = max(min(len(self.age), len(batch)), 1)  # every rank goes through the same passes
+        states, stream = np.ascontiguousarray(batch.states[:shown]), stream[:shown]
+        depths = len(policy.config.depths)
+        noise = rng.uniforms(stream, depths + 4 * MAX_ACTIONS)
+        each = noise[:, :depths], noise[:, depths:].reshape(-1, MAX_ACTIONS, 4)
+        remaining = np.maximum(self.budget - self.age[:shown], 1)
+        training = policy.training
+        policy.eval()
+        try:
+            acted = engine.run(partial(policy.act, self.task, states, noise=each, remaining=remaining))
+        finally:
+            policy.train(training)
+        done = self.task.execute(states, acted.plans, acted.depths, threads=1)
+        age = self.age[:shown] + 1
+        self.states[:shown] = done.states
+        self.age[:shown] = np.where(done.solved | (age >= self.budget) | (batch.distance[:shown] <= 0), 0, age)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"shape": list(self.states.shape), "states": self.states.tobytes().hex(), "age": self.age.tolist()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on with the same episodes; of another number of ranks, each begins with none."""
+        if state["shape"] == list(self.states.shape):
+            self.states = np.frombuffer(bytes.fromhex(state["states"]), np.uint8).reshape(self.states.shape).copy()
+            self.age = np.array(state["age"], np.int64)

@@ -1,0 +1,105 @@
+"""The policy's own states among those of the data: labelled exactly where its commitments led, resumed bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train.runs import interrupt_and_go_on, same
+
+from recommit import rng
+from recommit.data import loading
+from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.policy import CommitPolicy
+from recommit.train.config import TargetConfig, parse
+from recommit.train.sft import trainer as run
+
+STEPS, SHARE, BUDGET = 8, 0.5, 3
+
+
+def own(plan):
+    return replace(plan, targets=replace(plan.targets, dagger=SHARE, budget=BUDGET))
+
+
+def test_a_share_of_each_step_is_where_the_commitments_of_the_policy_led(plan, data, tmp_path, monkeypatch):
+    """Replayed here: every state is one of the data, or what the policy's sampled commitment made of the one before."""
+    seen, acted = [], []
+    make, act = run.targets.make, CommitPolicy.act
+    monkeypatch.setattr(run.targets, "make", lambda *a, **k: seen.append((a[1].states, make(*a, **k))) or seen[-1][1])
+
+    def noted(self, task, states, **options):
+        acted.append((states, options, act(self, task, states, **options)))
+        assert not self.training
+        return acted[-1][2]
+
+    monkeypatch.setattr(CommitPolicy, "act", noted)
+    config = replace(own(plan), validation=replace(plan.validation, instances=0))
+    assert run.train(config, data, tmp_path / "out", quiet=True) == 0
+    monkeypatch.undo()
+    task, places = run.opened(data)[0].spec.puzzle(), 8
+    drawn = [made for _, made in seen if len(made) == 16]
+    rows = [states for states, made in seen if len(made) == 16]
+    assert len(drawn) == len(acted) == STEPS
+    age, expected, continued, ended = np.zeros(places, int), rows[0].copy(), 0, 0
+    for step, (states, options, (depths, plans)) in enumerate(acted):
+        assert np.array_equal(drawn[step].states, expected)
+        assert np.array_equal(drawn[step].distance, task.distance(expected))
+        assert np.array_equal(states, expected[:places])
+        assert options["remaining"].tolist() == (BUDGET - age).tolist()
+        words = rng.streams(plan.run.seed, rng.Purpose.OWN_STATES, step * 16 + np.arange(places))
+        assert np.array_equal(options["noise"][0], rng.uniforms(words, 4 + 4 * MAX_ACTIONS)[:, :4])
+        expected = rows[min(step + 1, STEPS - 1)].copy()
+        for i in range(places):
+            here = states[i]
+            for action in plans[i, : depths[i]]:
+                here = here if task.is_solved(here) else task.step(here, int(action))
+            age[i] += 1
+            if task.is_solved(here) or age[i] == BUDGET:
+                age[i], ended = 0, ended + 1
+            else:
+                expected[i], continued = here, continued + 1
+    assert continued > 10
+    assert ended > 10
+
+
+def test_an_episode_that_cannot_be_solved_ends(levels):
+    """Its place goes to the row of the data."""
+    dataset = run.opened(levels)[0]
+    task, rows = dataset.spec.puzzle(), next(loading.Feed(dataset, 6)).states
+    dead = rows[0].copy()
+    dead[dead >= 5] -= 5
+    dead[dead == 6] = 2
+    corner = np.argwhere(dead == 0)[0]
+    dead[(dead == 3) | (dead == 4)] = 0
+    dead[tuple(corner)] = 5
+    walls = np.pad(dead, 1, constant_values=1) == 1
+    stuck = [
+        (r, c)
+        for r, c in np.argwhere(dead == 0)
+        if (walls[r, c + 1] or walls[r + 2, c + 1]) and (walls[r + 1, c] or walls[r + 1, c + 2])
+    ]
+    dead[stuck[0]] = 3
+    assert task.distance(dead) == -1
+    episodes = run.Episodes(task, dataset.spec.size, 2, 5)
+    episodes.states[:], episodes.age[:] = np.stack([dead, rows[5]]), (1, 2)
+    states, distance = episodes.among(rows, task.distance(rows))
+    assert np.array_equal(states, np.concatenate([rows[:1], rows[5:6], rows[2:]]))
+    assert np.array_equal(distance, task.distance(states))
+    assert episodes.age.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("stop", [1, 4])
+def test_interrupted_runs_end_in_the_same_bits(plan, data, levels, tmp_path, stop):
+    both = [data, levels]
+    assert run.train(own(plan), both, tmp_path / "straight", quiet=True) == 0
+    interrupt_and_go_on(run.SftTrainer, lambda: run.train(own(plan), both, tmp_path / "interrupted", quiet=True), stop)
+    same(tmp_path / "straight", tmp_path / "interrupted", steps=8)
+
+
+def test_a_share_is_a_share():
+    for wrong, words in ({"dagger": 1.5}, "0..1"), ({"dagger": 0.5, "paths": "dataset"}, "paths: resample"):
+        with pytest.raises(ValueError, match=words):
+            parse(TargetConfig, wrong)
