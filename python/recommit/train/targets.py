@@ -18,7 +18,7 @@ from recommit.policy.tensors import to_device
 from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import TargetConfig
-    from recommit.train.sft.dagger import Episodes
 
 
 @dataclass(frozen=True)
@@ -84,16 +83,16 @@ def make(
     *,
     seed: int,
     first: int,
-    episodes: Episodes | None = None,
+    among: Callable[..., tuple[NDArray[np.uint8], NDArray[np.int32]]] | None = None,
 ) -> Targets:
-    """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices. In
-    the places of ``episodes`` are the states that the policy has come to."""
+    """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices. ``among``
+    puts states that the policy has come to in the places of some: states and distances -> states and distances."""
     number = first + np.arange(len(content), dtype=np.uint64)
     states, distance = content.states, content.distance.astype(np.int32)
     if config.augment and task.turns:
         states = turned(states, symmetries(seed, number))
-    if episodes is not None:
-        states, distance = episodes.among(states, distance)
+    if among is not None:
+        states, distance = among(states, distance)
     path = content.actions if config.paths == "dataset" else None
     actions, optimal = paths(task, states, rng.streams(seed, rng.Purpose.PATH, number), path)
     remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)

@@ -200,7 +200,8 @@ class SftTrainer(Trainer):
         """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
-        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, episodes=episodes)
+        among = episodes.among if episodes else None
+        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, among=among)
         return batch if portion.count else targets.nothing(batch)
 
     def _follow(self, batches: list[Targets]) -> None:
