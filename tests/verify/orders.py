@@ -5,12 +5,13 @@ quick disk, on AVX-512, or on what lies in a folder that was worked in.
 orders of files, and of tests in files, by one and by four workers in turn, with ``CI`` set and unset, beside two
 programs that never rest; the fourth without AVX-512, the fifth with 10 ms for all that is flushed to the disk. The
 seeds belong to the day. Planted: a test that fails after another one. Clones: ``bash scripts/test`` in RECOMMIT_CLONES
-(10) fresh clones of the last commit, one after the other, beside the same programs. Planted: a clone with a file that
-lint refuses.
+(10) fresh clones of the last commit, one after the other, beside the same programs; hours, so that a run that was ended
+goes on after the clones of this commit that had passed. Planted: a clone with a file that lint refuses.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -116,9 +117,12 @@ def shuffled(plant: bool) -> tuple[int, str]:
 
 def clones(plant: bool) -> tuple[int, str]:
     """README's second command, as on a fresh machine."""
-    minutes = list[float]()
+    commit, record = run(["git", "rev-parse", "HEAD"]).strip(), BUILD / "clones.json"
+    passed = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    minutes: list[float] = [] if plant else passed.get(commit, [])
+    record.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, busy():
-        for number in range(1 if plant else CLONES):
+        for number in range(0 if plant else len(minutes), 1 if plant else CLONES):
             clone = Path(folder) / str(number)
             run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
             if plant:
@@ -137,7 +141,11 @@ def clones(plant: bool) -> tuple[int, str]:
             )
             minutes.append((time.monotonic() - began) / 60)
             said = done.stdout.decode("utf-8", "replace")
+            if done.returncode:
+                record.unlink(missing_ok=True)  # in a row: the next run begins anew
             expect(done.returncode == 0, f"clone {number + 1}, status {done.returncode}:\n{said[-4000:]}")
+            if not plant:
+                record.write_text(json.dumps({commit: minutes}), encoding="utf-8")
             print(f"clone {number + 1}: {minutes[-1]:.1f} minutes", file=sys.stderr)
             shutil.rmtree(clone)
     times = ", ".join(f"{each:.1f}" for each in minutes)
