@@ -122,8 +122,8 @@ void define_generator(py::module_& module) {
   module.def(
       "generate_rooms",
       [](int rows, int cols, int boxes, std::size_t count, Distance shortest, Distance longest, std::uint64_t seed,
-         std::uint64_t start, const Threads& threads, const Progress& progress) {
-        const sokoban::Request request{{rows, cols}, boxes, shortest, longest};
+         std::uint64_t start, bool walked, const Threads& threads, const Progress& progress) {
+        const sokoban::Request request{{rows, cols}, boxes, shortest, longest, walked};
         sokoban::check_request(request);
         auto states = fresh<std::uint8_t>({size(count), rows, cols});
         auto lengths = fresh<std::int32_t>({size(count)});
@@ -135,11 +135,10 @@ void define_generator(py::module_& module) {
         return py::make_tuple(states, lengths);
       },
       py::arg("rows"), py::arg("cols"), py::arg("boxes"), py::arg("count"), py::kw_only(), py::arg("shortest"),
-      py::arg("longest"), py::arg("seed"), py::arg("start") = 0, py::arg("threads") = py::none(),
-      py::arg("progress") = py::none(),
+      py::arg("longest"), py::arg("seed"), py::arg("start") = 0, py::arg("walked") = false,
+      py::arg("threads") = py::none(), py::arg("progress") = py::none(),
       "levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, "
-      "window, "
-      "seed, start + i) alone");
+      "window, seed, walked, start + i) alone");
 
   module.def(
       "generate_reverse",

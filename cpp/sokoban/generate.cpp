@@ -32,7 +32,7 @@ std::uint64_t own_seed(const Request& request, std::uint64_t seed) {
   for (const int part : {request.shape.rows, request.shape.cols, request.boxes, request.shortest, request.longest}) {
     hash = Rng::mix(hash + static_cast<std::uint64_t>(part));
   }
-  return hash;
+  return request.walked ? Rng::mix(hash) : hash;
 }
 
 /// Entries of a table with `cells` floor cells, if the usual share of them is live.
@@ -55,6 +55,7 @@ class Draw {
       // Where the window is out of reach of small layouts, larger ones get their turn.
       entries_ = std::min(kMostEntries, std::uint64_t{1} << std::min<std::uint32_t>(
                                             24, 14 + rng_.below(5) + static_cast<std::uint32_t>(tried) / 32));
+      if (request_.walked) entries_ = kMostEntries;
       if (!lay_out()) continue;
       const Level level = Level::of_state(grid_.data(), request_.shape);
       if (!fits(level)) continue;
@@ -71,7 +72,8 @@ class Draw {
  private:
   /// Walls, goals, and the player anywhere.
   bool lay_out() {
-    const auto family = static_cast<RoomFamily>(rng_.below(kRoomFamilies));
+    const auto family =
+        request_.walked ? RoomFamily::Walk : static_cast<RoomFamily>(rng_.below(kRoomFamilies));
     auto most = static_cast<std::uint64_t>(2 * request_.boxes + 4);
     while (most < grid_limit() && usual_entries(most + 1, request_.boxes) <= entries_) ++most;
     grid_ = make_room(family, request_.shape, most, rng_);
@@ -103,14 +105,14 @@ class Draw {
     return cell >= 0 && cell < request_.shape.cells() && grid_[static_cast<std::size_t>(cell)] != kWall;
   }
 
-  /// Goals either strewn anywhere or close together.
+  /// Goals strewn anywhere, or close together (in half of all layouts but walks).
   bool place_goals(const std::vector<int>& floor) {
     std::vector<int> places;
     std::copy_if(floor.begin(), floor.end(), std::back_inserter(places), [&](int cell) { return of_use(cell); });
     const auto boxes = static_cast<std::size_t>(request_.boxes);
     if (places.size() < boxes) return false;
     rng_.shuffle(places);
-    if (rng_.below(2) == 0) {
+    if (!request_.walked && rng_.below(2) == 0) {
       const int row = places[0] / request_.shape.cols, col = places[0] % request_.shape.cols;
       const auto apart = [&](int cell) {
         return std::abs(cell / request_.shape.cols - row) + std::abs(cell % request_.shape.cols - col);
@@ -167,7 +169,7 @@ class Draw {
 }  // namespace
 
 void check_request(const Request& request) {
-  const auto [shape, boxes, shortest, longest] = request;
+  const auto [shape, boxes, shortest, longest, walked] = request;
   if (shape.rows < 3 || shape.rows > kMaxSide || shape.cols < 3 || shape.cols > kMaxSide) {
     throw ValueError("size: expected 3..64 by 3..64 cells, outer wall included, got " + std::to_string(shape.rows) +
                      " by " + std::to_string(shape.cols));

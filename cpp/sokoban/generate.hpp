@@ -16,6 +16,8 @@ struct Request {
   int boxes = 1;
   Distance shortest = 1;
   Distance longest = kLongest;
+  /// Layouts are those of Boxoban: one random walk each, as large as it comes, with its goals anywhere.
+  bool walked = false;
 
   static constexpr Distance kLongest = 254;
 };

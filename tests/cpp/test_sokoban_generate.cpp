@@ -110,7 +110,8 @@ TEST(what_cannot_be_met_ends_in_an_error) {
 }
 
 TEST(rooms_of_every_family_are_one_enclosed_piece) {
-  for (std::uint32_t family = 0; family < kRoomFamilies; ++family) {
+  static_assert(static_cast<std::uint32_t>(RoomFamily::Walk) == kRoomFamilies);
+  for (std::uint32_t family = 0; family <= kRoomFamilies; ++family) {
     std::set<std::string> seen;
     for (std::uint64_t i = 0; i < 300; ++i) {
       const Shape shape{3 + static_cast<int>(i % 14), 3 + static_cast<int>(i / 14 % 14)};

@@ -1,4 +1,4 @@
-// The families of random rooms: halls, chambers, caves, mosaics, corridors.
+// The families of random rooms: halls, chambers, caves, mosaics, corridors, walks.
 #include "sokoban/rooms/rooms.hpp"
 
 #include <algorithm>
@@ -170,6 +170,26 @@ void draw_rectangles(Canvas& canvas) {
   canvas.strew(canvas.between(0, 14));
 }
 
+/// What a step of a walk digs around it, bit 3 * row + col.
+constexpr std::array<unsigned, 5> kBrushes{0b000'111'000, 0b010'010'010, 0b010'011'000, 0b011'011'000, 0b010'110'000};
+
+/// The rooms of Racaniere et al. (2017), appendix C, which Boxoban's levels are made of: 1.7 (rows + columns) steps,
+/// each in the direction of the one before or, in 35 of 100, a new one.
+void draw_walk(Canvas& canvas) {
+  const Shape shape = canvas.shape();
+  int row = canvas.between(1, shape.rows - 2), col = canvas.between(1, shape.cols - 2);
+  auto way = static_cast<std::size_t>(canvas.between(0, 3));
+  for (int step = 17 * (shape.rows + shape.cols) / 10; step > 0; --step) {
+    if (canvas.chance(35)) way = static_cast<std::size_t>(canvas.between(0, 3));
+    row = std::clamp(row + kRowStep[way], 1, shape.rows - 2);
+    col = std::clamp(col + kColStep[way], 1, shape.cols - 2);
+    const unsigned brush = kBrushes[canvas.rng().below(kBrushes.size())];
+    for (int i = 0; i < 9; ++i) {
+      if ((brush >> i & 1) != 0) canvas.put(row + i / 3 - 1, col + i % 3 - 1, kFloor);
+    }
+  }
+}
+
 /// The four cells around a floor cell, which the outer wall keeps inside the grid.
 std::array<int, kActions> around(Shape shape, int cell) {
   return {cell - shape.cols, cell + shape.cols, cell - 1, cell + 1};
@@ -216,7 +236,7 @@ Room keep_one_piece(const Room& room, Shape shape, std::size_t most, Rng& rng) {
 }  // namespace
 
 Room make_room(RoomFamily family, Shape shape, std::size_t most, Rng& rng) {
-  const bool carved = family == RoomFamily::Corridors || family == RoomFamily::Rectangles;
+  const bool carved = family >= RoomFamily::Corridors;
   Canvas canvas(shape, rng, carved ? kWall : kFloor);
   switch (family) {
     case RoomFamily::Scatter: draw_scatter(canvas); break;
@@ -225,6 +245,7 @@ Room make_room(RoomFamily family, Shape shape, std::size_t most, Rng& rng) {
     case RoomFamily::Mosaic: draw_mosaic(canvas); break;
     case RoomFamily::Corridors: draw_corridors(canvas); break;
     case RoomFamily::Rectangles: draw_rectangles(canvas); break;
+    case RoomFamily::Walk: draw_walk(canvas); break;
   }
   return keep_one_piece(canvas.cells(), shape, most, rng);
 }

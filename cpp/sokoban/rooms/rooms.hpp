@@ -18,7 +18,9 @@ enum class RoomFamily : std::uint8_t {
   Mosaic,      ///< small stamps, turned and mirrored, side by side
   Corridors,   ///< tunnels dug by a wanderer
   Rectangles,  ///< overlapping rectangular rooms with pillars
+  Walk,        ///< a random walk with a broad brush, by itself (see Request::walked)
 };
+/// Families that one request draws from.
 inline constexpr std::uint32_t kRoomFamilies = 6;
 
 /// A layout of kWall and kFloor, enclosed by an outer wall, whose floor is one connected piece (possibly empty).

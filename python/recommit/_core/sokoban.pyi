@@ -74,10 +74,11 @@ def generate_rooms(
     longest: typing.SupportsIndex,
     seed: typing.SupportsIndex,
     start: typing.SupportsIndex = 0,
+    walked: bool = False,
     threads: typing.SupportsIndex | None = None,
     progress: collections.abc.Callable[..., typing.Any] | None = None,
 ) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int32]]:
-    """levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, window, seed, start + i) alone"""
+    """levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, window, seed, walked, start + i) alone"""
 
 def is_solved(
     states: numpy.typing.NDArray[numpy.uint8], *, threads: typing.SupportsIndex | None = None

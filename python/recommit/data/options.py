@@ -37,8 +37,8 @@ class BuildOptions:
         perturbed: States up to four random actions off the expert path, per instance (default: 0).
         disjoint: What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or
             regions (sliding): all states of shortest paths but those within six actions of the goal (default: starts).
-        generator: How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)
-            (default: the first of these).
+        generator: How instances are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack
+            (sliding) (default: the first of these).
         shard: Instances per file (default: 4096).
         workers: Processes (with Ray and no cluster: cores).
         threads: Threads of each.

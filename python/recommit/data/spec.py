@@ -58,7 +58,7 @@ class DataSpec:
     """What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or regions
     (sliding): all states of shortest paths but those within six actions of the goal."""
     generator: str = ""
-    """How instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)."""
+    """How instances are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack (sliding)."""
     shard: int = 4096
     """Instances per file."""
 

@@ -39,7 +39,7 @@ class Sokoban(Puzzle):
     most_boxes = 1024
     highest = 6
     splits = ("starts", "layouts")
-    generators = ("rooms", "reverse")
+    generators = ("rooms", "reverse", "boxoban")
     usual = Usual(size=(8, 8), length=(8, 32), budgets={"loose": 6, "tight": 4})
     codes = "0 floor, 1 wall, 2 goal, 3 box, 4 box on goal, 5 player, 6 player on goal."
     rules = (
@@ -122,13 +122,14 @@ class Sokoban(Puzzle):
         length: int | tuple[int, int] | None = None,
         start: int = 0,
         threads: int | None = None,
-        generator: Literal["rooms", "reverse"] = "rooms",
+        generator: Literal["rooms", "reverse", "boxoban"] = "rooms",
         progress: Callable[[int], None] | None = None,
     ) -> Instances:
         """``count`` solvable levels; level i depends on (size, boxes, seed, length, start + i) alone.
 
         ``rooms`` draws layouts from several families and the start from the layout's complete distance table, so that
-        every length is exact and lies in the window ``length``. ``reverse`` plays pulls backwards from a solved room
+        every length is exact and lies in the window ``length``. ``boxoban`` does the same on layouts made as those of
+        Boxoban: a random walk with a broad brush, goals anywhere. ``reverse`` plays pulls backwards from a solved room
         and adds walls, on any size; its lengths are known (and kept in the window) only if ``length`` is given.
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
@@ -136,8 +137,10 @@ class Sokoban(Puzzle):
         window = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)
         size = (self.rows, self.cols, self.boxes)
         how: dict[str, Any] = {"seed": seed, "start": start, "threads": threads, "progress": progress}
-        if generator == "rooms":
-            states, lengths = self.core.generate_rooms(*size, count, shortest=window[0], longest=window[1], **how)
+        if generator != "reverse":
+            states, lengths = self.core.generate_rooms(
+                *size, count, shortest=window[0], longest=window[1], walked=generator == "boxoban", **how
+            )
         elif length is None:
             states = self.core.generate_reverse(*size, count, **how)
             lengths = np.full(count, UNKNOWN, np.int32)

@@ -32,7 +32,7 @@ CALLS = [
     (f"{GENERATE} --size 4 5 6", "size: expected rows, or rows and columns, got 3 numbers"),
     (f"{GENERATE} --count 0", "count: expected at least 1, got 0"),
     (f"{GENERATE} --task sliding --size 9", "size: expected 2..5, got 9"),
-    (f"{GENERATE} --generator walk", "generator: expected rooms or reverse, got walk"),
+    (f"{GENERATE} --generator walk", "generator: expected rooms, reverse or boxoban, got walk"),
     ("levels generate --out FOLDER", "FOLDER: expected a file, got a folder"),
     ("levels generate --out NONE/levels.txt", "levels.txt: there is no folder "),
     ("levels generate --out FILE/levels.txt", "levels.txt: there is no folder "),

@@ -54,7 +54,7 @@ OTHER = [
     (lambda: SLIDING.generate(2**31), ValueError, "count: expected 0..477218588, got 2147483648"),
     (lambda: SLIDING.generate(1, length=(9, 8)), ValueError, "(shortest, longest) in this order, got (9, 8)"),
     (lambda: SOKOBAN.generate(1, length=0), ValueError, "length: expected 1..254, got 0"),
-    (lambda: SOKOBAN.generate(1, generator="x"), ValueError, "expected rooms or reverse, got x"),
+    (lambda: SOKOBAN.generate(1, generator="x"), ValueError, "expected rooms, reverse or boxoban, got x"),
     (lambda: SLIDING.generate(3)[::2], ValueError, "expected a slice with step 1, got step 2"),
 ]
 

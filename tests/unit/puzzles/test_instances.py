@@ -69,6 +69,7 @@ WINDOWS = {
     "sliding 3x3": (recommit.Sliding(3), (8, 24), {}),
     "sliding 4x4": (recommit.Sliding(4), (10, 24), {}),
     "rooms": (recommit.Sokoban(8, 2), (8, 32), {}),
+    "boxoban": (recommit.Sokoban(10, 4), (16, 48), {"generator": "boxoban"}),
     "reverse": (recommit.Sokoban(7, 2), (5, 20), {"generator": "reverse"}),
 }
 

@@ -24,7 +24,7 @@ class GenerateOptions(BoardOptions):
         out: The file to write; it is replaced whole or not at all.
         count: Number of levels.
         start: Number of the first level.
-        generator: How levels are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding)
+        generator: How levels are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack (sliding)
             (default: the first of these).
     """
 

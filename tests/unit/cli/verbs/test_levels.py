@@ -48,7 +48,7 @@ def test_generate_by_another_generator(tmp_path: Path, capsys: pytest.CaptureFix
     assert run("levels", "generate", "--out", out, *flags, "--generator", "reverse", "--length", 3, 9) == 0
     assert "sokoban/6x6-1-reverse/0/2" in out.read_text()
     assert run("levels", "generate", "--out", out, *flags, "--generator", "walk") == 2
-    assert "generator: expected rooms or reverse, got walk" in capsys.readouterr().err
+    assert "generator: expected rooms, reverse or boxoban, got walk" in capsys.readouterr().err
     assert run("levels", "generate", "--out", out, "--task", "ice", "--generator", "walk") == 2
     assert "generator: expected usual, got walk" in capsys.readouterr().err
     assert run("levels", "generate", "--out", out, "--task", "sliding", "--size", 3, "--generator", "walk") == 2
