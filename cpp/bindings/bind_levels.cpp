@@ -10,6 +10,7 @@
 #include "bindings/common/arrays.hpp"
 #include "bindings/common/gil.hpp"
 #include "core/errors.hpp"
+#include "core/table_file.hpp"
 #include "core/text/lines.hpp"
 #include "core/text/pack.hpp"
 
@@ -145,6 +146,9 @@ void bind_levels(py::module_& module) {
   module.def("recognise", recognise, py::arg("state"),
              "the task whose state this is, as far as its cells can tell; None where they cannot");
   module.attr("MAX_TEXT_BYTES") = kMaxTextBytes;
+  module.def(
+      "cache_folder", [] { return cache_folder().string(); },
+      "where tables and imported levels are kept; empty if there is no place for them");
 }
 
 }  // namespace recommit::bindings

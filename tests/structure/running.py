@@ -36,6 +36,9 @@ NOT_RUN = {
     r"^recommit reproduce .*--to": "asks models; tests/unit/cli/verbs/test_reproduce.py asks a server of its own",
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
+    r"^(git clone .*|recommit data import boxoban .*|recommit data build .*--generator unfiltered.*)": (
+        "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"
+    ),
     r"^recommit serve ": "serves until interrupted; row A12 plays 64 sessions",
     r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/test_play.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",

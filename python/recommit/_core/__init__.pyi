@@ -113,6 +113,9 @@ class Episodes:
     ) -> tuple[numpy.typing.NDArray[numpy.uint8], float, bool, bool, numpy.typing.NDArray[numpy.bool_]]:
         """(grid, reward, terminated, truncated, mask) of the only slot"""
 
+def cache_folder() -> str:
+    """where tables and imported levels are kept; empty if there is no place for them"""
+
 def format_levels(
     task: str,
     cells: numpy.typing.NDArray[numpy.uint8],

@@ -40,6 +40,7 @@ VERBS = {
     "play": Verb(play, "levels.txt", ("file",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
+    "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data --picture data.png", ("folder",)),
     "data export": Verb(data.export, "data --out parquet", ("folder",)),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run"),

@@ -31,6 +31,8 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
     layouts`` no room is, and with ``regions`` all are of the regions that are for tests. What is trained or validated
     on cannot be among them, see ``symmetry``.
     """
+    if spec.published:
+        raise WrongDataSpec(f"fresh: expected a generator, which has other instances, got the {spec.generator} levels")
     if seed == spec.seed:
         raise WrongDataSpec(f"fresh: expected another seed than that of the data, got {seed}")
     apart = _read_before(spec, count, length)

@@ -38,7 +38,8 @@ class BuildOptions:
         disjoint: What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or
             regions (sliding): all states of shortest paths but those within six actions of the goal (default: starts).
         generator: How instances are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack
-            (sliding) (default: the first of these).
+            (sliding) (default: the first of these). Or which published levels they are, see recommit data import:
+            unfiltered, medium or hard.
         shard: Instances per file (default: 4096).
         workers: Processes (with Ray and no cluster: cores).
         threads: Threads of each.
@@ -107,6 +108,19 @@ def _check_boards(spec: DataSpec) -> None:
             f"count: expected at most {there:,} instances, as many as there are {task.size_name} boards of these "
             f"lengths, got {wanted:,}"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """Published levels that are imported.
+
+    Args:
+        what: Boxoban: 10x10 cells, 4 boxes, in the splits unfiltered, medium and hard.
+        folder: A copy of github.com/google-deepmind/boxoban-levels.
+    """
+
+    what: Literal["boxoban"]
+    folder: Path
 
 
 @dataclass(frozen=True, kw_only=True)

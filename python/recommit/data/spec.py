@@ -58,7 +58,8 @@ class DataSpec:
     """What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or regions
     (sliding): all states of shortest paths but those within six actions of the goal."""
     generator: str = ""
-    """How instances are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack (sliding)."""
+    """How instances are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack (sliding). Or
+    which published levels they are, in the published splits: unfiltered, medium or hard (Boxoban's)."""
     shard: int = 4096
     """Instances per file."""
 
@@ -66,6 +67,11 @@ class DataSpec:
         if not self.generator and self.task in TASKS:
             object.__setattr__(self, "generator", TASKS[self.task].generators[0])
         _check(self)
+
+    @property
+    def published(self) -> bool:
+        """Are the instances published levels?"""
+        return self.generator in TASKS[self.task].level_sets
 
     @property
     def counts(self) -> dict[str, int]:
@@ -213,7 +219,7 @@ def _check(spec: DataSpec) -> None:
     _choice("task", spec.task, tuple(TASKS))
     _choice("ties", spec.ties, ("first", "random"))
     _choice("disjoint", spec.disjoint, TASKS[spec.task].splits)
-    _choice("generator", spec.generator, TASKS[spec.task].generators)
+    _choice("generator", spec.generator, (*TASKS[spec.task].generators, *TASKS[spec.task].level_sets))
     for name, (low, high) in _BOUNDS.items():
         _number(name, getattr(spec, name), low, high)
     if (files := sum(map(spec.shards, SPLITS))) > MOST_SHARDS:
@@ -231,6 +237,13 @@ def _check(spec: DataSpec) -> None:
         _check_difficulty(spec.task, difficulty)
     if spec.disjoint == "regions":
         _check_regions(spec)
+    if spec.published:
+        boxes = sorted({difficulty.boxes for difficulty in spec.difficulties})
+        if (tuple(spec.size), boxes, spec.disjoint) != ((10, 10), [4], "starts"):
+            raise errors.WrongDataSpec(
+                f"generator: expected size 10, 4 boxes and disjoint: starts for published levels, got size "
+                f"{list(spec.size)}, boxes {boxes} and disjoint: {spec.disjoint}"
+            )
 
 
 def _check_regions(spec: DataSpec) -> None:

@@ -65,7 +65,9 @@ def keys(task: str, states: States, threads: int | None = 1) -> Keys:
 
 
 def members(spec: DataSpec, states: States, keys: Keys, split: str, threads: int | None = 1) -> NDArray[np.bool_]:
-    """Which states, whose ``split_keys`` are given, are instances of that split."""
+    """Which states, whose ``split_keys`` are given, are instances of that split; published levels have theirs."""
+    if spec.published:
+        return np.ones(len(states), bool)
     if spec.disjoint != "regions":
         return belongs(keys, split)
     low, high = _BUCKETS[split]

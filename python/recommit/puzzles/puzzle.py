@@ -116,6 +116,8 @@ class Puzzle(Drawn, ABC):
     splits: ClassVar[tuple[str, ...]] = ("starts",)
     #: How instances can be made, the usual way first. ``generate`` of a puzzle with several takes ``generator=``.
     generators: ClassVar[tuple[str, ...]] = ("usual",)
+    #: Published levels that data sets can be made of besides, see ``recommit.data.boxoban``.
+    level_sets: ClassVar[tuple[str, ...]] = ()
     usual: ClassVar[Usual]
     #: What the cells of a state hold, and the rules, in a sentence or two each.
     codes: ClassVar[str]

@@ -40,6 +40,7 @@ class Sokoban(Puzzle):
     highest = 6
     splits = ("starts", "layouts")
     generators = ("rooms", "reverse", "boxoban")
+    level_sets = ("unfiltered", "medium", "hard")
     usual = Usual(size=(8, 8), length=(8, 32), budgets={"loose": 6, "tight": 4})
     codes = "0 floor, 1 wall, 2 goal, 3 box, 4 box on goal, 5 player, 6 player on goal."
     rules = (

@@ -1,4 +1,4 @@
-"""``recommit data build|show|export``."""
+"""``recommit data build|import|show|export``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json as jsons
 from typing import TYPE_CHECKING, Any
 
 from recommit.cli.boards import check_place
-from recommit.data.options import BuildOptions, ExportOptions, ShowOptions
+from recommit.data.options import BuildOptions, ExportOptions, ImportOptions, ShowOptions
 from recommit.storage.terminal_text import StatusLine, tell
 
 if TYPE_CHECKING:
@@ -62,6 +62,23 @@ def sentence(folder: Path, manifest: Manifest) -> str:
 
     text = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}"
     return f"{text}\noverlap: {overlap_text(manifest.overlap)}" if manifest.overlap else text
+
+
+def import_(options: ImportOptions, json: bool = False) -> None:
+    """Check a copy of published levels against their digests, and keep it for data sets that are made of them.
+
+    Args:
+        json: Print JSON.
+    """
+    from recommit.data import boxoban
+
+    line = StatusLine(terminal_only=True)
+    try:
+        found = boxoban.import_levels(options.folder, line.show)
+    finally:
+        line.clear()
+    kept = ", ".join(f"{name} ({many:,})" for name, many in found.items())
+    _answer({"folder": str(boxoban.cached()), "levels": found} if json else f"{boxoban.cached()}: {kept}")
 
 
 def show(options: ShowOptions, json: bool = False) -> None:

@@ -1,0 +1,135 @@
+"""Boxoban's levels: 10x10 cells, 4 boxes, in the splits that everybody compares on.
+
+They are not part of this package. Whoever has a copy of github.com/google-deepmind/boxoban-levels imports it once:
+every file is compared with the published ones, and kept in the user's cache folder. From then on a data set may say
+``generator: unfiltered``, ``medium`` or ``hard``, and is the same for everybody, since it names levels that are the
+same for everybody. The published medium set has no test levels: its validation levels, which papers report, are for
+testing here, and the last of its training files for validation. Hard levels are for testing alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit import _core
+from recommit.puzzles.levels import parse_levels
+from recommit.storage import errors, safe_open
+from recommit.storage.files import Files, make_folders, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import States
+
+#: Levels of a file (the last one of a folder may have fewer), rows and columns, boxes.
+PER_FILE, SIDE, BOXES = 1000, 10, 4
+#: Folder -> how many levels, and the sha256 of what ``sha256sum *.txt`` prints in it.
+FOLDERS = {
+    "unfiltered/train": (900_000, "6d015e82db53e1964964aafcbfcb365776992ff4e429b0eef0e26f1d092d6a2e"),
+    "unfiltered/valid": (100_000, "e0e0b0afd690aed4c37befa4bdeff1b4f251fc07ab6c78832f3b4ae965b0fb4e"),
+    "unfiltered/test": (1_000, "a43ecabd0792dffa67402ac7841247aa2b31d21dff8332fdf81f02bf7e36072e"),
+    "medium/train": (450_000, "23dded13ec85b978b4af6e1480c8faa42a38e5dacc659d2b89a71fbd0344fb4c"),
+    "medium/valid": (50_000, "74ad76ef800cb021bc8d1f51fd597b24aa3b5f9ba7de737dfc369e3a3022433d"),
+    "hard": (3_332, "2c25b86db86ad9975c7053bffc240a68ca5d7ae9173c18a3a2740ed4b615fd6c"),
+}
+#: Set and split -> folder, and its first level and the one behind its last.
+SPLITS = {
+    ("unfiltered", "train"): ("unfiltered/train", 0, 900_000),
+    ("unfiltered", "validation"): ("unfiltered/valid", 0, 100_000),
+    ("unfiltered", "test"): ("unfiltered/test", 0, 1_000),
+    ("medium", "train"): ("medium/train", 0, 400_000),
+    ("medium", "validation"): ("medium/train", 400_000, 450_000),
+    ("medium", "test"): ("medium/valid", 0, 50_000),
+    ("hard", "test"): ("hard", 0, 3_332),
+}
+SUMS, SOURCE = "SHA256SUMS", "https://github.com/google-deepmind/boxoban-levels"
+
+
+def cached() -> Path:
+    """Where imported levels lie."""
+    if not (cache := _core.cache_folder()):
+        raise errors.WrongFolder(
+            "RECOMMIT_CACHE: expected a folder for imported levels, got none and no HOME"
+        )
+    return Path(cache) / "boxoban"
+
+
+def import_levels(source: Path, progress: Callable[[str], None] = lambda _: None) -> dict[str, int]:
+    """Check a copy of the published levels, and keep it; how many levels each of its folders has. Folders that the copy
+    lacks are left out, but not all of them; files that are not as published are an error, before anything is kept."""
+    found = {name: _checked(source / name, name) for name in FOLDERS if (source / name).is_dir()}
+    if not found:
+        raise errors.WrongFolder(
+            f"{source}: expected a copy of {SOURCE}, got none of {', '.join(FOLDERS)}"
+        )
+    for name, sums in found.items():
+        target, files = cached() / name, Files()
+        make_folders(files, target)
+        for number, (file, _) in enumerate(lines := list(_listed(sums)), 1):
+            replace(files, target / file, safe_open.content(source / name / file))
+            progress(f"{name}: {number} of {len(lines)} files")
+        replace(files, target / SUMS, sums)  # last: a folder that has it is whole
+    return {name: FOLDERS[name][0] for name in found}
+
+
+def _checked(folder: Path, name: str) -> bytes:
+    """What ``sha256sum *.txt`` prints in a folder, if that is what it should be."""
+    count, expected = FOLDERS[name]
+    files = [f"{number:03}.txt" for number in range(-(-count // PER_FILE))]
+    there = sorted(path.name for path in folder.glob("*.txt"))
+    if there != files:
+        raise errors.WrongFolder(f"{folder}: expected {files[0]} to {files[-1]}, got {len(there)} files")
+    sums = "".join(f"{hashlib.sha256(safe_open.content(folder / file)).hexdigest()}  {file}\n" for file in files)
+    if (digest := hashlib.sha256(sums.encode()).hexdigest()) != expected:
+        raise errors.Damaged(f"{folder}: expected the published levels, sha256 {expected}, got {digest}")
+    return sums.encode()
+
+
+def _listed(sums: bytes) -> list[tuple[str, str]]:
+    """Files with their digests."""
+    return [(line[66:], line[:64]) for line in sums.decode().splitlines()]
+
+
+def levels(name: str, split: str, numbers: NDArray[np.int64]) -> States:
+    """Some levels of a split, uint8[N, 10, 10]."""
+    folder, first, _ = SPLITS[name, split]
+    files, places = np.divmod(numbers + first, PER_FILE)
+    result = np.empty((len(numbers), SIDE, SIDE), np.uint8)
+    for file in np.unique(files).tolist():
+        chosen = files == file
+        result[chosen] = _file(os.fspath(cached()), folder, file)[places[chosen]]
+    return result
+
+
+def count(name: str, split: str) -> int:
+    """Levels of a split."""
+    if (name, split) not in SPLITS:
+        raise errors.WrongDataSpec(f"{split}: expected 0 of the {name} levels, which have none for it, got some")
+    _, first, end = SPLITS[name, split]
+    return end - first
+
+
+@lru_cache(maxsize=16)
+def _file(cache: str, folder: str, number: int) -> States:
+    """All levels of a file, which is still as it was published."""
+    place = Path(cache) / folder
+    try:
+        sums = safe_open.content(place / SUMS)
+    except FileNotFoundError:
+        raise errors.WrongFolder(
+            f"generator: expected the levels of Boxoban in {place}, got none; recommit data import boxoban FOLDER "
+            f"takes them from a copy of {SOURCE}"
+        ) from None
+    file, digest = _listed(sums)[number] if hashlib.sha256(sums).hexdigest() == FOLDERS[folder][1] else ("", "")
+    text = safe_open.content(place / file) if file else b""
+    if hashlib.sha256(text).hexdigest() != digest:
+        raise errors.Damaged(f"{place / (file or SUMS)}: expected what was imported, got other bytes; import it again")
+    return parse_levels(text).states

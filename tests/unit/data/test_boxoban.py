@@ -1,0 +1,125 @@
+"""Published levels are imported if they are as published, and data sets of them are the same for everybody."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow", reason="data sets need the data extra")
+import recommit
+from recommit.cli.command_line import main
+from recommit.data import DataSpec, boxoban, held_out, sampling
+from recommit.storage import errors
+
+#: Folder -> levels; three of a file.
+MANY = {"unfiltered/train": 7, "unfiltered/valid": 3, "unfiltered/test": 4, "hard": 5}
+SPEC = {"task": "sokoban", "size": 10, "difficulties": [{"length": [1, 254], "boxes": 4}], "generator": "unfiltered"}
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """A copy of a small publication, an empty cache, and the levels by folder."""
+    folders, every = {}, {}
+    for number, (name, many) in enumerate(MANY.items()):
+        levels = recommit.Sokoban(10, 4).generate(many, seed=number, generator="boxoban", length=(10, 40)).states
+        (folder := tmp_path / "copy" / name).mkdir(parents=True)
+        for file in range(-(-many // 3)):
+            recommit.write_levels(folder / f"{file:03}.txt", levels[3 * file : 3 * file + 3], format="boxoban")
+        digests = [(hashlib.sha256(p.read_bytes()).hexdigest(), p.name) for p in sorted(folder.iterdir())]
+        sums = "".join(f"{digest}  {file}\n" for digest, file in digests)
+        folders[name], every[name] = (many, hashlib.sha256(sums.encode()).hexdigest()), levels
+    monkeypatch.setattr(boxoban, "PER_FILE", 3)
+    monkeypatch.setattr(boxoban, "FOLDERS", folders)
+    splits = {("unfiltered", "train"): "unfiltered/train", ("unfiltered", "validation"): "unfiltered/valid"}
+    splits |= {("unfiltered", "test"): "unfiltered/test", ("hard", "test"): "hard"}
+    monkeypatch.setattr(boxoban, "SPLITS", {split: (name, 0, MANY[name]) for split, name in splits.items()})
+    monkeypatch.setenv("RECOMMIT_CACHE", str(tmp_path / "cache"))
+    boxoban._file.cache_clear()  # it knows files by the names of their folders
+    return tmp_path / "copy", every
+
+
+def test_the_published_digests_are_of_all_folders_and_splits():
+    assert sum(many for many, _ in boxoban.FOLDERS.values()) == 1_504_332
+    assert {name for name, _, _ in boxoban.SPLITS.values()} == set(boxoban.FOLDERS)
+    for name, first, end in boxoban.SPLITS.values():
+        assert 0 <= first < end <= boxoban.FOLDERS[name][0]
+    assert {name for name, _ in boxoban.SPLITS} == set(recommit.Sokoban.level_sets)
+
+
+def test_a_data_set_has_the_levels_of_the_published_splits(copy, tmp_path, capsys):
+    source, every = copy
+    assert main(["data", "import", "boxoban", str(source)]) == 0
+    assert "unfiltered/train (7), unfiltered/valid (3), unfiltered/test (4), hard (5)" in capsys.readouterr().out
+    shutil.rmtree(source)
+    spec = DataSpec.from_dict({**SPEC, "count": 7, "validation": 3, "test": 4, "shard": 4})
+    recommit.data.build(spec, tmp_path / "data")
+    for split, folder in (
+        ("train", "unfiltered/train"),
+        ("validation", "unfiltered/valid"),
+        ("test", "unfiltered/test"),
+    ):
+        rows = recommit.data.open(tmp_path / "data", split).columns()
+        starts = rows[(rows.t == 0)]
+        # A shard passes over as many levels as it takes, and begins again behind the last one.
+        order = {7: [0, 1, 2, 3, 1, 2, 3]}.get(MANY[folder], list(range(MANY[folder])))
+        assert np.array_equal(starts.states, every[folder][order])
+        assert starts.instance.tolist() == order
+    assert main(["data", "show", str(tmp_path / "data"), "--verify", "--labels"]) == 0
+    assert np.array_equal(held_out.starts(spec, "test", 4, ()).states, every["unfiltered/test"])
+
+
+def test_lengths_and_counts_are_those_of_the_levels(copy):
+    source, every = copy
+    boxoban.import_levels(source)
+    length = recommit.Sokoban(10, 4).distance(every["hard"])
+    low, high = np.sort(length)[[1, 3]].tolist()
+    spec = DataSpec.from_dict({**SPEC, "count": 0, "generator": "hard"})
+    chosen = held_out.starts(spec, "test", int(((length >= low) & (length <= high)).sum()), (low, high))
+    assert np.array_equal(chosen.states, every["hard"][(length >= low) & (length <= high)])
+    with pytest.raises(errors.NotEnough, match=r"expected 6 distinct instances .* found 5"):
+        held_out.starts(spec, "test", 6, ())
+    with pytest.raises(errors.WrongDataSpec, match="train: expected 0 of the hard levels"):
+        sampling.starts(DataSpec.from_dict({**SPEC, "count": 2, "generator": "hard"}), "train", 0)
+    with pytest.raises(errors.WrongDataSpec, match="fresh: expected a generator"):
+        held_out.fresh(spec, 5, 2, ())
+
+
+def test_other_levels_than_the_published_ones_are_refused(copy):
+    source, _ = copy
+    file = source / "hard" / "001.txt"
+    text = file.read_bytes()
+    file.write_bytes(text.replace(b"@", b" ", 1).replace(b" ", b"@", 1))
+    with pytest.raises(errors.Damaged, match=r"hard: expected the published levels, sha256 \w{64}, got"):
+        boxoban.import_levels(source)
+    file.unlink()
+    with pytest.raises(errors.WrongFolder, match=r"hard: expected 000\.txt to 001\.txt, got 1 files"):
+        boxoban.import_levels(source)
+    assert not boxoban.cached().exists()
+    with pytest.raises(errors.WrongFolder, match="got none of unfiltered/train, "):
+        boxoban.import_levels(source / "hard")
+
+
+@pytest.mark.parametrize("name", ["hard/000.txt", "hard/SHA256SUMS"])
+def test_a_changed_byte_in_the_cache_is_found(copy, name):
+    boxoban.import_levels(copy[0])
+    path = boxoban.cached() / name
+    path.write_bytes(path.read_bytes()[:-1] + b"#")
+    with pytest.raises(errors.Damaged, match=f"{name}: expected what was imported"):
+        boxoban.levels("hard", "test", np.arange(2))
+
+
+@pytest.mark.usefixtures("copy")
+def test_what_was_not_imported_says_how():
+    with pytest.raises(errors.WrongFolder, match="recommit data import boxoban FOLDER takes them from a copy of https"):
+        boxoban.levels("hard", "test", np.arange(2))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size": 9}, {"difficulties": [{"length": [1, 9], "boxes": 3}]}, {"disjoint": "layouts"}]
+)
+def test_published_levels_have_one_size(wrong):
+    with pytest.raises(errors.WrongDataSpec, match="generator: expected size 10, 4 boxes and disjoint: starts"):
+        DataSpec.from_dict({**SPEC, "count": 2, **wrong})
