@@ -1,0 +1,142 @@
+"""Policies on Boxoban's own levels, beside what DRC solves there: in a closed loop (one observation per action, at most
+120 actions, as DRC plays), and when they observe a half, a quarter or an eighth as often.
+
+    recommit data import boxoban FOLDER
+    python -m bench.pages.boxoban NAME=RUN [NAME=RUN ...] --csv docs/assets/tables/boxoban.csv
+
+Levels are for measuring alone: nothing is chosen on them. ``views``: the mean over the eight symmetries of the picture.
+``memory``: where a state comes back, the best of the actions that were not taken in it before. Both only in the closed
+loop. Intervals are of Wilson, over levels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import recommit
+from recommit.data import held_out
+from recommit.data.spec import DataSpec
+from recommit.policy.checkpoint import local_folder
+from recommit.stats import wilson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: The first 1,000 levels of each, as others report them.
+SETS = {"unfiltered": "unfiltered test", "medium": "medium valid", "hard": "hard"}
+ACTIONS = 120
+#: AlignmentResearch/learned-planner, plot/data: solved in 120 steps, in percent, by frames of experience.
+PUBLISHED = {
+    "DRC(3,3), 10 M frames": (40.6, 2.0, 0.3),
+    "DRC(3,3), 50 M frames": (93.4, 36.8, 11.8),
+    "DRC(3,3), 100 M frames": (95.4, 47.9, 17.5),
+    "DRC(3,3), 2,000 M frames": (99.3, 76.6, 42.8),
+    "ResNet, 2,000 M frames": (97.9, 59.4, 26.2),
+}
+HEAD = ("policy", "depth", "set", "levels", "solved", "low", "high", "observations", "actions")
+
+
+def spec_of(name: str, many: int) -> DataSpec:
+    """A data set with nothing but test levels."""
+    every = {"task": "sokoban", "size": 10, "difficulties": [{"length": [1, 254], "boxes": 4}]}
+    return DataSpec.from_dict({**every, "generator": name, "count": 0, "test": many})
+
+
+def play(
+    policy: recommit.CommitPolicy, task: recommit.Puzzle, starts: NDArray[np.uint8], depth: int | None
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """Which levels are solved, and observations and actions of each. ``depth``: None for the policy's own."""
+    now, solved = starts.copy(), task.is_solved(starts)
+    looks, moves = np.zeros(len(now), np.int64), np.zeros(len(now), np.int64)
+    while len(who := np.flatnonzero(~solved & (moves < ACTIONS))):
+        states = np.ascontiguousarray(now[who])
+        depths, plans = policy.act(task, states, depth=depth)
+        outcome = task.execute(states, plans, np.minimum(depths, ACTIONS - moves[who]).astype(np.int32))
+        now[who], solved[who] = outcome.states, outcome.solved
+        looks[who] += 1
+        moves[who] += np.maximum(outcome.executed, 1)
+    return solved, looks, moves
+
+
+def play_with_memory(
+    policy: recommit.CommitPolicy, task: recommit.Puzzle, starts: NDArray[np.uint8]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """The closed loop, where no action is taken twice in one state while there is another."""
+    now, solved = starts.copy(), task.is_solved(starts)
+    moves = np.zeros(len(now), np.int64)
+    taken: list[dict[bytes, NDArray[np.bool_]]] = [{} for _ in now]
+    while len(who := np.flatnonzero(~solved & (moves < ACTIONS))):
+        states = np.ascontiguousarray(now[who])
+        pieces = np.array_split(states, -(-len(states) // 256))
+        probs = np.concatenate([policy.plan(task, piece, (1,)).probs[:, 0, 0] for piece in pieces])
+        actions = np.zeros(len(who), np.uint8)
+        for row, (level, state) in enumerate(zip(who, states, strict=True)):
+            before = taken[level].setdefault(state.tobytes(), np.zeros(4, bool))
+            if before.all():
+                before[:] = False
+            actions[row] = np.where(before, -1.0, probs[row]).argmax()
+            before[actions[row]] = True
+        now[who] = task.step(states, actions)
+        solved[who] = task.is_solved(now[who])
+        moves[who] += 1
+    return solved, moves, moves
+
+
+def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any]]:
+    """What one policy does."""
+    policy, result = recommit.CommitPolicy.from_pretrained(local_folder(run)), []
+    for which in sets:
+        spec = spec_of(which, many)
+        task, starts = spec.puzzle(), np.ascontiguousarray(held_out.starts(spec, "test", many, ()).states)
+        agents: list[tuple[str, int | None, int, bool]] = [(name, depth, 1, False) for depth in (1, 2, 4, 8)]
+        agents += [(f"{name}, memory", 1, 1, True), (f"{name}, 8 views", 1, 8, False)]
+        agents += [(f"{name}, 8 views, memory", 1, 8, True)]
+        if policy.depth_head.weight.any():
+            agents.append((name, None, 1, False))
+        for agent, depth, views, memory in agents:
+            policy.replace_augmentations(views)
+            played = play_with_memory(policy, task, starts) if memory else play(policy, task, starts, depth)
+            solved, looks, moves = played
+            low, high = wilson(solved.sum(), len(solved))
+            cells = (agent, depth or "its own", SETS[which], len(solved), 100 * solved.mean(), 100 * low, 100 * high)
+            said = (*cells, looks.mean(), moves.mean())
+            result.append(dict(zip(HEAD, [f"{v:.1f}" if isinstance(v, float) else v for v in said], strict=True)))
+            print(json.dumps(result[-1]), flush=True)
+    return result
+
+
+def published() -> list[dict[str, Any]]:
+    """What others report."""
+    return [
+        {**dict.fromkeys(HEAD, ""), "policy": name, "depth": 1, "set": SETS[which], "solved": share}
+        for name, shares in PUBLISHED.items()
+        for which, share in zip(SETS, shares, strict=True)
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="NAME=RUN", help="runs or policies, by the names of their rows")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--levels", type=int, default=1000, help="of each set")
+    parser.add_argument("--csv", type=Path, help="where the table is written, too")
+    arguments = parser.parse_args()
+    every = []
+    for text in arguments.runs:
+        name, _, run = text.partition("=")
+        every += rows(name, Path(run), arguments.levels, arguments.sets)
+    if arguments.csv:
+        with arguments.csv.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, HEAD, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows([*every, *published()])
+
+
+if __name__ == "__main__":
+    main()
