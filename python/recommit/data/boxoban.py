@@ -56,9 +56,7 @@ SUMS, SOURCE = "SHA256SUMS", "https://github.com/google-deepmind/boxoban-levels"
 def cached() -> Path:
     """Where imported levels lie."""
     if not (cache := _core.cache_folder()):
-        raise errors.WrongFolder(
-            "RECOMMIT_CACHE: expected a folder for imported levels, got none and no HOME"
-        )
+        raise errors.WrongFolder("RECOMMIT_CACHE: expected a folder for imported levels, got none and no HOME")
     return Path(cache) / "boxoban"
 
 
@@ -67,9 +65,7 @@ def import_levels(source: Path, progress: Callable[[str], None] = lambda _: None
     lacks are left out, but not all of them; files that are not as published are an error, before anything is kept."""
     found = {name: _checked(source / name, name) for name in FOLDERS if (source / name).is_dir()}
     if not found:
-        raise errors.WrongFolder(
-            f"{source}: expected a copy of {SOURCE}, got none of {', '.join(FOLDERS)}"
-        )
+        raise errors.WrongFolder(f"{source}: expected a copy of {SOURCE}, got none of {', '.join(FOLDERS)}")
     for name, sums in found.items():
         target, files = cached() / name, Files()
         make_folders(files, target)

@@ -3,7 +3,8 @@
 A cell is a constant number of pixels, so the first layer is one projection per cell, and as all cells of a kind look
 the same, a board is a gather from a handful of them. Every block adds to each cell what the whole board says (the mean
 and the largest of its cells). z is read at one place, softly: a linear score of what is drawn in a cell says how much
-of it counts, so that the network learns to read where the player, or the blank, stands.
+of it counts, so that the network learns to read where the player, or the blank, stands. The cells around that place
+are read with it, since a plan leads there: one cell's channels are too few to hold eight actions.
 """
 
 from __future__ import annotations
@@ -48,12 +49,14 @@ class ConvShape:
     blocks: int = 8
     #: Width of z.
     z: int = 128
+    #: z is read at one place and at all cells up to so many rows and columns from it.
+    reach: int = 2
 
     def __post_init__(self) -> None:
-        for name, most in (("width", 1024), ("blocks", 128), ("z", 4096)):
+        for name, least, most in (("width", 1, 1024), ("blocks", 1, 128), ("z", 1, 4096), ("reach", 0, 8)):
             value = getattr(self, name)
-            if not isinstance(value, int) or not 1 <= value <= most:
-                raise ValueError(f"model.shape.{name}: expected 1..{most}, got {value!r}")
+            if not isinstance(value, int) or not least <= value <= most:
+                raise ValueError(f"model.shape.{name}: expected {least}..{most}, got {value!r}")
 
 
 #: What ``conv:NAME`` stands for.
@@ -92,7 +95,7 @@ class ConvNet(nn.Module):
         self.stem = nn.Conv2d(shape.width, shape.width, 3, padding=1)
         self.blocks = nn.ModuleList(Block(shape.width) for _ in range(shape.blocks))
         self.score = nn.Linear(shape.width, 1, bias=False)
-        self.out = nn.Linear(3 * shape.width, shape.z)
+        self.out = nn.Linear(((2 * shape.reach + 1) ** 2 + 2) * shape.width, shape.z)
         with torch.no_grad():  # pixels of a cell are nearly all the same: a few of many values tell kinds apart
             self.cell.weight.mul_(4.0)
 
@@ -154,8 +157,12 @@ class ConvBackbone(nn.Module):
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         """See ``Backbone.z``."""
-        cells = self.cells(features, geometry)
-        return self.at(cells, self.model.score(features).softmax(dim=1))
+        return self.read(self.cells(features, geometry), self.own(features, geometry))
+
+    def own(self, features: Tensor, geometry: PromptInputs) -> Tensor:
+        """How much of each cell is the place that z is read at: [N, 1, rows, columns]."""
+        shares: Tensor = self.model.score(features).softmax(dim=1)
+        return shares.transpose(1, 2).unflatten(2, (geometry.rows, geometry.cols))
 
     def cells(self, features: Tensor, geometry: PromptInputs) -> Tensor:
         """What every cell of the board says, [N, width, rows, columns]."""
@@ -169,17 +176,20 @@ class ConvBackbone(nn.Module):
 
     def z_at(self, features: Tensor, geometry: PromptInputs, places: Tensor) -> Tensor:
         """z of each picture, and behind them z as read at other ``places`` [N, D]: [N + N * D, width]."""
-        cells = self.cells(features, geometry)
-        own = self.at(cells, self.model.score(features).softmax(dim=1))
-        width, many = cells.shape[1], places.shape[1]
-        there = cells.flatten(2).gather(2, places[:, None].expand(-1, width, -1)).transpose(1, 2).flatten(0, 1)
-        others = self.model.out(torch.cat([there, pooled(cells).repeat_interleave(many, dim=0)], dim=-1))
-        return torch.cat([own, others])
+        cells, (many, others) = self.cells(features, geometry), places.shape
+        there = F.one_hot(places, cells.shape[2] * cells.shape[3]).to(cells.dtype).unflatten(2, cells.shape[2:])
+        every = self.read(cells, torch.cat([self.own(features, geometry), there], dim=1))
+        z = every.unflatten(0, (many, 1 + others))
+        return torch.cat([z[:, 0], z[:, 1:].flatten(0, 1)])
 
-    def at(self, cells: Tensor, shares: Tensor) -> Tensor:
-        """z as read at some cells, of which ``shares`` [N, cells, 1] say how much."""
-        there = (cells.flatten(2) @ shares)[:, :, 0]
-        z: Tensor = self.model.out(torch.cat([there, pooled(cells)], dim=-1))
+    def read(self, cells: Tensor, shares: Tensor) -> Tensor:
+        """z as read at K places, [N * K, width]; ``shares`` [N, K, rows, columns] say how much of each a cell is."""
+        reach, places = self.shape.reach, shares.shape[1]
+        # Not cells but shares are moved about: they are few.
+        moved = F.unfold(shares, 2 * reach + 1, padding=reach)
+        around = (moved @ cells.flatten(2).transpose(1, 2)).unflatten(1, (places, -1)).flatten(2)
+        board = pooled(cells)[:, None].expand(-1, places, -1)
+        z: Tensor = self.model.out(torch.cat([around, board], dim=-1).flatten(0, 1))
         return z
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:

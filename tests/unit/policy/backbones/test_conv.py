@@ -17,7 +17,7 @@ from recommit.policy.backbones.random_init import BACKBONES, make_backbone, resi
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 
-SMALL = ConvShape(width=8, blocks=2, z=16)
+SMALL = ConvShape(width=8, blocks=2, z=16, reach=1)
 PLAIN = PolicyConfig(lora=None, decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
 TASKS = [recommit.Sliding(3), recommit.Sliding(2, 4), recommit.Sokoban((5, 7), 1), recommit.Sokoban(8, 2)]
 
@@ -54,8 +54,15 @@ def by_hand(policy, task, states):
             x = x + block.second((block.first(inner) + whole[None, :, None, None]).clamp(min=0))
         cells = x[0].clamp(min=0).flatten(1)
         shares = torch.exp(kinds @ model.score.weight[0])
-        there = (cells * (shares / shares.sum())).sum(1)
-        rows.append(model.out(torch.cat([there, cells.mean(1), cells.max(1).values])))
+        shares = (shares / shares.sum()).reshape(grid)
+        around = []
+        for down, right in ((r, c) for r in (1, 0, -1) for c in (1, 0, -1)):
+            there = torch.zeros(8)
+            for row, column in np.ndindex(*grid):
+                if 0 <= row + down < grid[0] and 0 <= column + right < grid[1]:
+                    there = there + shares[row, column] * cells.reshape(8, *grid)[:, row + down, column + right]
+            around.append(there)
+        rows.append(model.out(torch.cat([*around, cells.mean(1), cells.max(1).values])))
     return torch.stack(rows)
 
 
@@ -111,6 +118,8 @@ def test_it_reads_no_text_and_has_nothing_to_adapt(folder):
     [
         ({"width": 1 << 20}, "width: expected 1..1024, got 1048576"),
         ({"blocks": 0}, "blocks: expected 1..128, got 0"),
+        ({"reach": 9}, "reach: expected 0..8, got 9"),
+        ({"reach": 2}, r"out.\w+ of shape \(16, 216\)"),
         ({"width": 1024, "blocks": 128}, "expected the tensors .*blocks.10.first.bias"),
         ({"z": 32}, r"out.\w+ of shape \(32,"),
         ({"blocks": "2"}, "blocks"),
@@ -125,7 +134,7 @@ def test_a_folder_that_lies_is_a_sentence(changes, said, tmp_path):
 
 
 def test_sizes_by_name():
-    assert resized("conv:small", {}) == CONV["small"] == ConvShape(32, 8, 128)
+    assert resized("conv:small", {}) == CONV["small"] == ConvShape(32, 8, 128, 2)
     assert resized("small", {}) == BACKBONES["small"]
     assert resized("conv:base", {"blocks": 3}).blocks == 3
     with pytest.raises(ValueError, match=r"backbone: expected one of tiny, .*conv:base, got conv:huge"):

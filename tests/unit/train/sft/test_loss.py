@@ -95,9 +95,9 @@ def test_the_loss_elsewhere_is_that_of_the_same_picture_read_there(reader):
     for i in range(5):
         for j in range(2):
             row, column = divmod(int(batch.elsewhere.cells[i, j]), 7)
-            shares = torch.zeros(1, 4 * 5, 1)
-            shares[0, (row - 1) * 5 + column - 1] = 1
-            z = reader.backbone.at(cells[i : i + 1], shares)
+            shares = torch.zeros(1, 1, 4, 5)
+            shares[0, 0, row - 1, column - 1] = 1
+            z = reader.backbone.read(cells[i : i + 1], shares)
             logs = reader.decoder(z, torch.from_numpy(batch.elsewhere.actions[i : i + 1, j, :7]), index).log_softmax(-1)
             each = -(logs[0].exp() * torch.from_numpy(batch.elsewhere.optimal[i, j])).sum(-1).log()
             counts = targets.weights(batch.elsewhere.distance[i : i + 1, j])[0] * targets.OTHERS / 2
