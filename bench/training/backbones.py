@@ -1,7 +1,7 @@
 """Which small network is worth a laptop's time? Each is warm-started from nothing for as many seconds of processor time
 as the others, on the same data, at its own learning rate, and asked on the same validation instances.
 
-    python bench/training/backbones.py --seconds 100 --out lab [--puzzles sokoban] [--nets conv:small] [--csv FILE]
+    python bench/training/backbones.py --seconds 100 --out lab [--puzzles sokoban] [--nets "conv 32 x 8"] [--csv FILE]
 
 A short run says how long a step takes, then steps are chosen so that the rate
 decays to zero at the end of the time. Solved: in percent, likeliest actions, at each depth under the loose budget of
@@ -37,24 +37,29 @@ DATA: dict[str, dict[str, Any]] = {
     "sliding": {"task": "sliding", "size": 3, "generator": "walk", "disjoint": "regions", "count": 10000,
                 "difficulties": [{"length": [8, 24]}]},
 }  # fmt: skip
-FAST = ["optim.batch=128", "optim.lr=1.5e-3", "optim.decoder_lr=1.5e-3"]
-#: Name -> changes to the recipe of the laptop.
+CONV = [
+    "model.backbone=conv:small", "model.shape.reach=4", "optim.batch=128", "optim.lr=1.5e-3", "optim.decoder_lr=1.5e-3",
+]  # fmt: skip
+DENSE = [*CONV, "targets.dense=2"]
+#: Name -> changes to the recipe of the transformer. What is said of dense targets and reach is Sokoban's.
 NETS: dict[str, list[str]] = {
-    "random:small": [],
-    "conv:small": ["model.backbone=conv:small", *FAST],
-    "conv:small, dense 1": ["model.backbone=conv:small", "targets.dense=1", *FAST],
-    "conv:small, dense 2": ["model.backbone=conv:small", "targets.dense=2", *FAST],
-    "conv 24 x 6, dense 2": [
-        "model.backbone=conv:small", "model.shape={width: 24, blocks: 6}", "targets.dense=2", *FAST
+    "transformer": [
+        "model.backbone=random:small", "model.shape={}", "targets.dense=0", "optim.lr=1e-3", "optim.decoder_lr=1e-3",
     ],
-    "conv 48 x 6, dense 2": [
-        "model.backbone=conv:small", "model.shape={width: 48, blocks: 6}", "targets.dense=2", *FAST
-    ],
-    "conv:base, dense 2": ["model.backbone=conv:base", "targets.dense=2", *FAST],
-    "conv:small, dense 2, cross": [
-        "model.backbone=conv:small", "targets.dense=2", "model.policy.decoder.z=cross", *FAST
-    ],
+    "conv 32 x 8": CONV,
+    "conv 32 x 8, dense 1": [*CONV, "targets.dense=1"],
+    "conv 32 x 8, dense 2": DENSE,
+    "conv 32 x 8, dense 4": [*CONV, "targets.dense=4"],
+    "conv 32 x 8, dense 2, z of its place alone": [*DENSE, "model.shape.reach=0"],
+    "conv 32 x 8, dense 2, z of reach 2": [*DENSE, "model.shape.reach=2"],
+    "conv 24 x 6, dense 2": [*DENSE, "model.shape.width=24", "model.shape.blocks=6"],
+    "conv 48 x 6, dense 2": [*DENSE, "model.shape.width=48", "model.shape.blocks=6"],
+    "conv 64 x 12, dense 2": [*DENSE, "model.backbone=conv:base"],
+    "conv 32 x 8, dense 2, own states": [*DENSE, "targets.dagger=0.5"],
 }  # fmt: skip
+#: Those that differ where nothing is dense.
+SLIDING = ("transformer", "conv 32 x 8", "conv 32 x 8, dense 2, z of its place alone", "conv 24 x 6, dense 2",
+           "conv 64 x 12, dense 2")  # fmt: skip
 CALIBRATION, INSTANCES = 40, 512
 
 
@@ -89,6 +94,7 @@ def solved(policy: recommit.CommitPolicy, task: recommit.Puzzle, starts: Any, de
 def measure(name: str, puzzle: str, data: Path, out: Path, seconds: float) -> dict[str, Any]:
     """Train one network, and play it."""
     changes = [each for each in NETS[name] if puzzle == "sokoban" or "dense" not in each]
+    name = name if puzzle == "sokoban" else name.replace(", dense 2", "")
     folder = "".join(c if c.isalnum() else "-" for c in f"{puzzle}-{name}")
     run = out / folder
     short = [out / f"{folder}-{number}" for number in range(3)]  # the first one pays for what is imported
@@ -131,8 +137,8 @@ def main() -> None:
         spec = DataSpec.from_dict({**DATA[puzzle], "validation": INSTANCES, "ties": "random"})
         recommit.data.build(spec, data := arguments.out / f"data-{puzzle}")
         for name in arguments.nets:
-            if puzzle == "sliding" and name.startswith("conv:small, dense 1"):
-                continue  # without dense targets the same as the others
+            if puzzle == "sliding" and name not in SLIDING:
+                continue
             rows.append(measure(name, puzzle, data, arguments.out, arguments.seconds))
             print(json.dumps(rows[-1]), flush=True)
     if arguments.csv:
