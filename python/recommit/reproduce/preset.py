@@ -132,6 +132,8 @@ def check(whole: dict[str, Any]) -> None:
         _expect(f"tasks.{name}", values, _FIELDS, needed=("data", "recipe", "variants", "seeds"))
         if not values["seeds"]:
             raise ValueError(f"tasks.{name}.seeds: expected numbers, got none")
+        if len(set(values["seeds"])) < len(values["seeds"]):
+            raise ValueError(f"tasks.{name}.seeds: expected each number once, got {brief(values['seeds'])}")
         for asking in values.get("zero_shot", []):
             _expect(f"tasks.{name}.zero_shot", asking, _FIELDS["zero_shot"][0], needed=("model",))
         asked = [_asked(asking) for asking in values.get("zero_shot", [])]
