@@ -298,9 +298,9 @@ class PresetEntry:
         """What trains heads, seed by seed; of all seeds for none."""
         wishes, every = self.values.get("heads", {}), list["HeadStep"]()
         task = next(iter(self.data.values())).task if self.joint else ""
+        starts = self.starts() if wishes.get("plans") == HEAD_PLANS[0] else {}
         for seed in seeds or self.seeds:
-            of_warm_start = wishes.get("plans") == HEAD_PLANS[0]
-            run = self.starts()[seed] if of_warm_start else self.family / f"adaptive-s{seed}"
+            run = starts[seed] if starts else self.family / f"adaptive-s{seed}"
             every += heads.steps(wishes, run, self.folder, seed, task)
         return every
 
