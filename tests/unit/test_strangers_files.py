@@ -279,6 +279,30 @@ def test_a_small_table_that_becomes_large_is_refused(kind, tmp_path, monkeypatch
         parquet.parsed(tmp_path / "t.parquet", data)
 
 
+@pytest.mark.parametrize("kind", ["lists", "parts", "long texts", "bytes"])
+def test_texts_that_would_be_kept_many_times_are_refused(kind, tmp_path):
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * 99, pa.int32()), pa.array(["x" * 1000]))
+    column = {
+        "lists": pa.ListArray.from_arrays(pa.array(range(100), pa.int32()), words),
+        "parts": pa.StructArray.from_arrays([words], ["b"]),
+        "long texts": words.cast(pa.large_string()),
+        "bytes": pa.array([b"x" * 1000] * 99, pa.binary(1000)),
+    }[kind]
+    pq.write_table(pa.table({"a": column}), tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    with pytest.raises(errors.Damaged, match="expected columns of numbers, lists of numbers, or texts, got a: "):
+        parquet.parsed(tmp_path / "t.parquet", data)
+
+
+def test_lists_that_are_absent_take_room_too(tmp_path, monkeypatch):
+    """How long lists are is said once, and rows without one are as long."""
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 20)
+    pq.write_table(pa.table({"a": pa.array([None] * 99, pa.list_(pa.uint8(), 100_000))}), tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    with pytest.raises(errors.Damaged, match=r"expected at most 100 times its size, got 9,9\d\d,\d+ bytes unpacked"):
+        parquet.parsed(tmp_path / "t.parquet", data)
+
+
 def test_a_shard_is_measured_too(tmp_path, monkeypatch):
     spec = DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2)
     build(spec, tmp_path / "data")
