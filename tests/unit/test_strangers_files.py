@@ -254,6 +254,20 @@ def test_a_family_does_not_say_it_either(values, tmp_path):
     runs.family_configs(str(tmp_path / "r.yaml"), ("fixed-2",), ("run.wandb=mine",), {})
 
 
+@pytest.mark.parametrize("name", ["../../../escaped", "/tmp/escaped", "..", "a/b", "x" * 65])
+def test_a_preset_makes_no_run_outside_its_folder(name, tmp_path, monkeypatch, capsys):
+    """A recipe names runs, and a preset asks for them."""
+    monkeypatch.chdir(tmp_path)
+    stages = {"sft": {"optim": {"steps": 1}}, "grpo": {"variant": "adaptive"}}
+    Path("r.yaml").write_text(yaml.safe_dump({**stages, "family": {name: {"variant": "adaptive"}}}))
+    entry = {"data": {"task": "sliding", "size": 3, "difficulties": [{"length": [6, 9]}], "count": 1}}
+    entry |= {"recipe": "r.yaml", "variants": ["adaptive", name], "seeds": [0]}
+    for where in ({"variants": ["adaptive", name]}, {"variants": ["adaptive"], "ablations": [name]}):
+        Path("p.yaml").write_text(yaml.safe_dump({"tasks": {"one": {**entry, **where}}}))
+        assert main(["reproduce", "--preset", "p.yaml", "--out", "out", "--show"]) == 2
+        assert "variants: expected names of letters, digits, dots and dashes, got" in capsys.readouterr().err
+
+
 def test_a_recipe_is_measured_before_it_is_read(tmp_path, monkeypatch):
     with (tmp_path / "r.yaml").open("wb") as file:
         file.truncate(1 << 40)  # of no room on the disk

@@ -70,10 +70,11 @@ class Address:
         except ValueError:
             raise wrong from None
         plain = text.isascii() and text.isprintable() and not any(c in text for c in " \\@?#")
-        if parts.scheme not in ("http", "https") or not plain or port == 0 or not _HOST.fullmatch(parts.hostname or ""):
+        host = parts.hostname or ""
+        if parts.scheme not in ("http", "https") or not plain or port == 0 or not _HOST.fullmatch(host):
             raise wrong
         default = 443 if parts.scheme == "https" else 80
-        return cls(parts.scheme, parts.hostname, port or default, parts.path.rstrip("/"))
+        return cls(parts.scheme, host, port or default, parts.path.rstrip("/"))
 
     @property
     def local(self) -> bool:
