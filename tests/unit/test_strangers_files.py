@@ -254,6 +254,20 @@ def test_a_family_does_not_say_it_either(values, tmp_path):
     runs.family_configs(str(tmp_path / "r.yaml"), ("fixed-2",), ("run.wandb=mine",), {})
 
 
+@pytest.mark.parametrize("name", ["../../../escaped", "/tmp/escaped", "..", "a/b", "x" * 65])
+def test_a_preset_makes_no_run_outside_its_folder(name, tmp_path, monkeypatch, capsys):
+    """A recipe names runs, and a preset asks for them."""
+    monkeypatch.chdir(tmp_path)
+    stages = {"sft": {"optim": {"steps": 1}}, "grpo": {"variant": "adaptive"}}
+    Path("r.yaml").write_text(yaml.safe_dump({**stages, "family": {name: {"variant": "adaptive"}}}))
+    entry = {"data": {"task": "sliding", "size": 3, "difficulties": [{"length": [6, 9]}], "count": 1}}
+    entry |= {"recipe": "r.yaml", "variants": ["adaptive", name], "seeds": [0]}
+    for where in ({"variants": ["adaptive", name]}, {"variants": ["adaptive"], "ablations": [name]}):
+        Path("p.yaml").write_text(yaml.safe_dump({"tasks": {"one": {**entry, **where}}}))
+        assert main(["reproduce", "--preset", "p.yaml", "--out", "out", "--show"]) == 2
+        assert "variants: expected names of letters, digits, dots and dashes, got" in capsys.readouterr().err
+
+
 def test_a_recipe_is_measured_before_it_is_read(tmp_path, monkeypatch):
     with (tmp_path / "r.yaml").open("wb") as file:
         file.truncate(1 << 40)  # of no room on the disk
@@ -276,6 +290,30 @@ def test_a_small_table_that_becomes_large_is_refused(kind, tmp_path, monkeypatch
     assert parquet.parsed(tmp_path / "t.parquet", data).num_rows == len(column)
     monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 10)
     with pytest.raises(errors.Damaged, match="expected at most 100 times its size, got"):
+        parquet.parsed(tmp_path / "t.parquet", data)
+
+
+@pytest.mark.parametrize("kind", ["lists", "parts", "long texts", "bytes"])
+def test_texts_that_would_be_kept_many_times_are_refused(kind, tmp_path):
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * 99, pa.int32()), pa.array(["x" * 1000]))
+    column = {
+        "lists": pa.ListArray.from_arrays(pa.array(range(100), pa.int32()), words),
+        "parts": pa.StructArray.from_arrays([words], ["b"]),
+        "long texts": words.cast(pa.large_string()),
+        "bytes": pa.array([b"x" * 1000] * 99, pa.binary(1000)),
+    }[kind]
+    pq.write_table(pa.table({"a": column}), tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    with pytest.raises(errors.Damaged, match="expected columns of numbers, lists of numbers, or texts, got a: "):
+        parquet.parsed(tmp_path / "t.parquet", data)
+
+
+def test_lists_that_are_absent_take_room_too(tmp_path, monkeypatch):
+    """How long lists are is said once, and rows without one are as long."""
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 20)
+    pq.write_table(pa.table({"a": pa.array([None] * 99, pa.list_(pa.uint8(), 100_000))}), tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    with pytest.raises(errors.Damaged, match=r"expected at most 100 times its size, got 9,9\d\d,\d+ bytes unpacked"):
         parquet.parsed(tmp_path / "t.parquet", data)
 
 

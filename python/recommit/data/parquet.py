@@ -46,6 +46,8 @@ GROUP = 16384
 _MOST_BYTES = 2**31 - 1
 #: A file that is small and becomes large is a trap: so many bytes are nothing to wonder at, nor is so much growth.
 MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
+#: Types of words.
+_TEXTS = (pa.string(), pa.binary())
 
 #: name -> (Arrow type, what it holds), in file order. The data card prints this.
 COLUMNS = {
@@ -252,8 +254,19 @@ def refuse_trap(file: pq.ParquetFile, size: int) -> None:
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     chunks = [(group, group.column(number)) for group in groups for number in range(group.num_columns)]
     unpacked = sum(max(8 * group.num_rows, 8 * c.num_values, c.total_uncompressed_size) for group, c in chunks)
+    unpacked += sum(map(_bytes_of_lists, file.schema_arrow)) * file.metadata.num_rows
     if unpacked > max(MOST_UNSAID, MOST_GROWTH * size):
         raise pa.ArrowInvalid(f"expected at most {MOST_GROWTH} times its size, got {unpacked:,} bytes unpacked")
+
+
+def _bytes_of_lists(field: pa.Field) -> int:
+    """What each row takes in a column of lists of a fixed size, where an absent one takes as much room. Texts within
+    lists and the like are refused: they would not be kept once each."""
+    kind = field.type
+    inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) else kind
+    if not (pa.types.is_primitive(inner) or pa.types.is_null(kind) or pa.types.is_dictionary(kind) or kind in _TEXTS):
+        raise pa.ArrowInvalid(f"expected columns of numbers, lists of numbers, or texts, got {field.name}: {kind}")
+    return int(kind.list_size) * inner.bit_width // 8 if pa.types.is_fixed_size_list(kind) else 0
 
 
 def parsed(path: Path, data: bytes) -> pa.Table:
@@ -261,7 +274,7 @@ def parsed(path: Path, data: bytes) -> pa.Table:
     words is kept once. ``path`` is for the message."""
     try:
         refuse_trap(file := pq.ParquetFile(pa.BufferReader(data)), len(data))
-        words = [field.name for field in file.schema_arrow if field.type in (pa.string(), pa.binary())]
+        words = [field.name for field in file.schema_arrow if field.type in _TEXTS]
         return pq.ParquetFile(pa.BufferReader(data), read_dictionary=words).read()
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from None

@@ -247,7 +247,9 @@ def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Ten
     """Copy ``weights`` into ``wanted`` once their names, shapes and numbers are known to be right."""
     check_shapes(wanted, weights, path)
     for name, tensor in weights.items():
-        if not tensor.isfinite().all():
+        if (kind := str(tensor.dtype).removeprefix("torch.")) not in DTYPES:
+            raise ValueError(f"{path}: expected {name} in {', '.join(DTYPES)}, got {kind}")
+        if not tensor.to(wanted[name].dtype).isfinite().all():  # a large number may be infinity in a smaller dtype
             raise ValueError(f"{path}: expected finite numbers, got NaN or infinity in {name}")
     with torch.no_grad():
         for name, tensor in weights.items():

@@ -17,7 +17,8 @@ ADAPTER = "default"
 MAX_REMAINING = 99
 #: Far more than any decoder has: a stranger's policy that asks for more would only take this machine's memory.
 MOST = {"width": 1 << 16, "layers": 1 << 8, "heads": 1 << 12, "ffn": 1 << 18}
-#: Of low-rank adapters likewise.
+#: Of puzzles, each of which has an output of its own, and of low-rank adapters likewise.
+MOST_TASKS = 64
 MOST_RANK = 1 << 12
 #: How many symmetry augmentations of a picture there can be: see ``recommit.policy.augmentations``.
 AUGMENTATIONS = (1, 2, 4, 8)
@@ -211,6 +212,8 @@ class PolicyConfig:
                 "head.features: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot "
                 f"tell it), got {self.head.features}"
             )
+        if not 1 <= len(self.tasks) <= MOST_TASKS:
+            raise ValueError(f"tasks: expected 1..{MOST_TASKS}, got {len(self.tasks):,}")
         if len(self.prompts) != len(self.tasks):
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
         if not 0 <= self.cell <= MAX_CELL:

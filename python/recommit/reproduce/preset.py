@@ -132,6 +132,8 @@ def check(whole: dict[str, Any]) -> None:
         _expect(f"tasks.{name}", values, _FIELDS, needed=("data", "recipe", "variants", "seeds"))
         if not values["seeds"]:
             raise ValueError(f"tasks.{name}.seeds: expected numbers, got none")
+        if len(set(values["seeds"])) < len(values["seeds"]):
+            raise ValueError(f"tasks.{name}.seeds: expected each number once, got {brief(values['seeds'])}")
         for asking in values.get("zero_shot", []):
             _expect(f"tasks.{name}.zero_shot", asking, _FIELDS["zero_shot"][0], needed=("model",))
         asked = [_asked(asking) for asking in values.get("zero_shot", [])]
@@ -296,9 +298,9 @@ class PresetEntry:
         """What trains heads, seed by seed; of all seeds for none."""
         wishes, every = self.values.get("heads", {}), list["HeadStep"]()
         task = next(iter(self.data.values())).task if self.joint else ""
+        starts = self.starts() if wishes.get("plans") == HEAD_PLANS[0] else {}
         for seed in seeds or self.seeds:
-            of_warm_start = wishes.get("plans") == HEAD_PLANS[0]
-            run = self.starts()[seed] if of_warm_start else self.family / f"adaptive-s{seed}"
+            run = starts[seed] if starts else self.family / f"adaptive-s{seed}"
             every += heads.steps(wishes, run, self.folder, seed, task)
         return every
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, verified
+from recommit.storage import errors, files, verified
 from recommit.storage.safe_open import content
 
 if TYPE_CHECKING:
@@ -138,9 +138,16 @@ def verify(folder: Path) -> int:
         raise TornCheckpoint(f"{folder.name}: expected the file {COMMIT}, got none") from None
     if text is None:
         raise TornCheckpoint(f"{folder.name}/{COMMIT}: expected its own sha256 in front, got another")
-    seal = json.loads(text)
+    try:
+        verified.expect(Path(COMMIT), seal := verified.parsed(Path(COMMIT), text), {"step": int, "files": dict})
+    except errors.Damaged as error:  # a stranger's may have any checksum
+        raise TornCheckpoint(f"{folder.name}/{error}") from None
+    if wrong := [each for each in seal["files"].values() if not _is_record(each)]:
+        raise TornCheckpoint(f"{folder.name}/{COMMIT}: expected sizes and sha256, got {wrong[0]!r:.80}")
     if seal["step"] != _step(folder):
         raise TornCheckpoint(f"{folder.name}: expected the step in its name, got {seal['step']} in {COMMIT}")
+    if links := [path for path in folder.rglob("*") if path.is_symlink()]:
+        raise TornCheckpoint(f"{folder.name}: expected files, got a link: {links[0].relative_to(folder)}")
     for name, (size, wanted) in seal["files"].items():
         path = folder / name
         if verified.leads_out(name):
@@ -153,6 +160,10 @@ def verify(folder: Path) -> int:
     return int(seal["step"])
 
 
+def _is_record(value: Any) -> bool:
+    return isinstance(value, list) and [type(each) for each in value] == [int, str]
+
+
 def _step(folder: Path) -> int:
     digits = folder.name.removeprefix(_PREFIX)
-    return int(digits) if digits.isdigit() else -1
+    return int(digits) if digits.isdecimal() else -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sys
@@ -220,7 +221,7 @@ class Curves:
             except ImportError:
                 self._board = None
         place = folder.absolute()  # two puzzles may have runs of one name, and a run goes on in its own folder
-        number = sha256(str(place).encode())[:16]
+        number = sha256(os.fsencode(place))[:16]
         name, group = name or "/".join(place.parts[-3:]), group or "/".join(place.parts[-3:-1])
         for package in (each for each, project in projects.items() if project):
             # trackio knows a run again by its name alone.

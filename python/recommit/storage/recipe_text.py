@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
 #: hundred.
 MOST_CHARACTERS, MOST_VALUES = 1 << 18, 10_000
-#: So many characters of one value count as a further value.
+#: So many characters of one value count as a further value, and no whole number has more.
 LONG = 100
 #: Mappings and lists in each other.
 DEEPEST = 32
@@ -100,6 +100,8 @@ def _count(node: Any, counts: dict[int, int], above: tuple[int, ...]) -> int:
         raise ValueError("expected values that end, got one that holds itself")
     if len(above) > DEEPEST:
         raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more")
+    if node.tag.endswith(":int") and len(node.value) > LONG:  # of base 60, which YAML knows, many take long
+        raise ValueError(f"expected whole numbers of at most {LONG} characters, got one of {len(node.value):,}")
     if id(node) not in counts:
         inner = node.value if isinstance(node.value, list) else []
         _refuse_twice([key.value for key, _ in inner if isinstance(key.value, str)] if node.id == "mapping" else [])

@@ -13,6 +13,9 @@ _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _ALWAYS = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
 
+#: Where systems keep their devices.
+DEVICES = Path("/dev")
+
 
 class NotAFile(OSError):
     """Something else than a regular file lies where one is read or written."""
@@ -51,8 +54,11 @@ def text(path: str | os.PathLike[str]) -> str:
 
 
 def refuse_devices(path: str | os.PathLike[str]) -> None:
-    """Refuse what a new file must not take the place of: a device, or a link such as /dev/stdout that leads to none of
-    our files. Whoever may write in /dev would break the machine for everybody."""
+    """Refuse what a new file must not take the place of: a device, a link that leads to none of our files, or one among
+    the devices, such as /dev/stdout, wherever it leads now. Whoever may write there would break the machine for
+    everybody."""
+    if Path(path).is_symlink() and Path(path).parent.resolve() == DEVICES:
+        raise NotAFile(errno.EINVAL, "expected a file, got a link among the devices", os.fspath(path))
     try:
         here, there = os.lstat(path).st_mode, Path(path).stat().st_mode
     except OSError:  # nothing is there, or whoever makes the file learns what is wrong

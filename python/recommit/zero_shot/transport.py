@@ -11,6 +11,7 @@ import contextlib
 import http.client
 import ipaddress
 import logging
+import re
 import socket
 import ssl
 import threading
@@ -39,8 +40,12 @@ PIECE = 1 << 16
 #: A server that wants more patience than this gets no more.
 LONGEST_WAIT = 120.0
 
-# It would log headers that it cannot parse, and a server may have put the key there.
-logging.getLogger("urllib3.connection").addFilter(lambda _: False)
+#: Of letters, or the numbers of IPv6: a host is named in commands that a person may copy into a shell.
+_HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+", re.ASCII)
+#: Has this thread a request of ours under way? urllib3 would log headers that it cannot parse, and a server may put
+#: the key there; what others ask through urllib3 is logged as ever.
+_OURS = threading.local()
+logging.getLogger("urllib3.connection").addFilter(lambda _: not getattr(_OURS, "asking", False))
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,11 @@ class Address:
         except ValueError:
             raise wrong from None
         plain = text.isascii() and text.isprintable() and not any(c in text for c in " \\@?#")
-        if parts.scheme not in ("http", "https") or not parts.hostname or not plain or port == 0:
+        host = parts.hostname or ""
+        if parts.scheme not in ("http", "https") or not plain or port == 0 or not _HOST.fullmatch(host):
             raise wrong
         default = 443 if parts.scheme == "https" else 80
-        return cls(parts.scheme, parts.hostname, port or default, parts.path.rstrip("/"))
+        return cls(parts.scheme, host, port or default, parts.path.rstrip("/"))
 
     @property
     def local(self) -> bool:
@@ -119,6 +125,7 @@ def post(address: Address, key: Key, body: bytes, *, seconds: float, most: int =
     connection: Any = maker(address.host, address.port, timeout=min(seconds, CONNECT_SECONDS))
     late, sent, watch = threading.Event(), False, None
     reply: Reply | None = None
+    _OURS.asking = True
     try:
         connection.connect()
         connection.sock.settimeout(seconds)
@@ -139,6 +146,7 @@ def post(address: Address, key: Key, body: bytes, *, seconds: float, most: int =
     except (http.client.HTTPException, exceptions.HTTPError, ValueError):
         kind = "no_http"
     finally:
+        _OURS.asking = False
         if watch is not None:
             watch.cancel()
         connection.close()

@@ -101,7 +101,18 @@ def spoil(tensors):
     tensors[min(tensors)].flatten()[0] = np.nan
 
 
-@pytest.mark.parametrize("change", [rename, reshape, spoil])
+def overflow(tensors):
+    """Finite, until it is what the policy has."""
+    name = min(tensors)
+    tensors[name] = torch.full(tensors[name].shape, 1e300, dtype=torch.float64)
+
+
+def cast(tensors):
+    """Of which torch has no ``isfinite``."""
+    tensors[min(tensors)] = tensors[min(tensors)].to(torch.float8_e4m3fn)
+
+
+@pytest.mark.parametrize("change", [rename, reshape, spoil, overflow, cast])
 @pytest.mark.parametrize("part", ["heads.safetensors", "adapter/adapter_model.safetensors"])
 @pytest.mark.parametrize("saved", ["adapter"], indirect=True)
 def test_weights_that_do_not_fit_are_refused(saved, part, change):

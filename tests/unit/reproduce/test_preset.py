@@ -221,6 +221,7 @@ def saying(**changes):
         ({"variants": [["adaptive"]]}, "tasks.sliding.variants: expected a text, got ['adaptive']"),
         ({"seeds": [True]}, "tasks.sliding.seeds: expected a number, got True"),
         ({"seeds": []}, "tasks.sliding.seeds: expected numbers, got none"),
+        ({"seeds": [0, 1, 0]}, "tasks.sliding.seeds: expected each number once, got [0, 1, 0]"),
         ({"zero_shot": [{}]}, "tasks.sliding.zero_shot: expected model, got nothing"),
         ({"zero_shot": [{"model": "a/b"}, {"model": "a-b"}]}, "zero_shot: expected each model once at a size of cells"),
         ({"zero_shot": [{"model": "m", "timeout": "1"}]}, "zero_shot.timeout: expected a number, got '1'"),

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from recommit.runs.checkpoints import COMMIT, Checkpoints, TornCheckpoint, verify
+from recommit.storage import verified
 
 BLOCK = 4096
 
@@ -75,6 +76,43 @@ def test_a_folder_under_another_steps_name_is_refused(kept):
     (kept.folder / "step-00000010").rename(kept.folder / "step-00000030")
     with pytest.raises(TornCheckpoint, match="expected the step in its name, got 10"):
         verify(kept.folder / "step-00000030")
+    assert newest(kept)[0].step == 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{",
+        '{"step": 30}',
+        '{"step": 30, "files": []}',
+        '{"step": 30, "files": {"a": 1}}',
+        '{"step": 30, "files": {"a": [1]}}',
+        "[" * 100_000,
+    ],
+)
+def test_a_seal_of_something_else_is_a_torn_one(kept, text):
+    """Whoever makes a folder makes its checksum too."""
+    (kept.folder / "step-00000030").mkdir()
+    (kept.folder / "step-00000030" / COMMIT).write_bytes(verified.checkable(text))
+    found, said = newest(kept)
+    assert found.step == 20
+    assert "step-00000030/COMMIT: " in said[0]
+    assert "expected " in said[0]
+
+
+def test_a_link_in_a_checkpoint_is_refused(kept, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (kept.folder / "step-00000020" / "more").symlink_to(tmp_path / "mine")
+    found, said = newest(kept)
+    assert (found.step, len(said)) == (10, 1)
+    assert "step-00000020: expected files, got a link: more" in said[0]
+
+
+def test_digits_of_another_script_are_no_step(kept):
+    (kept.folder / "step-\u00b2").mkdir()
+    kept.prune(5, set())
+    (kept.folder / "step-\u00b2" / COMMIT).write_bytes(verified.checkable('{"step": 2, "files": {}}'))
     assert newest(kept)[0].step == 20
 
 

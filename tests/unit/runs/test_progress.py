@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import types
@@ -31,6 +32,11 @@ def test_progress_says_where_it_is(capsys):
     assert "step 5/10  loss 0.2500" in said
     assert "states/s" in said
     assert "nothing" not in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_a_folder_whose_name_is_no_text_has_curves(tmp_path):
+    Curves(tmp_path / os.fsdecode(b"\xff"), tensorboard=False, projects={}, whole={}, step=0).close()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

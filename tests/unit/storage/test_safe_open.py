@@ -84,6 +84,19 @@ def test_no_device_is_replaced(tmp_path):
     assert (tmp_path / "out").is_symlink()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no devices in folders there")
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
+def test_no_link_among_the_devices_is_replaced(there, tmp_path, monkeypatch):
+    """/dev/stdout leads to a file wherever a shell sends the output to one."""
+    monkeypatch.setattr(safe_open, "DEVICES", tmp_path.resolve())
+    link(tmp_path / "stdout")
+    if not there:
+        (tmp_path / "mine").unlink()
+    with pytest.raises(OSError, match="expected a file, got a link"), data_files.replacing(tmp_path / "stdout"):
+        pytest.fail("began to write")
+    assert (tmp_path / "stdout").is_symlink()
+
+
 def test_levels_are_written_over_a_link_and_not_through_it(tmp_path):
     link(tmp_path / "levels.txt")
     write_levels(tmp_path / "levels.txt", Sliding(3).generate(2, seed=0).states, task="sliding")

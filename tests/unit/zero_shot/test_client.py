@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
+import urllib3
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
 from tests.waiting import HANG
@@ -181,3 +182,5 @@ def test_headers_that_cannot_be_parsed_are_not_logged(serve, client_of, caplog):
     with pytest.raises(GaveUp):
         client_of(server.url, retries=0).ask(QUESTION, PLACE)
     assert CANARY not in caplog.text
+    urllib3.PoolManager(retries=False).request("POST", server.url)  # somebody else's, who wants to know
+    assert "Failed to parse headers" in caplog.text

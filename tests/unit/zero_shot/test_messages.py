@@ -140,6 +140,9 @@ def test_prompts_say_the_interface():
         "http://h\u00f6st/",
         "http://[::1",
         "http://host\\@other/",
+        "http://host;id",
+        "http://$(id)/v1",
+        "http://[::1%25lo]/v1",
         "",
     ],
 )

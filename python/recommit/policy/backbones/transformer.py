@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +25,12 @@ from torch.utils.checkpoint import checkpoint
 
 from recommit.policy.backbones.backbone import INDEX, PromptInputs, quiet
 from recommit.policy.tensors import to_device
+from recommit.storage import verified
 from recommit.storage.files import Files, replace
-from recommit.storage.recipe_text import cut
+from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
 
 #: How transformers reads a folder, and computes attention.
 READING, ATTENTION = {"local_files_only": True, "trust_remote_code": False}, "sdpa"
+#: What parts of a configuration are written with that are no fields: which part it is, and older names.
+NAMED_BESIDES = {"model_type", "rope_theta", "rope_scaling", "torch_dtype"}
+#: What of a tokenizer's settings would name files, besides those of its class.
+NAMING_FILES = ("fast_tokenizer_files", "vocab", "merges", "gguf_file", "tokenizer_object")
 #: Tokens of text before the picture from which on it is worth computing them once for all states.
 SHARED = 8
 
@@ -56,6 +62,8 @@ class TransformersBackbone(nn.Module):
     tokenizer_class = "Qwen2Tokenizer"
     #: The text around and in place of a picture.
     markers: Markers
+    #: Of a family whose configuration chooses its language model: model type -> the class of its configuration.
+    language_models: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -112,17 +120,24 @@ class TransformersBackbone(nn.Module):
 
     @classmethod
     def read_tokenizer(cls, path: str | Path) -> Any:
-        """That of a local folder."""
+        """That of a local folder, from the files that such folders have: transformers also reads those that the folder
+        names, wherever they are."""
         import transformers
 
-        return getattr(transformers, cls.tokenizer_class).from_pretrained(path, **READING)
+        kind, settings = getattr(transformers, cls.tokenizer_class), Path(path) / "tokenizer_config.json"
+        said = verified.values(settings.parent, settings.name) if settings.is_file() else {}
+        if named := [name for name in (*NAMING_FILES, *kind.vocab_files_names) if said.get(name) is not None]:
+            raise ValueError(f"backbone: expected no {named[0]} in {settings}, got {brief(said[named[0]])}")
+        return kind.from_pretrained(path, **READING)
 
     @classmethod
     def read_config(cls, path: str | Path) -> Any:
-        """The configuration in a local folder, whatever it says of kernels."""
+        """The configuration in a local folder: the fields of the family. Any other is dropped, since transformers takes
+        orders by such names, to read other files or to run other code."""
         import transformers
 
-        about = getattr(transformers, cls.model_class).config_class.from_pretrained(path, **READING)
+        kind = getattr(transformers, cls.model_class).config_class
+        about = kind.from_dict(_fields_of(kind, verified.values(Path(path), "config.json"), cls.language_models))
         about._attn_implementation, about._experts_implementation = ATTENTION, None
         return about
 
@@ -238,13 +253,38 @@ class TransformersBackbone(nn.Module):
         replace(Files(), folder / "preprocessor_config.json", text.encode())
 
 
+def _fields_of(kind: Any, values: dict[str, Any], language_models: Mapping[str, str]) -> dict[str, Any]:
+    """Of the values of a configuration the fields that its class has, or its parts have, which published models keep
+    beside them, or within."""
+    import transformers
+
+    parts = dict(kind.sub_configs)
+    if language_models:
+        about = values.get("text_config")
+        chosen = about.get("model_type", next(iter(language_models))) if isinstance(about, dict) else None
+        if not isinstance(chosen, str) or chosen not in language_models:
+            raise ValueError(f"backbone: expected a language model {' or '.join(language_models)}, got {brief(chosen)}")
+        parts["text_config"] = getattr(transformers, language_models[chosen])
+    own = {name: {field.name for field in fields(part)} | NAMED_BESIDES for name, part in parts.items()}
+    known = {field.name for field in fields(kind)}.union(*own.values())
+    kept = {name: value for name, value in values.items() if name in known}
+    for name, names in own.items():
+        if isinstance(inner := kept.get(name), dict):
+            kept[name] = {key: value for key, value in inner.items() if key in names}
+    return kept
+
+
 def _refuse_larger(kind: Any, config: Any, folder: Path) -> None:
-    """Refuse a configuration of more numbers than its files can hold, before memory is taken for them."""
+    """Refuse a configuration of more numbers than the files that are read can hold, before memory is taken for them."""
     with torch.device("meta"):
-        asked = sum(parameter.numel() for parameter in kind(config).parameters())
-    if not any((folder / name).is_file() for name in ("model.safetensors", INDEX)):
-        raise ValueError(f"backbone: expected model.safetensors or {INDEX}, got neither in {folder}")
-    there = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+        model = kind(config)
+    asked = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
+    names = {"model.safetensors"}
+    if not (folder / "model.safetensors").is_file():
+        if not (folder / INDEX).is_file():
+            raise ValueError(f"backbone: expected model.safetensors or {INDEX}, got neither in {folder}")
+        names = set(verified.values(folder, INDEX, {"weight_map": dict})["weight_map"].values())
+    there = sum((folder / name).stat().st_size for name in names)
     if asked > there:
         raise ValueError(f"backbone: expected {asked:,} numbers, as config.json says, got {there:,} bytes in {folder}")
 

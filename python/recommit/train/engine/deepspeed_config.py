@@ -58,8 +58,10 @@ def check_places(settings: dict[str, Any], where: str = "engine.settings") -> No
         name = f"{where}.{key}"
         if (key in ELSEWHERE or str(key).rpartition("_")[2] in _PLACES) and value not in ({}, {"enabled": False}, None):
             raise ValueError(f"{name}: expected nothing that writes or sends beside the run's folder, got {value!r}")
-        if isinstance(value, dict):
-            check_places(value, name)
+        inner = enumerate(value) if isinstance(value, list) else [("", value)]
+        for place, each in inner:
+            if isinstance(each, dict):
+                check_places(each, f"{name}.{place}".rstrip("."))
 
 
 def _merged(own: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

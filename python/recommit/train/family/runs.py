@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.directory import lasting
 from recommit.runs.progress import named
 from recommit.storage import files, ownership, verified
+from recommit.storage.recipe_text import brief
 from recommit.train.config import load, mapping, names_of, of_caller, plain, section
 from recommit.train.grpo.config import GrpoConfig
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Names the best policy; see ``recommit.runs.directory``.
 BEST = "best.json"
+#: Runs name folders.
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 #: Between a variant's name and the decisions of its training episodes, where these are not the recipe's.
 BUDGET = "-k"
 
@@ -139,7 +143,10 @@ def family_configs(
 
 
 def member(out: str | Path, name: str, seed: int) -> Path:
-    """Where a run of the family lies: ``name`` is its variant, or also its training budget, as in ``adaptive-k5``."""
+    """Where a run of the family lies: ``name`` is its variant, or also its training budget, as in ``adaptive-k5``. A
+    recipe may give runs names of its own, and a stranger's would lead elsewhere."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"variants: expected names of letters, digits, dots and dashes, got {brief(name)}")
     return Path(out) / f"{name}-s{seed}"
 
 

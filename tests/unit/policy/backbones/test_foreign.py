@@ -8,8 +8,9 @@ import shutil
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+from safetensors.torch import load_file, save_file
 
 from recommit.policy.backbones.backbone import load_backbone
 
@@ -42,8 +43,42 @@ def program(name, **values):
     return made
 
 
+def second_configuration(folder):
+    """transformers would read it instead, unchecked."""
+    about = json.loads((folder / "config.json").read_text())
+    (folder / "config.4.0.0.json").write_text(json.dumps({**about, "quantization_config": {"quant_method": "awq"}}))
+    change("config.json", configuration_files=["config.4.0.0.json"])(folder)
+
+
+def weights_from_elsewhere(folder):
+    """The index of a file outside, which is none that anything of ours checks."""
+    names = load_file(folder / "model.safetensors")
+    (folder / "other.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": dict.fromkeys(names, "../outside.safetensors")})
+    )
+    save_file({name: torch.full_like(tensor, 7) for name, tensor in names.items()}, folder / "../outside.safetensors")
+    change("config.json", transformers_weights="other.safetensors.index.json")(folder)
+
+
+def file_of_no_model(folder):
+    """A file that nothing reads, of a size that takes no room on the disk."""
+    change("config.json", "text_config", vocab_size=1 << 33)(folder)
+    with (folder / "more.safetensors").open("wb") as file:
+        file.truncate(1 << 40)
+
+
+def tokenizer_from_elsewhere(folder):
+    shutil.copy(folder / "tokenizer.json", folder.parent / "tokenizer.4.0.0.json")
+    change("tokenizer_config.json", fast_tokenizer_files=["../tokenizer.4.0.0.json"])(folder)
+
+
+ROPE = {"rope_type": "linear", "factor": 1.0, "rope_theta": 100.0, "mrope_section": [2, 3, 3]}
 #: Loaded as if they were not there.
 IGNORED = {
+    "a second configuration": second_configuration,
+    "weights from elsewhere": weights_from_elsewhere,
+    "words for labels": change("config.json", num_labels=1 << 20),
+    "angles that no layer has": change("config.json", "text_config", head_dim=1 << 20),
     "a model's program": program("config.json", auto_map={"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}),
     "a tokenizer's program": program(
         "tokenizer_config.json", tokenizer_class="Evil", auto_map={"AutoTokenizer": ENTRY}
@@ -61,6 +96,12 @@ REFUSED = {
         "num_hidden_layers of 1..1024, got 1000000",
     ),
     "other shapes": (change("config.json", "text_config", vocab_size=1 << 33), READS),
+    "angles": (
+        change("config.json", "text_config", rope_parameters={**ROPE, "partial_rotary_factor": 1e9}),
+        "numbers, as config.json says, got ",
+    ),
+    "a file of no model": (file_of_no_model, "numbers, as config.json says, got "),
+    "a tokenizer from elsewhere": (tokenizer_from_elsewhere, "expected no fast_tokenizer_files in "),
     "no heads": (change("config.json", "text_config", num_attention_heads=0), READS),
     "no function": (change("config.json", "text_config", hidden_act="exec"), READS),
     "a text without length": (change("tokenizer_config.json", model_max_length="x"), READS),
@@ -71,8 +112,11 @@ REFUSED = {
 @pytest.mark.parametrize("name", IGNORED)
 def test_what_runs_elsewhere_does_not_run(name, foreign):
     IGNORED[name](foreign)
-    load_backbone(foreign)
+    backbone = load_backbone(foreign)
     assert not (foreign / "RUN").exists()
+    assert len(backbone.config.id2label) == 2
+    assert backbone.base.language_model.rotary_emb.inv_freq.numel() < 64
+    assert not (backbone.base.language_model.embed_tokens.weight == 7).any()
 
 
 @pytest.mark.parametrize("name", REFUSED)

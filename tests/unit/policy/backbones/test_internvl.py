@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -56,21 +57,18 @@ def test_the_picture_is_the_board_and_nothing_else(folder):
     [
         ({"vision_feature_layer": -2}, "expected an InternVL whose language model reads the last vision layer"),
         (
-            {"text_config": {"model_type": "llama", "hidden_size": 32}},
-            "expected an InternVL with a language model qwen2",
+            {"text_config": {"model_type": "gpt2", "n_layer": 10**9}},
+            "expected a language model qwen2 or qwen3, got 'gpt2'",
         ),
+        ({"text_config": []}, "expected a language model qwen2 or qwen3, got None"),
     ],
 )
-def test_other_kinds_are_refused(folder, changes, message):
-    from transformers import AutoConfig
-
-    from recommit.policy.backbones.internvl import InternBackbone
-
+def test_other_kinds_are_refused(folder, changes, message, tmp_path):
+    theirs = shutil.copytree(folder, tmp_path / "theirs")
     about = {**json.loads((folder / "config.json").read_text()), **changes}
-    model = torch.nn.Module()
-    model.config = AutoConfig.for_model(about.pop("model_type"), **about)
+    (theirs / "config.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match=message):
-        InternBackbone(model, None)
+        load_backbone(theirs)
 
 
 def test_a_language_model_of_the_next_generation_is_read_as_stock_reads_it():

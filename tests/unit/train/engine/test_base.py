@@ -127,6 +127,7 @@ def test_deepspeed_is_told_what_follows_from_the_recipe_and_then_the_rest():
         ({"wandb": {"enabled": True}}, "wandb"),
         ({"flops_profiler": {"enabled": True, "output_file": "/etc/profile"}}, "flops_profiler.output_file"),
         ({"zero_optimization": {"offload_param": {"nvme_path": "/"}}}, "zero_optimization.offload_param.nvme_path"),
+        ({"monitors": [{}, {"output_path": "/"}]}, "monitors.1.output_path"),
     ],
 )
 def test_a_recipe_writes_and_sends_nothing_beside_the_run(more, name):
