@@ -85,7 +85,7 @@ class PolicyGraph(CommitmentGraph):
         self.policy, self.depths, self.run_pass = policy, depths, run_pass
         self.team, self.together, self.piece, self.limit = team or Team(), together, piece, limit
         self.depth_major, self.keep_inputs, self.seed, self._puzzle = depth_major, keep_inputs, seed, task
-        self.task, self.head_depths, self.source = task.task, policy.config.depths, {}
+        self.task, self.head_depths, self.budget, self.source = task.task, policy.config.depths, 0, {}
         self.starts = self.groups = np.zeros(0, np.int32)
         #: Is the policy told how many decisions remain? Then a state is another node with another number of them.
         self.budget_conditioned = policy.config.budget_conditioned
@@ -269,6 +269,7 @@ def build(
     groups: NDArray[np.integer] | None = None,
     *,
     also: States | None = None,
+    budget: int = 0,
     limit: int = LIMIT,
     features: bool = False,
     samples: int = 0,
@@ -279,10 +280,12 @@ def build(
     """The graph of a policy from these starts: every state that any choice of depths can reach.
 
     ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also`` are states
-    to plan at besides, where no episode begins. Where a wave would make more than ``limit`` nodes, the states beyond it
-    are left out, and the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how far they
-    agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the streams of
-    ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
+    to plan at besides, where no episode begins. With a ``budget``, plans are only made where they can matter to
+    episodes of so many observations: in states that fewer commitments lead to, and from which the goal is near enough
+    for the observations that are left then. Where a wave would make more than ``limit`` nodes, the states beyond it are
+    left out, planning ends, and the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how
+    far they agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the
+    streams of ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
     """
     for what, has in (
         ("decoder.depth_conditioning", policy.config.decoder.depth_conditioning != "none"),
@@ -299,13 +302,19 @@ def build(
     numbers = graph.nodes(starts)
     if also is not None:
         graph.nodes(also)
-    done = 0
-    while done < len(graph):
-        for begin in range(done, wave := len(graph), PIECE):
-            done = min(begin + PIECE, wave)
-            graph.expand(np.arange(begin, done))
+    graph.budget, done, remaining, cut = budget, 0, budget, False
+    while done < len(graph) and (remaining or not budget) and not cut:
+        front = np.arange(done, wave := len(graph))
+        if budget:  # a state is first reached with the most observations left
+            front, remaining = front[~graph.hopeless(front, remaining)], remaining - 1
+        for begin in range(0, len(front), PIECE):
+            graph.expand(piece := front[begin : begin + PIECE])
+            done = int(piece[-1]) + 1
             if progress is not None:
                 progress(done, len(graph))
+            if cut := bool((graph.landing[piece[graph.planned[piece]]] == NOWHERE).any()):
+                break
+        done = wave
     return graph.finished(numbers, groups, source or {})
 
 
@@ -340,6 +349,7 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         first,
         groups,
         also=ways(puzzle, first) if options.ways and not options.every_state else None,
+        budget=options.budget,
         limit=options.limit,
         features=options.features,
         source=source,

@@ -34,6 +34,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
         f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
         f"depths of the policy's own head: {', '.join(map(str, graph.head_depths))}",
         f"samples of an observation: {manifest['samples'] or 'none'}",
+        f"for episodes of {f'at most {graph.budget}' if graph.budget else 'any number of'} observations",
         f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
         f"content: {manifest['content']}",
     ]
