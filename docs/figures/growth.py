@@ -3,6 +3,7 @@
 python bench/solving/sliding.py --growth docs/assets/growth-sliding.csv
 python bench/solving/sokoban_table.py --growth docs/assets/growth-sokoban.csv
 python bench/solving/commitment_graphs.py --run RUN --sokoban RUN --growth docs/assets/growth-graphs.csv
+python bench/solving/boxoban.py --levels FOLDER --run RUN --growth docs/assets/growth-boxoban.csv
 python docs/figures/growth.py
 """
 
@@ -62,6 +63,52 @@ def graphs() -> None:
     plotting.save(figure, ASSETS / "growth-graphs.svg")
 
 
+#: Columns of growth-boxoban.csv, and what a legend calls them.
+SHARES = {"median": "median level", "q99": "99 % of the levels", "most": "largest level"}
+PARTS = {
+    "policy_ms": "the policy's plans",
+    "rest_ms": "graph",
+    "labels_ms": "labels",
+    "scores_ms": "scores of six rules",
+}
+
+
+def boxoban() -> None:
+    """Tables by set of levels; states with a plan over the budget; and what a level of each set costs at most."""
+    with (ASSETS / "growth-boxoban.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    names = list(dict.fromkeys(row["set"] for row in rows))
+    last = [[row for row in rows if row["set"] == name][-1] for name in names]
+    figure = plotting.figure(12, 4.2)
+    left, middle, right = figure.subplots(1, 3)
+    places = list(range(len(names)))
+    labels = [name.removesuffix("-000").replace(", ", "\n").replace("-", "\n") for name in names]
+    for marker, (key, name) in zip("osv", SHARES.items(), strict=True):
+        states = [float(row[f"states_{key}"]) for row in last]
+        left.plot(places, states, marker=marker, markersize=4, linewidth=1.2, label=name)
+    left.set(title="Complete tables", ylabel="states (a byte each)", yscale="log")
+    bottom = [0.0] * len(last)
+    for key, name in PARTS.items():
+        heights = [float(row[key]) for row in last]
+        right.bar(places, heights, bottom=bottom, label=name)
+        bottom = [a + b for a, b in zip(bottom, heights, strict=True)]
+    right.set(title=f"A graph, K = {last[0]['budget']}", ylabel="CPU ms per level")
+    for axes in (left, right):
+        axes.set_xticks(places, labels, fontsize=6.5)
+        axes.legend()
+    planned = {name.removesuffix("-000"): ([], []) for name in names}
+    for row in rows:
+        if float(row["planned"]) > 0:
+            planned[row["set"].removesuffix("-000")][0].append(float(row["budget"]))
+            planned[row["set"].removesuffix("-000")][1].append(float(row["planned"]))
+    for marker, (name, points) in zip("osv^Dx*P+", planned.items(), strict=True):
+        middle.plot(*points, marker=marker, markersize=4, linewidth=1.2, label=name)
+    middle.set(title="States with a plan, per level", xlabel="observations, K", yscale="log")
+    middle.set_xticks([float(row["budget"]) for row in rows if row["set"] == names[0]])
+    middle.legend(fontsize=6.5)
+    plotting.save(figure, ASSETS / "growth-boxoban.svg")
+
+
 def solvers() -> None:
     """Time and size of the solvers' tables."""
     figure = plotting.figure(9, 3.6)
@@ -83,6 +130,7 @@ def main() -> int:
     with plotting.style(**{"text.parse_math": True}):
         solvers()
         graphs()
+        boxoban()
     return 0
 
 

@@ -27,6 +27,8 @@ from recommit.policy.augmentations import plan_agreement
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
+from recommit.puzzles.levels import format_levels, read_levels
+from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team, find_device, rank_batches, split_batches
 from recommit.runs.process import configure_inference, preserved_torch_state
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.options import GraphBuildOptions
+    from recommit.puzzles.levels import Levels
     from recommit.puzzles.puzzle import Puzzle
 
     Nodes = NDArray[np.int64]
@@ -131,6 +134,13 @@ class PolicyGraph(CommitmentGraph):
         """[N] of the nodes so far; asked for, since it may need a search."""
         if len(self._distance) < len(self):
             fresh = self._puzzle.distance(self.states[len(self._distance) :])
+            if unknown := int((fresh == UNKNOWN).sum()):
+                first = self.states[len(self._distance) + int((fresh == UNKNOWN).argmax())]
+                raise ValueError(
+                    f"states: expected levels with exact distances, got {unknown:,} of {len(fresh):,} states where the "
+                    f"solver ended at its limit of {Limits().bytes >> 30} GiB; leave this level out:\n"
+                    + format_levels(first[None])
+                )
             self._distance = np.concatenate([self._distance, fresh])
         return self._distance
 
@@ -324,21 +334,25 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
     configure_inference(options.threads)
     refuse_foreign(options.out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
     spec = recipe_of(str(options.run), options.task)
-    if options.size:
-        spec = replace(spec, size=(options.size[0], options.size[1]))
+    if size := options.size or (_levels(options, spec.task).shapes[0] if options.levels else ()):
+        spec = replace(spec, size=(size[0], size[1]))
     puzzle, folder = spec.puzzle(), local_folder(options.run)
     if options.every_state:
         first, groups = puzzle.population()[0], None
+    elif options.levels:
+        first = puzzle.check(np.stack(list(_levels(options, spec.task))))
+        groups = held_out.rooms(spec, first)
     else:
         first = np.ascontiguousarray(held_out.starts(spec, options.split, options.starts, options.length).states)
         groups = held_out.rooms(spec, first)
-    policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(options.size)).eval()
+    policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(size)).eval()
     if options.augmentations:
         policy.replace_augmentations(options.augmentations)
     drawn = {"samples": options.samples, "seed": options.seed}
+    where = options.levels.name if options.levels else options.split
     source = {
         "policy": weights_of(folder),
-        "starts": "every state" if options.every_state else f"{len(first)} of {options.split}",
+        "starts": "every state" if options.every_state else f"{len(first)} of {where}",
         "set": held_out.name(first),
         "augmentations": policy.vision.augmentations(puzzle, puzzle.shape),
         **(drawn if options.samples else {}),
@@ -357,3 +371,13 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         **drawn,
     )
     return files.write(graph, options.out)
+
+
+def _levels(options: GraphBuildOptions, task: str) -> Levels:
+    """The first levels of the file."""
+    assert options.levels is not None
+    levels = read_levels(options.levels)[: options.starts]
+    if levels.task != task or len(set(levels.shapes)) != 1:
+        sizes = ", ".join(sorted({f"{rows}x{cols}" for rows, cols in levels.shapes}))
+        raise ValueError(f"levels: expected {task} levels of one size, got {levels.task} of {sizes or 'none'}")
+    return levels

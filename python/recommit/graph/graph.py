@@ -18,6 +18,7 @@ import numpy as np
 
 from recommit.horizon import checks
 from recommit.puzzles import registry
+from recommit.puzzles.solutions import UNSOLVABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +89,7 @@ class CommitmentGraph:
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
         _within("landing", self.landing, NOWHERE, nodes - 1)
         _within("executed", self.executed, 0, self.depths[-1])
+        _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
         _within("starts", self.starts, 0, nodes - 1)
         self._check("plans", (nodes, PLAN), (nodes, many, PLAN))
         self._check("probs", (nodes, PLAN, 4), (nodes, many, PLAN, 4))

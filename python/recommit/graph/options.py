@@ -41,6 +41,7 @@ class GraphBuildOptions:
         out: The folder of the graph: new, or one that holds a graph, which is replaced.
         every_state: Start from all states there are; for sliding boards of up to ten cells.
         starts: Instances to start from.
+        levels: A level file to start from instead of the run's own data: its first levels, all of one size.
         length: Shortest and longest length of the instances (default: as in the data).
         size: Rows and columns of the instances (default: as in the data).
         ways: Also observe the states on the solver's ways from the starts: what recommit graph score --split needs.
@@ -62,6 +63,7 @@ class GraphBuildOptions:
     out: Path
     every_state: bool = False
     starts: int = 1024
+    levels: Path | None = None
     length: tuple[int, ...] = ()
     size: tuple[int, ...] = ()
     ways: bool = False
@@ -81,6 +83,9 @@ class GraphBuildOptions:
             raise ValueError(f"size: expected two numbers, got {self.size}")
         if not 0 <= self.budget <= MOST_BUDGET:
             raise ValueError(f"budget: expected 0..{MOST_BUDGET}, got {self.budget}")
+        for name in ("every_state", "length", "size"):
+            if self.levels is not None and getattr(self, name):
+                raise ValueError(f"levels: expected none beside --{name.replace('_', '-')}, got {self.levels}")
         if self.budget and self.ways:
             raise ValueError("ways: expected a graph of every state, for recommit graph score --split, got --budget")
 

@@ -51,6 +51,14 @@ class Mislabelled(recommit.Sokoban):
         return np.where((np.asarray(states) == self.wrong).all(axis=(1, 2)), np.int32(-1), result)
 
 
+class Searched(recommit.Sokoban):
+    """The solver gives up on a state two actions away."""
+
+    def distance(self, states, *args, **kwargs):
+        result = super().distance(states, *args, **kwargs)
+        return np.where(result == 2, np.int32(recommit.UNKNOWN), result)
+
+
 def built(task=TASK, **how):
     return build.build(Scripted(), task, STARTS, **how)
 
@@ -158,6 +166,16 @@ def test_a_wrong_label_does_not_pass(plain):
     wrong = built(task, budget=BUDGET)
     with pytest.raises(AssertionError):
         check(wrong, plain)
+
+
+def test_a_level_without_an_answer_is_named_and_not_called_lost():
+    with pytest.raises(ValueError, match=r"expected levels with exact distances, got \d+ of .* of 2 GiB; .*:\n#######"):
+        built(Searched(7, 2), budget=BUDGET)
+
+
+def test_a_graph_has_no_unknown_distances(bounded):
+    with pytest.raises(ValueError, match=r"distance: expected numbers -1\.\..*, got -2"):
+        replace(bounded, distance=np.where(bounded.distance == 2, recommit.UNKNOWN, bounded.distance))
 
 
 def test_it_is_part_of_the_graph_of_every_state(bounded, closed):
