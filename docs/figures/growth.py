@@ -66,45 +66,42 @@ def graphs() -> None:
 #: Columns of growth-boxoban.csv, and what a legend calls them.
 SHARES = {"median": "median level", "q99": "99 % of the levels", "most": "largest level"}
 PARTS = {
-    "policy_ms": "the policy's plans",
-    "rest_ms": "graph",
+    "policy_ms": "plans of the policy",
+    "rest_ms": "nodes",
     "labels_ms": "labels",
-    "scores_ms": "scores of six rules",
+    "scores_ms": "six rules",
 }
 
 
 def boxoban() -> None:
-    """Tables by set of levels; states with a plan over the budget; and what a level of each set costs at most."""
+    """Tables by set of levels, states with a plan over the budget, and what the largest budget costs."""
+    sets: dict[str, list[dict[str, str]]] = defaultdict(list)
     with (ASSETS / "growth-boxoban.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    names = list(dict.fromkeys(row["set"] for row in rows))
-    last = [[row for row in rows if row["set"] == name][-1] for name in names]
+        for row in csv.DictReader(file):
+            sets[row["set"].split("-")[0]].append(row)
+    last, places = [rows[-1] for rows in sets.values()], list(range(len(sets)))
     figure = plotting.figure(12, 4.2)
     left, middle, right = figure.subplots(1, 3)
-    places = list(range(len(names)))
-    labels = [name.removesuffix("-000").replace(", ", "\n").replace("-", "\n") for name in names]
     for marker, (key, name) in zip("osv", SHARES.items(), strict=True):
-        states = [float(row[f"states_{key}"]) for row in last]
-        left.plot(places, states, marker=marker, markersize=4, linewidth=1.2, label=name)
-    left.set(title="Complete tables", ylabel="states (a byte each)", yscale="log")
+        left.plot(places, [float(row[f"bytes_{key}"]) for row in last], marker, markersize=5, label=name)
+    left.set(title="Complete tables", ylabel="bytes, one per state", yscale="log")
     bottom = [0.0] * len(last)
     for key, name in PARTS.items():
         heights = [float(row[key]) for row in last]
         right.bar(places, heights, bottom=bottom, label=name)
-        bottom = [a + b for a, b in zip(bottom, heights, strict=True)]
+        bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
     right.set(title=f"A graph, K = {last[0]['budget']}", ylabel="CPU ms per level")
     for axes in (left, right):
-        axes.set_xticks(places, labels, fontsize=6.5)
+        axes.set_xticks(places, [name.replace(", ", "\n") for name in sets], fontsize=5.5)
         axes.legend()
-    planned = {name.removesuffix("-000"): ([], []) for name in names}
-    for row in rows:
-        if float(row["planned"]) > 0:
-            planned[row["set"].removesuffix("-000")][0].append(float(row["budget"]))
-            planned[row["set"].removesuffix("-000")][1].append(float(row["planned"]))
+    planned = {
+        name: ([float(row["budget"]) for row in rows], [float(row["planned"]) for row in rows])
+        for name, rows in sets.items()
+    }
     for marker, (name, points) in zip("osv^Dx*P+", planned.items(), strict=True):
         middle.plot(*points, marker=marker, markersize=4, linewidth=1.2, label=name)
-    middle.set(title="States with a plan, per level", xlabel="observations, K", yscale="log")
-    middle.set_xticks([float(row["budget"]) for row in rows if row["set"] == names[0]])
+    middle.set(title="States with a plan, per level", xlabel="observations, K", yscale="log", ylim=(1, None))
+    middle.set_xticks([float(row["budget"]) for row in next(iter(sets.values()))])
     middle.legend(fontsize=6.5)
     plotting.save(figure, ASSETS / "growth-boxoban.svg")
 
