@@ -95,7 +95,8 @@ def scores(scorer: GraphScorer, rows: Sequence[RuleScore], chosen_on: GraphScore
         ]
         parts.append(f"## {setting.label()}\n\n{about}\n\n{grid(head, lines)}\n")
     note = "Thresholds and fixed depths were chosen on this graph itself: what is said of them is their best.\n\n"
-    return (note if chosen_on is None else "") + "\n".join(parts)
+    lost = "Episodes that can no longer reach the goal count one action at each observation that is left.\n\n"
+    return (note if chosen_on is None else "") + (lost if scorer.graph.budget else "") + "\n".join(parts)
 
 
 def over_prices(rows: Sequence[MeanGain]) -> str:

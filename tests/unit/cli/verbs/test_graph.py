@@ -101,6 +101,8 @@ def test_levels_of_a_file_within_a_budget(init, tmp_path, capsys):  # noqa: F811
     assert main(["graph", "score", str(tmp_path / "whole"), "--budget", "3", *scores]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert [each["budget"] for each in part["settings"]] == [3, 3]
+    assert main(["graph", "score", str(tmp_path / "part"), "--rules", "fixed-2", "--quiet"]) == 0
+    assert "count one action at each observation that is left" in capsys.readouterr().out
     for one, other in zip(part["settings"], whole["settings"], strict=True):
         assert one["oracle"] == pytest.approx(other["oracle"], abs=1e-12)
     for one, other in zip(part["rows"], whole["rows"], strict=True):
