@@ -11,6 +11,7 @@
 #include "bindings/common/arrays.hpp"
 #include "bindings/common/run.hpp"
 #include "bindings/common/solve.hpp"
+#include "sokoban/by_level.hpp"
 #include "sokoban/draw.hpp"
 #include "sokoban/episodes.hpp"
 #include "sokoban/generate.hpp"
@@ -31,6 +32,15 @@ States checked_states(const Array<std::uint8_t>& argument) {
   const States from = states(argument);
   sokoban::check_shape(from.shape);
   return from;
+}
+
+/// Runs body(part, watch) until all states are answered.
+template <class Body>
+void run_levels(std::size_t count, const Threads& threads, const Progress& progress, const Body& body) {
+  const int workers = thread_count(threads);
+  run_watched(progress, [&](Watch& watch) {
+    sokoban::by_level(count, workers, [&](const sokoban::Part& part) { body(part, &watch); }, watch);
+  });
 }
 
 py::tuple pack(const std::vector<sokoban::Solution>& solutions) {
@@ -58,8 +68,8 @@ void define_solver(py::module_& module) {
         auto out = fresh<std::int32_t>({size(from.count)});
         std::int32_t* to = out.mutable_data();
         const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
-        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
-          with.distance(from.data, from.shape, to, begin, end, watch);
+        run_levels(from.count, threads, progress, [&](const sokoban::Part& part, Watch* watch) {
+          with.distance(from.data, from.shape, to, part, watch);
         });
         return out;
       },
@@ -75,8 +85,8 @@ void define_solver(py::module_& module) {
         auto out = fresh<bool>({size(from.count), kActions});
         std::uint8_t* to = recommit::bindings::bytes(out);
         const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
-        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
-          with.optimal_actions(from.data, from.shape, to, nullptr, begin, end, watch);
+        run_levels(from.count, threads, progress, [&](const sokoban::Part& part, Watch* watch) {
+          with.optimal_actions(from.data, from.shape, to, nullptr, part, watch);
         });
         return out;
       },
@@ -91,8 +101,8 @@ void define_solver(py::module_& module) {
         auto out = fresh<bool>({size(from.count), from.shape.rows, from.shape.cols, kActions});
         std::uint8_t* to = recommit::bindings::bytes(out);
         const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
-        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
-          with.optimal_actions_everywhere(from.data, from.shape, to, begin, end, watch);
+        run_levels(from.count, threads, progress, [&](const sokoban::Part& part, Watch* watch) {
+          with.optimal_actions_everywhere(from.data, from.shape, to, part, watch);
         });
         return out;
       },
@@ -108,8 +118,8 @@ void define_solver(py::module_& module) {
         std::vector<sokoban::Solution> solutions(from.count);
         const auto ties = random ? sokoban::Ties::Random : sokoban::Ties::First;
         const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
-        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
-          with.solve(from.data, from.shape, ties, seed, 0, solutions.data(), begin, end, watch);
+        run_levels(from.count, threads, progress, [&](const sokoban::Part& part, Watch* watch) {
+          with.solve(from.data, from.shape, ties, seed, 0, solutions.data(), part, watch);
         });
         return pack(solutions);
       },

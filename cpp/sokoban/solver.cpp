@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -19,33 +20,52 @@ namespace {
 /// which some hundred levels take turns, do not go to the shared cache for every state.
 class Reader {
  public:
-  Reader(TableCache& cache, const Limits& limits, Shape shape, std::size_t count, Watch* watch)
+  Reader(TableCache& cache, const Limits& limits, Shape shape, const Part& part, Watch* watch)
       : cache_(cache),
         limits_(limits),
         shape_(shape),
         cells_(static_cast<std::size_t>(shape.cells())),
+        part_(part),
         watch_(watch),
-        recent_(std::bit_ceil(std::clamp<std::size_t>(2 * count, 1, 1024))) {
+        recent_(part.order != nullptr ? 1
+                                      : std::bit_ceil(std::clamp<std::size_t>(2 * (part.end - part.begin), 1, 1024))) {
     check_shape(shape);
+    if (part.last == nullptr) return;
+    const std::lock_guard lock(part.last->mutex);
+    std::swap(recent_[0], part.last->level);
+    use(recent_[0]);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() {
+    if (part_.last == nullptr) return;
+    const std::lock_guard lock(part_.last->mutex);
+    std::swap(recent_[0], part_.last->level);
   }
 
-  /// Finds the level of states[index]; throws ValueError if the state is malformed.
-  void read(const std::uint8_t* states, std::size_t index) {
+  /// Finds the level of states[index]; false where that is left for later. Throws ValueError if the state is malformed.
+  bool read(const std::uint8_t* states, std::size_t index) {
     player_ = read_planes(states + index * cells_, shape_, index, planes_);
-    if (current_ != nullptr && here(*current_)) return;
-    const std::size_t slot = hash_still(planes_, shape_) & (recent_.size() - 1);
-    if (recent_[slot].level == nullptr || !here(*recent_[slot].level)) {
-      CachedLevel cached = cache_.find(shape_, planes_, player_, limits_, watch_);
+    if (current_ != nullptr && here(*current_)) return true;
+    const std::uint64_t hash = hash_still(planes_, shape_);
+    CachedLevel& recent = recent_[hash & (recent_.size() - 1)];
+    if (recent.level == nullptr || !here(*recent.level)) {
+      CachedLevel cached = find(hash);
+      if (cached.level == nullptr) {
+        part_.later->push_back({hash, index});
+        return false;
+      }
       here(*cached.level);
-      if (recent_[slot].level != nullptr) retired_.push_back(std::move(recent_[slot].level));
-      recent_[slot] = std::move(cached);
+      retired_ = std::move(recent.level);
+      recent = std::move(cached);
     }
-    current_ = recent_[slot].level.get();
-    status_ = recent_[slot].status;
+    use(recent);
+    return true;
   }
 
-  /// Lets go of levels read before; until then every level() stays valid.
-  void release() noexcept { retired_.clear(); }
+  /// Was a level let go of to make room for the one read last? It stays valid until `release`.
+  bool retired() const noexcept { return retired_ != nullptr; }
+  void release() noexcept { retired_.reset(); }
 
   const LevelTable& level() const noexcept { return *current_; }
   bool tabled() const noexcept { return status_ == Status::Exact; }
@@ -59,10 +79,23 @@ class Reader {
     return level.has_table() ? level.locate(planes_, player_, entry_) : level.fits(planes_, player_);
   }
 
+  /// The level of the state read; none where it may be left for later and its table is not at hand.
+  CachedLevel find(std::uint64_t hash) {
+    if (part_.later == nullptr) return cache_.find(shape_, planes_, player_, limits_, watch_);
+    if (!part_.later->empty() && part_.later->back().level == hash) return {};  // so were its neighbours
+    return cache_.at_hand(shape_, planes_, player_, limits_);
+  }
+
+  void use(const CachedLevel& cached) noexcept {
+    current_ = cached.level.get();
+    status_ = cached.status;
+  }
+
   TableCache& cache_;
   const Limits& limits_;
   Shape shape_;
   std::size_t cells_;
+  const Part& part_;
   Watch* watch_;
   Planes planes_;
   int player_ = 0;
@@ -70,7 +103,7 @@ class Reader {
   Status status_ = Status::Exact;
   std::uint64_t entry_ = kDeadEntry;
   std::vector<CachedLevel> recent_;
-  std::vector<std::shared_ptr<const LevelTable>> retired_;
+  std::shared_ptr<const LevelTable> retired_;
 };
 
 Answer exact_answer(Distance distance) {
@@ -117,37 +150,39 @@ int pick(unsigned mask, Ties ties, Rng& rng) {
 
 }  // namespace
 
-void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, std::size_t begin, std::size_t end,
-                      Watch* watch) const {
+void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, const Part& part, Watch* watch) const {
   // Entries of a block are located first and fetched together: a table seldom lies in the nearest cache.
   constexpr std::size_t kBlock = 32;
-  Reader reader(cache_, limits_, shape, end - begin, watch);
+  Reader reader(cache_, limits_, shape, part, watch);
   std::array<const LevelTable*, kBlock> levels;
   std::array<std::uint64_t, kBlock> entries;
-  for (std::size_t first = begin; first < end; first += kBlock) {
-    const std::size_t count = std::min(kBlock, end - first);
-    for (std::size_t k = 0; k < count; ++k) {
-      reader.read(states, first + k);
-      if (reader.tabled()) {
-        levels[k] = &reader.level();
-        levels[k]->prefetch(entries[k] = reader.entry());
-      } else {
-        levels[k] = nullptr;
-        out[first + k] = search_on(reader, limits_, false, watch).answer.distance;
-      }
-    }
-    for (std::size_t k = 0; k < count; ++k) {
-      if (levels[k] != nullptr) out[first + k] = levels[k]->at(entries[k]);
-    }
+  std::array<std::size_t, kBlock> indices;
+  std::size_t count = 0;
+  const auto answer_block = [&] {
+    for (std::size_t k = 0; k < count; ++k) out[indices[k]] = levels[k]->at(entries[k]);
+    count = 0;
     reader.release();
+  };
+  for (std::size_t place = part.begin; place < part.end; ++place) {
+    const std::size_t i = part.at(place);
+    if (!reader.read(states, i)) continue;
+    if (count == kBlock || reader.retired()) answer_block();
+    if (reader.tabled()) {
+      levels[count] = &reader.level();
+      levels[count]->prefetch(entries[count] = reader.entry());
+      indices[count++] = i;
+    } else {
+      out[i] = search_on(reader, limits_, false, watch).answer.distance;
+    }
   }
+  answer_block();
 }
 
-void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::size_t begin, std::size_t end,
-                    Watch* watch) const {
-  Reader reader(cache_, limits_, shape, end - begin, watch);
-  for (std::size_t i = begin; i < end; ++i) {
-    reader.read(states, i);
+void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, const Part& part, Watch* watch) const {
+  Reader reader(cache_, limits_, shape, part, watch);
+  for (std::size_t place = part.begin; place < part.end; ++place) {
+    const std::size_t i = part.at(place);
+    if (!reader.read(states, i)) continue;
     reader.release();
     out[i] = reader.tabled() ? exact_answer(reader.level().at(reader.entry()))
                              : search_on(reader, limits_, false, watch).answer;
@@ -155,11 +190,12 @@ void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::s
 }
 
 void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, Distance* distances,
-                             std::size_t begin, std::size_t end, Watch* watch) const {
-  Reader reader(cache_, limits_, shape, end - begin, watch);
+                             const Part& part, Watch* watch) const {
+  Reader reader(cache_, limits_, shape, part, watch);
   State state, scratch;
-  for (std::size_t i = begin; i < end; ++i) {
-    reader.read(states, i);
+  for (std::size_t place = part.begin; place < part.end; ++place) {
+    const std::size_t i = part.at(place);
+    if (!reader.read(states, i)) continue;
     reader.release();
     unsigned mask = 0;
     Distance distance;
@@ -175,14 +211,15 @@ void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8
   }
 }
 
-void Solver::optimal_actions_everywhere(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin,
-                                        std::size_t end, Watch* watch) const {
-  Reader reader(cache_, limits_, shape, end - begin, watch);
+void Solver::optimal_actions_everywhere(const std::uint8_t* states, Shape shape, std::uint8_t* masks, const Part& part,
+                                        Watch* watch) const {
+  Reader reader(cache_, limits_, shape, part, watch);
   State state;
   std::vector<std::uint8_t> everywhere;
   const auto grids = static_cast<std::size_t>(shape.cells());
-  for (std::size_t i = begin; i < end; ++i) {
-    reader.read(states, i);
+  for (std::size_t place = part.begin; place < part.end; ++place) {
+    const std::size_t i = part.at(place);
+    if (!reader.read(states, i)) continue;
     reader.release();
     std::uint8_t* const out = masks + i * grids * kActions;
     std::fill_n(out, grids * kActions, std::uint8_t{0});
@@ -207,11 +244,12 @@ void Solver::optimal_actions_everywhere(const std::uint8_t* states, Shape shape,
 }
 
 void Solver::solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint64_t seed, std::uint64_t start,
-                   Solution* out, std::size_t begin, std::size_t end, Watch* watch) const {
-  Reader reader(cache_, limits_, shape, end - begin, watch);
+                   Solution* out, const Part& part, Watch* watch) const {
+  Reader reader(cache_, limits_, shape, part, watch);
   State state, scratch;
-  for (std::size_t i = begin; i < end; ++i) {
-    reader.read(states, i);
+  for (std::size_t place = part.begin; place < part.end; ++place) {
+    const std::size_t i = part.at(place);
+    if (!reader.read(states, i)) continue;
     reader.release();
     if (!reader.tabled()) {
       out[i] = search_on(reader, limits_, ties == Ties::First, watch);

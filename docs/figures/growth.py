@@ -3,6 +3,7 @@
 python bench/solving/sliding.py --growth docs/assets/growth-sliding.csv
 python bench/solving/sokoban_table.py --growth docs/assets/growth-sokoban.csv
 python bench/solving/commitment_graphs.py --run RUN --sokoban RUN --growth docs/assets/growth-graphs.csv
+python bench/solving/boxoban.py --levels FOLDER --run RUN --growth docs/assets/growth-boxoban.csv
 python docs/figures/growth.py
 """
 
@@ -62,6 +63,49 @@ def graphs() -> None:
     plotting.save(figure, ASSETS / "growth-graphs.svg")
 
 
+#: Columns of growth-boxoban.csv, and what a legend calls them.
+SHARES = {"median": "median level", "q99": "99 % of the levels", "most": "largest level"}
+PARTS = {
+    "policy_ms": "plans of the policy",
+    "rest_ms": "nodes",
+    "labels_ms": "labels",
+    "scores_ms": "six rules",
+}
+
+
+def boxoban() -> None:
+    """Tables by set of levels, states with a plan over the budget, and what the largest budget costs."""
+    sets: dict[str, list[dict[str, str]]] = defaultdict(list)
+    with (ASSETS / "growth-boxoban.csv").open() as file:
+        for row in csv.DictReader(file):
+            sets[row["set"].split("-")[0]].append(row)
+    last, places = [rows[-1] for rows in sets.values()], list(range(len(sets)))
+    figure = plotting.figure(12, 4.2)
+    left, middle, right = figure.subplots(1, 3)
+    for marker, (key, name) in zip("osv", SHARES.items(), strict=True):
+        left.plot(places, [float(row[f"bytes_{key}"]) for row in last], marker, markersize=5, label=name)
+    left.set(title="Complete tables", ylabel="bytes, one per state", yscale="log")
+    bottom = [0.0] * len(last)
+    for key, name in PARTS.items():
+        heights = [float(row[key]) for row in last]
+        right.bar(places, heights, bottom=bottom, label=name)
+        bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
+    right.set(title=f"A graph, K = {last[0]['budget']}", ylabel="CPU ms per level")
+    for axes in (left, right):
+        axes.set_xticks(places, [name.replace(", ", "\n") for name in sets], fontsize=5.5)
+        axes.legend()
+    planned = {
+        name: ([float(row["budget"]) for row in rows], [float(row["planned"]) for row in rows])
+        for name, rows in sets.items()
+    }
+    for marker, (name, points) in zip("osv^Dx*P+", planned.items(), strict=True):
+        middle.plot(*points, marker=marker, markersize=4, linewidth=1.2, label=name)
+    middle.set(title="States with a plan, per level", xlabel="observations, K", yscale="log", ylim=(1, None))
+    middle.set_xticks([float(row["budget"]) for row in next(iter(sets.values()))])
+    middle.legend(fontsize=6.5)
+    plotting.save(figure, ASSETS / "growth-boxoban.svg")
+
+
 def solvers() -> None:
     """Time and size of the solvers' tables."""
     figure = plotting.figure(9, 3.6)
@@ -83,6 +127,7 @@ def main() -> int:
     with plotting.style(**{"text.parse_math": True}):
         solvers()
         graphs()
+        boxoban()
     return 0
 
 

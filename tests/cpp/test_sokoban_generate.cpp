@@ -136,7 +136,7 @@ TEST(symmetries_form_a_group_that_keeps_distances) {
     const Raw raw = random_level(i, {7, 5 + static_cast<int>(i % 4)}, 2, 12);
     std::set<std::string> keys;
     Distance own = 0;
-    Solver(cache).distance(raw.data(), raw.shape, &own, 0, 1);
+    Solver(cache).distance(raw.data(), raw.shape, &own, {0, 1});
     for (int s = 0; s < kSymmetries; ++s) {
       std::vector<std::uint8_t> image(raw.cells.size()), back(raw.cells.size());
       const Shape shape = transform(raw.data(), raw.shape, s, image.data());
@@ -144,7 +144,7 @@ TEST(symmetries_form_a_group_that_keeps_distances) {
       const auto key = canonical_key(image.data(), shape);
       keys.emplace(key.begin(), key.end());
       Distance d = 0;
-      Solver(cache).distance(image.data(), shape, &d, 0, 1);
+      Solver(cache).distance(image.data(), shape, &d, {0, 1});
       CHECK(d == own);
       for (int action = 0; action < kActions; ++action) {  // acting and turning commute
         std::vector<std::uint8_t> acted = raw.cells, turned(raw.cells.size()), other = image;

@@ -46,9 +46,9 @@ TEST(answers_agree_with_each_levels_own_table) {
   const auto states = mixed_states(150, 40);
   TableCache cache;
   std::vector<Distance> distances(count(states));
-  Solver(cache).distance(states.data(), kShape, distances.data(), 0, distances.size());
+  Solver(cache).distance(states.data(), kShape, distances.data(), {0, distances.size()});
   std::vector<Answer> answers(distances.size());
-  Solver(cache).answer(states.data(), kShape, answers.data(), 0, answers.size());
+  Solver(cache).answer(states.data(), kShape, answers.data(), {0, answers.size()});
   std::size_t dead = 0, solved = 0;
   for (std::size_t i = 0; i < distances.size(); ++i) {
     const std::uint8_t* raw = states.data() + i * 64;
@@ -74,10 +74,10 @@ TEST(plans_are_optimal_and_the_first_is_the_smallest) {
   std::vector<Solution> first(n), random(n), again(n);
   std::vector<std::uint8_t> masks(n * 4);
   std::vector<Distance> distances(n);
-  solver.solve(states.data(), kShape, Ties::First, 0, 0, first.data(), 0, n);
-  solver.solve(states.data(), kShape, Ties::Random, 5, 100, random.data(), 0, n);
-  solver.solve(states.data(), kShape, Ties::Random, 5, 100 + n / 2, again.data() + n / 2 - n / 2, 0, n - n / 2);
-  solver.optimal_actions(states.data(), kShape, masks.data(), distances.data(), 0, n);
+  solver.solve(states.data(), kShape, Ties::First, 0, 0, first.data(), {0, n});
+  solver.solve(states.data(), kShape, Ties::Random, 5, 100, random.data(), {0, n});
+  solver.solve(states.data(), kShape, Ties::Random, 5, 100 + n / 2, again.data() + n / 2 - n / 2, {0, n - n / 2});
+  solver.optimal_actions(states.data(), kShape, masks.data(), distances.data(), {0, n});
   std::size_t different = 0;
   for (std::size_t i = 0; i < n; ++i) {
     CHECK(first[i].answer.distance == distances[i] && random[i].answer.distance == distances[i]);
@@ -92,7 +92,7 @@ TEST(plans_are_optimal_and_the_first_is_the_smallest) {
         // The smallest plan takes the first action that its mask allows.
         if (each == &first[i]) {
           std::vector<std::uint8_t> mask(4);
-          solver.optimal_actions(grid.data(), kShape, mask.data(), nullptr, 0, 1);
+          solver.optimal_actions(grid.data(), kShape, mask.data(), nullptr, {0, 1});
           for (std::uint8_t a = 0; a < each->actions[k]; ++a) CHECK(mask[a] == 0);
         }
         CHECK(move(grid.data(), kShape, player, each->actions[k]));
@@ -106,7 +106,7 @@ TEST(plans_are_optimal_and_the_first_is_the_smallest) {
   CHECK(different > n / 20);
   // The stream belongs to seed and start + index, so the wrong half of the batch gives other plans, the same one the
   // same.
-  solver.solve(states.data() + (n / 2) * 64, kShape, Ties::Random, 5, 100 + n / 2, again.data(), 0, n - n / 2);
+  solver.solve(states.data() + (n / 2) * 64, kShape, Ties::Random, 5, 100 + n / 2, again.data(), {0, n - n / 2});
   for (std::size_t i = 0; i < n - n / 2; ++i) CHECK(again[i].actions == random[i + n / 2].actions);
 }
 
@@ -117,7 +117,7 @@ TEST(ties_are_drawn_uniformly_at_every_step) {
   int right = 0;
   std::vector<Solution> out(1);
   for (std::uint64_t i = 0; i < 4000; ++i) {
-    Solver(cache).solve(raw.data(), raw.shape, Ties::Random, 9, i, out.data(), 0, 1);
+    Solver(cache).solve(raw.data(), raw.shape, Ties::Random, 9, i, out.data(), {0, 1});
     CHECK(out[0].answer.distance == 7 && out[0].actions[0] != 0 && out[0].actions[0] != 2);
     right += out[0].actions[0] == 3;
   }
@@ -130,14 +130,14 @@ TEST(thread_counts_do_not_matter) {
   const std::size_t n = count(states);
   std::vector<Distance> expected(n);
   TableCache calm;
-  Solver(calm).distance(states.data(), kShape, expected.data(), 0, n);
+  Solver(calm).distance(states.data(), kShape, expected.data(), {0, n});
   for (const std::uint64_t budget : {std::uint64_t{1} << 30, std::uint64_t{200'000}, std::uint64_t{0}}) {
     for (const int threads : {1, 4}) {
       TableCache cache(budget);
       const Solver solver(cache);
       std::vector<Distance> distances(n);
       parallel_for(n, threads, 37, [&](std::size_t begin, std::size_t end) {
-        solver.distance(states.data(), kShape, distances.data(), begin, end);
+        solver.distance(states.data(), kShape, distances.data(), {begin, end});
       });
       CHECK(distances == expected);
       CHECK(cache.stats().bytes <= budget);
@@ -152,7 +152,7 @@ TEST(one_build_for_many_callers) {
     std::vector<std::thread> callers;
     std::vector<Distance> distances(4);
     for (std::size_t i = 0; i < 4; ++i) {
-      callers.emplace_back([&, i] { Solver(cache).distance(raw.data(), raw.shape, &distances[i], 0, 1); });
+      callers.emplace_back([&, i] { Solver(cache).distance(raw.data(), raw.shape, &distances[i], {0, 1}); });
     }
     for (auto& caller : callers) caller.join();
     CHECK(cache.stats().builds == 1);
@@ -164,8 +164,8 @@ TEST(raw_shapes_of_one_level_share_a_table) {
   const Raw a = parse("#######/#@ $ .#/#     #/#######"), b = parse("########/#@ $ .##/#     ##/########/########");
   TableCache cache;
   Distance first = 0, second = 0;
-  Solver(cache).distance(a.data(), a.shape, &first, 0, 1);
-  Solver(cache).distance(b.data(), b.shape, &second, 0, 1);
+  Solver(cache).distance(a.data(), a.shape, &first, {0, 1});
+  Solver(cache).distance(b.data(), b.shape, &second, {0, 1});
   CHECK(first == 3 && second == 3 && cache.stats().builds == 1 && cache.stats().levels == 2);
 }
 
@@ -174,17 +174,17 @@ TEST(the_budget_holds_and_the_oldest_goes_first) {
   for (std::uint64_t i = 0; i < 40; ++i) {
     const Raw raw = random_level(i, {9, 9}, 3, 8);
     Distance d = 0;
-    Solver(cache).distance(raw.data(), raw.shape, &d, 0, 1);
+    Solver(cache).distance(raw.data(), raw.shape, &d, {0, 1});
     CHECK(cache.stats().bytes <= 3'000'000);
   }
   const CacheStats full = cache.stats();
   CHECK(full.builds == 40 && full.evictions > 0 && full.levels + full.evictions == 40);
   const Raw last = random_level(39, {9, 9}, 3, 8);
   Distance d = 0;
-  Solver(cache).distance(last.data(), last.shape, &d, 0, 1);
+  Solver(cache).distance(last.data(), last.shape, &d, {0, 1});
   CHECK(cache.stats().builds == 40);
   const Raw oldest = random_level(0, {9, 9}, 3, 8);
-  Solver(cache).distance(oldest.data(), oldest.shape, &d, 0, 1);
+  Solver(cache).distance(oldest.data(), oldest.shape, &d, {0, 1});
   CHECK(cache.stats().builds == 41);
   cache.clear();
   CHECK(cache.stats().bytes == 0 && cache.stats().levels == 0);
@@ -197,18 +197,18 @@ TEST(what_no_table_holds_is_searched) {
   std::vector<Solution> tabled(1), searched(1), cold(1);
   Limits tight;
   tight.nodes = BoxSets::count(level, 4) * static_cast<std::uint64_t>(level.cells()) - 1;  // one short of the table
-  Solver(cache, tight).solve(raw.data(), raw.shape, Ties::First, 0, 0, cold.data(), 0, 1);
+  Solver(cache, tight).solve(raw.data(), raw.shape, Ties::First, 0, 0, cold.data(), {0, 1});
   CHECK(cache.stats().builds == 0 && cold[0].answer.nodes > 0);
-  Solver(cache).solve(raw.data(), raw.shape, Ties::First, 0, 0, tabled.data(), 0, 1);
+  Solver(cache).solve(raw.data(), raw.shape, Ties::First, 0, 0, tabled.data(), {0, 1});
   CHECK(cache.stats().builds == 1 && tabled[0].answer.nodes == 0 && tabled[0].answer.status == Status::Exact);
-  Solver(cache, tight).solve(raw.data(), raw.shape, Ties::First, 0, 0, searched.data(), 0, 1);
+  Solver(cache, tight).solve(raw.data(), raw.shape, Ties::First, 0, 0, searched.data(), {0, 1});
   CHECK(searched[0].answer.nodes == cold[0].answer.nodes &&
         searched[0].actions == cold[0].actions);  // a warm cache changes nothing
   CHECK(searched[0].answer.status == Status::Exact && searched[0].answer.distance == tabled[0].answer.distance);
   Limits few;
   few.nodes = 1;
   std::vector<Answer> answer(1);
-  Solver(cache, few).answer(raw.data(), raw.shape, answer.data(), 0, 1);
+  Solver(cache, few).answer(raw.data(), raw.shape, answer.data(), {0, 1});
   CHECK(answer[0].distance == kUnknown && answer[0].status == Status::NodeLimit);
   CHECK(answer[0].lower_bound >= 1 && answer[0].lower_bound <= tabled[0].answer.distance);
 }
@@ -218,8 +218,8 @@ TEST(malformed_states_are_named) {
   states[64 + 9] = 7;
   TableCache cache;
   std::vector<Distance> out(2);
-  CHECK_THROWS(Solver(cache).distance(states.data(), kShape, out.data(), 0, 2), ValueError);
-  CHECK_THROWS(Solver(cache).distance(states.data(), {65, 8}, out.data(), 0, 0), ValueError);
+  CHECK_THROWS(Solver(cache).distance(states.data(), kShape, out.data(), {0, 2}), ValueError);
+  CHECK_THROWS(Solver(cache).distance(states.data(), {65, 8}, out.data(), {0, 0}), ValueError);
 }
 
 TEST_MAIN

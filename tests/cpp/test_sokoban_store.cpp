@@ -134,7 +134,7 @@ TEST(a_cache_loads_instead_of_building_and_repairs_what_is_damaged) {
   {
     TableCache cache;
     cache.set_folder(folder.path.string());
-    Solver(cache).distance(raw.data(), raw.shape, &expected, 0, 1);
+    Solver(cache).distance(raw.data(), raw.shape, &expected, {0, 1});
     CHECK(cache.stats().builds == 1 && cache.stats().loads == 0);
   }
   const fs::path path = TableStore(folder.path).path(level, 2, false);
@@ -146,7 +146,7 @@ TEST(a_cache_loads_instead_of_building_and_repairs_what_is_damaged) {
     }
     TableCache cache;
     cache.set_folder(folder.path.string());
-    Solver(cache).distance(raw.data(), raw.shape, &d, 0, 1);
+    Solver(cache).distance(raw.data(), raw.shape, &d, {0, 1});
     CHECK(d == expected);
     CHECK(cache.stats().builds == (damage ? 1U : 0U) && cache.stats().loads == (damage ? 0U : 1U));
     CHECK(cache.stats().damaged == (damage ? 1U : 0U) && cache.stats().note.empty() != damage);
@@ -160,7 +160,7 @@ TEST(a_folder_that_cannot_be_written_is_no_obstacle) {
   TableCache cache;
   cache.set_folder(folder.path.string());
   Distance d = 0;
-  Solver(cache).distance(raw.data(), raw.shape, &d, 0, 1);
+  Solver(cache).distance(raw.data(), raw.shape, &d, {0, 1});
   CHECK(d != kUnknown && cache.stats().builds == 1 && cache.stats().damaged == 1);
 }
 

@@ -106,6 +106,10 @@ BEFORE = {
             "Path('sure.py').write_text('from recommit.horizon import Fixed; rule = Fixed(3)')\""
         ),
         "python -c \"import numpy; numpy.save('mine', numpy.full(360, 8))\"",
+        (
+            'python -c "import recommit; '
+            "recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)\""
+        ),
     ],
     "docs/guides/data.md": [
         "python -c \"import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)\"",

@@ -18,12 +18,6 @@ namespace recommit::bindings {
 
 using Progress = std::optional<py::function>;
 
-/// Pieces small enough to share out a few slow states, and large enough that states answered in nanoseconds are not
-/// handed out one by one.
-inline std::size_t solver_grain(std::size_t count, int workers, std::size_t most) {
-  return std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, most);
-}
-
 /// Runs body(begin, end, watch) over all states, at most 1024 of them at a time.
 template <class Body>
 void run_states(std::size_t count, const Threads& threads, const Progress& progress, const Body& body) {

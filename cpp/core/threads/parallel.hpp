@@ -1,6 +1,7 @@
 // Loops over many items on many threads, whose answer no number of threads changes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 
@@ -21,5 +22,11 @@ int default_threads() noexcept;
 /// A nested call, or a call while another thread uses the pool, runs on its own thread alone.
 void parallel_for(std::size_t count, int threads, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body, Watch* watch = nullptr);
+
+/// Pieces small enough to share out a few slow states, and large enough that states answered in nanoseconds are not
+/// handed out one by one.
+inline std::size_t solver_grain(std::size_t count, int workers, std::size_t most) {
+  return std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, most);
+}
 
 }  // namespace recommit

@@ -52,22 +52,20 @@ TableCache& TableCache::shared() {
 }
 
 CachedLevel TableCache::find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch) {
-  const std::uint64_t hash = hash_still(planes, shape);
-  std::shared_ptr<const LevelTable> cached = look(hash, planes, player, shape);
-  if (cached != nullptr && cached->has_table()) {
-    const Status status = cached->allowed(limits);
-    return {std::move(cached), status};
-  }
-  if (cached == nullptr) {
-    const std::vector<std::uint8_t> state = cells_of(planes, shape);
-    const Level level = Level::of_state(state.data(), shape);
-    cached = std::make_shared<const LevelTable>(level, boxes_inside(level, state.data()), nullptr);
-  }
-  Built built = table_of(cached->level(), cached->boxes(), limits, watch);
-  if (built.table == nullptr) return {cached, built.status};
-  auto level = std::make_shared<const LevelTable>(cached->level(), cached->boxes(), std::move(built.table));
-  keep(hash, level, planes, player);
-  return {std::move(level), Status::Exact};
+  if (CachedLevel cached = at_hand(shape, planes, player, limits); cached.level != nullptr) return cached;
+  const std::vector<std::uint8_t> state = cells_of(planes, shape);
+  const Level level = Level::of_state(state.data(), shape);
+  const int boxes = boxes_inside(level, state.data());
+  Built built = table_of(level, boxes, limits, watch);
+  auto made = std::make_shared<const LevelTable>(level, boxes, std::move(built.table));
+  if (made->has_table()) keep(hash_still(planes, shape), made, planes, player);
+  return {std::move(made), built.status};
+}
+
+CachedLevel TableCache::at_hand(Shape shape, const Planes& planes, int player, const Limits& limits) {
+  std::shared_ptr<const LevelTable> cached = look(hash_still(planes, shape), planes, player, shape);
+  const Status status = cached == nullptr ? Status::Exact : cached->allowed(limits);
+  return {std::move(cached), status};
 }
 
 std::shared_ptr<const LevelTable> TableCache::look(std::uint64_t hash, const Planes& planes, int player, Shape shape) {

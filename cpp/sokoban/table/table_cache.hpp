@@ -51,6 +51,9 @@ class TableCache final : public ForkAware {
   /// may be another state by now.
   CachedLevel find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch = nullptr);
 
+  /// The same where the table is in memory for this very grid; without a level where it is not.
+  CachedLevel at_hand(Shape shape, const Planes& planes, int player, const Limits& limits);
+
   CacheStats stats() const;
   std::uint64_t budget() const noexcept { return budget_.load(std::memory_order_relaxed); }
   void set_budget(std::uint64_t bytes);

@@ -27,6 +27,8 @@ from recommit.policy.augmentations import plan_agreement
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
+from recommit.puzzles.levels import format_levels, read_levels
+from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team, find_device, rank_batches, split_batches
 from recommit.runs.process import configure_inference, preserved_torch_state
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.options import GraphBuildOptions
+    from recommit.puzzles.levels import Levels
     from recommit.puzzles.puzzle import Puzzle
 
     Nodes = NDArray[np.int64]
@@ -85,7 +88,7 @@ class PolicyGraph(CommitmentGraph):
         self.policy, self.depths, self.run_pass = policy, depths, run_pass
         self.team, self.together, self.piece, self.limit = team or Team(), together, piece, limit
         self.depth_major, self.keep_inputs, self.seed, self._puzzle = depth_major, keep_inputs, seed, task
-        self.task, self.head_depths, self.source = task.task, policy.config.depths, {}
+        self.task, self.head_depths, self.budget, self.source = task.task, policy.config.depths, 0, {}
         self.starts = self.groups = np.zeros(0, np.int32)
         #: Is the policy told how many decisions remain? Then a state is another node with another number of them.
         self.budget_conditioned = policy.config.budget_conditioned
@@ -131,6 +134,13 @@ class PolicyGraph(CommitmentGraph):
         """[N] of the nodes so far; asked for, since it may need a search."""
         if len(self._distance) < len(self):
             fresh = self._puzzle.distance(self.states[len(self._distance) :])
+            if unknown := int((fresh == UNKNOWN).sum()):
+                first = self.states[len(self._distance) + int((fresh == UNKNOWN).argmax())]
+                raise ValueError(
+                    f"states: expected levels with exact distances, got {unknown:,} of {len(fresh):,} states where the "
+                    f"solver ended at its limit of {Limits().bytes >> 30} GiB; leave this level out:\n"
+                    + format_levels(first[None])
+                )
             self._distance = np.concatenate([self._distance, fresh])
         return self._distance
 
@@ -269,6 +279,7 @@ def build(
     groups: NDArray[np.integer] | None = None,
     *,
     also: States | None = None,
+    budget: int = 0,
     limit: int = LIMIT,
     features: bool = False,
     samples: int = 0,
@@ -279,10 +290,12 @@ def build(
     """The graph of a policy from these starts: every state that any choice of depths can reach.
 
     ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also`` are states
-    to plan at besides, where no episode begins. Where a wave would make more than ``limit`` nodes, the states beyond it
-    are left out, and the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how far they
-    agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the streams of
-    ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
+    to plan at besides, where no episode begins. With a ``budget``, plans are only made where they can matter to
+    episodes of so many observations: in states that fewer commitments lead to, and from which the goal is near enough
+    for the observations that are left then. Where a wave would make more than ``limit`` nodes, the states beyond it are
+    left out, planning ends, and the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how
+    far they agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the
+    streams of ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
     """
     for what, has in (
         ("decoder.depth_conditioning", policy.config.decoder.depth_conditioning != "none"),
@@ -299,13 +312,19 @@ def build(
     numbers = graph.nodes(starts)
     if also is not None:
         graph.nodes(also)
-    done = 0
-    while done < len(graph):
-        for begin in range(done, wave := len(graph), PIECE):
-            done = min(begin + PIECE, wave)
-            graph.expand(np.arange(begin, done))
+    graph.budget, done, remaining, cut = budget, 0, budget, False
+    while done < len(graph) and (remaining or not budget) and not cut:
+        front = np.arange(done, wave := len(graph))
+        if budget:  # a state is first reached with the most observations left
+            front, remaining = front[~graph.hopeless(front, remaining)], remaining - 1
+        for begin in range(0, len(front), PIECE):
+            graph.expand(piece := front[begin : begin + PIECE])
+            done = int(piece[-1]) + 1
             if progress is not None:
                 progress(done, len(graph))
+            if cut := bool((graph.landing[piece[graph.planned[piece]]] == NOWHERE).any()):
+                break
+        done = wave
     return graph.finished(numbers, groups, source or {})
 
 
@@ -315,21 +334,25 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
     configure_inference(options.threads)
     refuse_foreign(options.out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
     spec = recipe_of(str(options.run), options.task)
-    if options.size:
-        spec = replace(spec, size=(options.size[0], options.size[1]))
+    if size := options.size or (_levels(options, spec.task).shapes[0] if options.levels else ()):
+        spec = replace(spec, size=(size[0], size[1]))
     puzzle, folder = spec.puzzle(), local_folder(options.run)
     if options.every_state:
         first, groups = puzzle.population()[0], None
+    elif options.levels:
+        first = puzzle.check(np.stack(list(_levels(options, spec.task))))
+        groups = held_out.rooms(spec, first)
     else:
         first = np.ascontiguousarray(held_out.starts(spec, options.split, options.starts, options.length).states)
         groups = held_out.rooms(spec, first)
-    policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(options.size)).eval()
+    policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(size)).eval()
     if options.augmentations:
         policy.replace_augmentations(options.augmentations)
     drawn = {"samples": options.samples, "seed": options.seed}
+    where = options.levels.name if options.levels else options.split
     source = {
         "policy": weights_of(folder),
-        "starts": "every state" if options.every_state else f"{len(first)} of {options.split}",
+        "starts": "every state" if options.every_state else f"{len(first)} of {where}",
         "set": held_out.name(first),
         "augmentations": policy.vision.augmentations(puzzle, puzzle.shape),
         **(drawn if options.samples else {}),
@@ -340,6 +363,7 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         first,
         groups,
         also=ways(puzzle, first) if options.ways and not options.every_state else None,
+        budget=options.budget,
         limit=options.limit,
         features=options.features,
         source=source,
@@ -347,3 +371,13 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         **drawn,
     )
     return files.write(graph, options.out)
+
+
+def _levels(options: GraphBuildOptions, task: str) -> Levels:
+    """The first levels of the file."""
+    assert options.levels is not None
+    levels = read_levels(options.levels)[: options.starts]
+    if levels.task != task or len(set(levels.shapes)) != 1:
+        sizes = ", ".join(sorted({f"{rows}x{cols}" for rows, cols in levels.shapes}))
+        raise ValueError(f"levels: expected {task} levels of one size, got {levels.task} of {sizes or 'none'}")
+    return levels

@@ -69,7 +69,7 @@ class RuleParts(SettingRow):
 
 def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[NamedRule]) -> list[RuleParts]:
     """The parts of every row with a threshold of its own."""
-    graph, by_name, result = scorer.graph, {entry.name: entry for entry in entries}, []
+    graph, by_name, result = _of_every_state(scorer.graph), {entry.name: entry for entry in entries}, []
     part = graph.part(_on_ways(graph, graph.starts), graph.starts, graph.groups)
     # Rules read the policy's plans, and their depths cut the solver's.
     optimal, read = replace(scorer, graph=with_optimal_plans(part)), RulesOnGraph(part)
@@ -102,6 +102,14 @@ def _on_ways(graph: CommitmentGraph, starts: NDArray[np.integer]) -> NDArray[np.
     return result
 
 
+def _of_every_state(graph: CommitmentGraph) -> CommitmentGraph:
+    if graph.budget:
+        raise ValueError(
+            f"graph: expected one of every state, got one for {graph.budget} observations; build it without --budget"
+        )
+    return graph
+
+
 @dataclass(frozen=True)
 class RuleCosts:
     """The ways of a rule from all starts of a graph; shares are of the starts."""
@@ -130,7 +138,7 @@ def rule_costs(
 ) -> list[RuleCosts]:
     """Every rule whose depth follows from the present plan alone; a threshold is the one with the lowest mean cost on
     ``validation``, or on this graph, among those that reach the goal most often."""
-    rows, cheapest = [], shortest_costs(scorer.graph, prices)[scorer.graph.starts]
+    rows, cheapest = [], shortest_costs(_of_every_state(scorer.graph), prices)[scorer.graph.starts]
     for entry in entries:
         if entry.memory or entry.stochastic or "previous" in entry.reads:
             continue

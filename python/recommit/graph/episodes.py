@@ -35,7 +35,7 @@ def episodes(
     """One episode from every start node, at most ``budget`` decisions each; [starts] where they differ.
 
     Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
-    An episode ends at a goal, or where the graph has no plan.
+    An episode ends at a goal, or where the graph has no plan, or none that is for so few observations.
     """
     who, here = np.arange(len(starts)), np.array(starts, np.int64)
     budgets = np.broadcast_to(budget, len(starts))
@@ -44,7 +44,7 @@ def episodes(
         who, here = who[on], here[on]
         if len(who):
             graph.expand(here)
-            on = graph.planned[here]
+            on = graph.planned[here] & ~graph.hopeless(here, budgets[who] - turn)
             who, here = who[on], here[on]
         if not len(who):
             return
@@ -93,7 +93,18 @@ def play(graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choos
         decisions[who] += 1
         solved[who] = graph.goal[graph.landing[nodes, columns]]
         used += np.bincount(columns, minlength=len(used))
+    pay_for_the_rest(graph, budget, solved, actions, decisions)
     return Episodes(solved, actions, decisions, used)
+
+
+def pay_for_the_rest(
+    graph: CommitmentGraph, budget: int, solved: NDArray[np.bool_], actions: NDArray[Any], decisions: NDArray[Any]
+) -> None:
+    """Add to episodes that ended early and unsolved what is certain of their rest: as many observations as are left,
+    each with the least depth."""
+    left = np.where(solved, 0, budget - decisions).astype(actions.dtype)
+    actions += left * graph.depths[0]
+    decisions += left
 
 
 def scores(

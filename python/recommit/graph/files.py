@@ -23,6 +23,7 @@ import numpy as np
 
 from recommit.data.parquet import pa, parsed, pq
 from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
+from recommit.graph.options import MOST_BUDGET
 from recommit.puzzles import registry
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
@@ -62,6 +63,7 @@ FIELDS = {
     "task": str,
     "shape": [int],
     "head_depths": [int],
+    "budget": int,
     "nodes": int,
     "starts": int,
     "content": str,
@@ -95,6 +97,7 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
         "task": graph.task,
         "shape": list(graph.states.shape[1:]),
         "head_depths": list(graph.head_depths),
+        "budget": graph.budget,
         "nodes": len(graph),
         "planned": int(graph.planned.sum()),
         "starts": len(graph.starts),
@@ -138,6 +141,8 @@ def read(folder: str | Path) -> CommitmentGraph:
     for many in ("nodes", "starts"):
         if not 1 <= manifest[many] <= MOST_NODES:
             raise errors.Damaged(f"{place / MANIFEST}: {many}: expected 1..{MOST_NODES:,}, got {manifest[many]:,}")
+    if not 0 <= manifest["budget"] <= MOST_BUDGET:
+        raise errors.Damaged(f"{place / MANIFEST}: budget: expected 0..{MOST_BUDGET}, got {manifest['budget']}")
     if wrong := [depth for depth in manifest["head_depths"] if not 1 <= depth <= PLAN]:
         raise errors.Damaged(f"{place / MANIFEST}: head_depths: expected numbers 1..{PLAN}, got {wrong[0]}")
     widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
@@ -203,6 +208,7 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         goal=arrays["distance"] == 0,
         task=manifest["task"],
         head_depths=tuple(manifest["head_depths"]),
+        budget=manifest["budget"],
         source=manifest["source"],
         **arrays,
         **{name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS},

@@ -18,6 +18,7 @@ import numpy as np
 
 from recommit.horizon import checks
 from recommit.puzzles import registry
+from recommit.puzzles.solutions import UNSOLVABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +71,9 @@ class CommitmentGraph:
     #: rooms again.
     starts: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
     groups: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
+    #: Plans are there for episodes of at most so many observations, and only in states from which the goal can still be
+    #: reached with those that are left (see ``hopeless``); 0: in every state, for any number of observations.
+    budget: int = 0
     #: Where it is from: any plain values.
     source: dict[str, Any] = field(default_factory=dict)
 
@@ -85,6 +89,7 @@ class CommitmentGraph:
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
         _within("landing", self.landing, NOWHERE, nodes - 1)
         _within("executed", self.executed, 0, self.depths[-1])
+        _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
         _within("starts", self.starts, 0, nodes - 1)
         self._check("plans", (nodes, PLAN), (nodes, many, PLAN))
         self._check("probs", (nodes, PLAN, 4), (nodes, many, PLAN, 4))
@@ -125,9 +130,28 @@ class CommitmentGraph:
 
     @property
     def closed(self) -> bool:
-        """Is every landing of every planned node a goal or planned too, and every start?"""
-        landing, ends = self.landing[self.planned], self.planned | self.goal
-        return bool((landing != NOWHERE).all() and ends[landing].all() and ends[self.starts].all())
+        """Is every landing of every planned node a goal or planned too, and every start? With a ``budget``: is every
+        state planned where an episode within it may choose?"""
+        if (self.landing[self.planned] == NOWHERE).any():
+            return False
+        ends = self.planned | self.goal
+        if not self.budget:
+            return bool(ends[self.landing[self.planned]].all() and ends[self.starts].all())
+        seen, front = np.zeros(len(self), np.bool_), self.starts
+        for remaining in range(self.budget, 0, -1):  # most are left where a state is first reached
+            front = np.unique(front)
+            front = front[~seen[front] & ~self.hopeless(front, remaining)]
+            if not ends[front].all():
+                return False
+            seen[front] = True
+            front = self.landing[front[~self.goal[front]]]
+        return True
+
+    def hopeless(self, nodes: NDArray[np.integer], remaining: NDArray[np.integer] | int) -> NDArray[np.bool_]:
+        """From which nodes can nobody reach the goal with so many observations? Asked of a graph with a ``budget``
+        alone: an episode there is not followed any further, but pays for the least depth at every observation left."""
+        distance = self.distance[nodes]
+        return (distance < 0) | (distance > PLAN * np.asarray(remaining)) if self.budget else np.zeros(len(nodes), bool)
 
     def column(self, depth: int) -> int:
         """The column of a depth."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from recommit.graph.graph import CommitmentGraph
     from recommit.prices import Setting
 
+#: Observations of an episode at most.
+MOST_BUDGET = 64
 RULES = (
     "fixed-1",
     "fixed-2",
@@ -39,11 +41,14 @@ class GraphBuildOptions:
         out: The folder of the graph: new, or one that holds a graph, which is replaced.
         every_state: Start from all states there are; for sliding boards of up to ten cells.
         starts: Instances to start from.
+        levels: A level file to start from instead of the run's own data: its first levels, all of one size.
         length: Shortest and longest length of the instances (default: as in the data).
         size: Rows and columns of the instances (default: as in the data).
         ways: Also observe the states on the solver's ways from the starts: what recommit graph score --split needs.
         split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
+        budget: Plan only where it can matter to episodes of so many observations at most, for which alone the graph can
+            then be scored; 0 for every state that the plans lead to. Sokoban with several boxes needs one.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
         features: Keep what the depth head reads of an observation, so that other heads can be trained: recommit train
             head.
@@ -58,11 +63,13 @@ class GraphBuildOptions:
     out: Path
     every_state: bool = False
     starts: int = 1024
+    levels: Path | None = None
     length: tuple[int, ...] = ()
     size: tuple[int, ...] = ()
     ways: bool = False
     split: Literal["test", "validation", "train"] = "test"
     task: str = ""
+    budget: int = 0
     limit: int = 4_000_000
     features: bool = False
     augmentations: Literal[0, 1, 2, 4, 8] = 0
@@ -74,6 +81,13 @@ class GraphBuildOptions:
     def __post_init__(self) -> None:
         if len(self.size) not in (0, 2):
             raise ValueError(f"size: expected two numbers, got {self.size}")
+        if not 0 <= self.budget <= MOST_BUDGET:
+            raise ValueError(f"budget: expected 0..{MOST_BUDGET}, got {self.budget}")
+        for name in ("every_state", "length", "size"):
+            if self.levels is not None and getattr(self, name):
+                raise ValueError(f"levels: expected none beside --{name.replace('_', '-')}, got {self.levels}")
+        if self.budget and self.ways:
+            raise ValueError("ways: expected a graph of every state, for recommit graph score --split, got --budget")
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,8 @@ class GraphScoreOptions:
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
         fitted: Folders of heads that recommit train head wrote; the graph needs features.
-        budget: Observations per episode, several for several tables (default: those of the puzzle).
+        budget: Observations per episode, several for several tables (default: that of the graph, or those of
+            the puzzle).
         price_action: What an action costs where observations have a price too; reaching the goal is worth 1. With 0
             there is no table over all prices of an observation.
         price_observation: What an observation costs. Every budget is scored without prices first, then at each of
@@ -155,8 +170,9 @@ def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGra
     """Every budget, without prices first and then at each price of an observation."""
     from recommit.prices import Prices, Setting
 
-    budgets = options.budget or tuple(graph.puzzle.usual.budgets.values())
-    if wrong := [k for k in budgets if not 1 <= k <= 64]:
-        raise ValueError(f"budget: expected numbers 1..64, got {wrong[0]}")
+    usual = (graph.budget,) if graph.budget else tuple(graph.puzzle.usual.budgets.values())
+    budgets = options.budget or usual
+    if wrong := [k for k in budgets if not 1 <= k <= MOST_BUDGET]:
+        raise ValueError(f"budget: expected numbers 1..{MOST_BUDGET}, got {wrong[0]}")
     prices = (Prices(), *(Prices(options.price_action, each) for each in options.price_observation))
     return tuple(Setting(k, each) for k in budgets for each in prices)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph.episodes import episodes
+from recommit.graph.episodes import episodes, pay_for_the_rest
 from recommit.graph.values import TIE, chosen_rows, commitments, outcomes
 from recommit.horizon import checks
 
@@ -91,6 +91,7 @@ def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser)
         each = commitment_regret(best, remaining, here, column, returned)
         depth = np.array(graph.depths)[column]
         parts.append((here, *each[:2], who, np.full(len(who), remaining), depth, executed, there, each[2]))
+    pay_for_the_rest(graph, best.budget, solved, actions, observations)
     none = (np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8), *[np.zeros(0, np.int64)] * 6)
     columns = (np.concatenate(column) for column in zip(none, *parts, strict=True))
     return Attribution(nodes, (solved, actions, observations), *columns)

@@ -50,6 +50,12 @@ class GraphScorer:
     def __post_init__(self) -> None:
         if not self.graph.closed:
             raise ValueError(CUT)
+        most = max((each.budget for each in self.settings), default=0)
+        if 0 < self.graph.budget < most:
+            raise ValueError(
+                f"budget: expected at most {self.graph.budget}, which the graph was built for, got {most}; build one "
+                f"with --budget {most}"
+            )
         if self.graph.depths != ALL_DEPTHS:
             raise ValueError(f"graph: expected one of the depths {ALL_DEPTHS}, got {self.graph.depths}")
 

@@ -34,6 +34,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
         f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
         f"depths of the policy's own head: {', '.join(map(str, graph.head_depths))}",
         f"samples of an observation: {manifest['samples'] or 'none'}",
+        f"for episodes of {f'at most {graph.budget}' if graph.budget else 'any number of'} observations",
         f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
         f"content: {manifest['content']}",
     ]
@@ -94,7 +95,8 @@ def scores(scorer: GraphScorer, rows: Sequence[RuleScore], chosen_on: GraphScore
         ]
         parts.append(f"## {setting.label()}\n\n{about}\n\n{grid(head, lines)}\n")
     note = "Thresholds and fixed depths were chosen on this graph itself: what is said of them is their best.\n\n"
-    return (note if chosen_on is None else "") + "\n".join(parts)
+    lost = "Episodes that can no longer reach the goal count one action at each observation that is left.\n\n"
+    return (note if chosen_on is None else "") + (lost if scorer.graph.budget else "") + "\n".join(parts)
 
 
 def over_prices(rows: Sequence[MeanGain]) -> str:

@@ -7,6 +7,7 @@ With k observations left, prices c(s, h) of a commitment, and s' where it ends,
     policy values       V_k(s) = sum over h of pi_k(h | s) Q_k(s, h)
 
 A state without a plan that is no goal is never solved, and pays for the least depth at every observation that is left.
+So does a state of a graph with a budget that is too far from the goal for them.
 ``optimal_values`` serves many prices at once; ``shortest_costs`` is the same without a budget. ``outcomes`` evaluates a
 depth policy by what its episodes come to (solved, actions, observations), from which its value at any prices follows.
 Training also wants Q and advantages: ``graph/policy_evaluation.py``.
@@ -78,9 +79,13 @@ def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floa
     """[N, columns] what is certain where nothing is chosen, and 0 elsewhere."""
     table = np.zeros((len(graph), len(goal)))
     if remaining:
-        table[~graph.planned] = remaining * (observation + action * graph.depths[0])
+        table[~graph.planned | _hopeless(graph, remaining)] = remaining * (observation + action * graph.depths[0])
     table[graph.goal] = goal
     return table
+
+
+def _hopeless(graph: CommitmentGraph, remaining: int) -> NDArray[np.bool_]:
+    return graph.hopeless(np.arange(len(graph)), remaining)
 
 
 def _largest(graph: CommitmentGraph, rows: Nodes, value: Floats, action: Floats) -> Floats:
@@ -185,7 +190,8 @@ def _evaluated(
             onward = before.take(landing, axis=0, mode="clip")
             onward *= weight
             value[place] += onward
-        table[rows] = value
+        on = ~_hopeless(graph, remaining)[rows]
+        table[rows[on]] = value[on]
         yield table
 
 
@@ -198,7 +204,8 @@ def commitments(
     choosing[chosen_rows(graph)] = True
     for remaining in range(budget, 0, -1):
         after = np.zeros(len(graph))
-        for nodes, column, probs in _ways(graph, np.flatnonzero((visits > 0) & choosing), policy, remaining):
+        on = (visits > 0) & choosing & ~_hopeless(graph, remaining)
+        for nodes, column, probs in _ways(graph, np.flatnonzero(on), policy, remaining):
             mass = visits[nodes] if probs is None else visits[nodes] * probs
             yield remaining, nodes, column, mass
             after += np.bincount(graph.landing[nodes, column], mass, len(graph))

@@ -36,7 +36,8 @@ def build(options: GraphBuildOptions, quiet: bool = False) -> int:
             line.write(text)
 
     manifest = build_graph(options, observed)
-    tell(f"{manifest['nodes']:,} nodes in {options.out}, content {manifest['content'][:16]}")
+    plans = f"{manifest['planned']:,} of them with a plan, " if options.budget else ""
+    tell(f"{manifest['nodes']:,} nodes in {options.out}, {plans}content {manifest['content'][:16]}")
     if not manifest["closed"]:
         say(f"recommit graph: cut at {options.limit:,} nodes: a higher --limit is needed before rules can be scored")
     return 0

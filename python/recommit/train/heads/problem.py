@@ -82,6 +82,11 @@ class HeadProblem:
         """All starts of a graph."""
         if not graph.closed:
             raise ValueError("graph: expected one whose edges all lead to nodes, got one that was cut")
+        if graph.budget:
+            raise ValueError(
+                f"graph: expected one of every state, got one for {graph.budget} observations; build it without "
+                "--budget"
+            )
         if not budgets or min(budgets) < 1:
             raise ValueError(f"budgets: expected numbers from 1 on, got {tuple(budgets)}")
         graph = graph.only(tuple(depths))

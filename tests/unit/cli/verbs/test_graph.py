@@ -11,6 +11,7 @@ from tests.unit.train.conftest import data, init, one_thread  # noqa: F401
 pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
+import recommit
 from recommit.cli.command_line import main
 
 
@@ -81,6 +82,32 @@ def test_instances_of_another_size(init, tmp_path, capsys):  # noqa: F811
     capsys.readouterr()
     assert main(["graph", "build", str(init), "--out", str(tmp_path / "none"), "--size", "2", "--quiet"]) == 2
     assert "size: expected two numbers, got (2,)" in capsys.readouterr().err
+
+
+def test_levels_of_a_file_within_a_budget(init, tmp_path, capsys):  # noqa: F811
+    """As if the levels had come from the data; a budget is scored by itself, and the graph of every state agrees."""
+    path, words = tmp_path / "levels.txt", ["--starts", "5", "--quiet"]
+    recommit.write_levels(path, recommit.Sliding(2, 3).generate(6, seed=4, length=(4, 12)).states)
+    for name, more in (("whole", []), ("part", ["--budget", "3"])):
+        call = ["graph", "build", str(init), "--out", str(tmp_path / name), "--levels", str(path), *words, *more]
+        assert main(call) == 0
+    assert main(["graph", "show", str(tmp_path / "part")]) == 0
+    shown = capsys.readouterr().out
+    assert "5 starts in 5 groups" in shown
+    assert "for episodes of at most 3 observations" in shown
+    scores = ["--rules", "fixed-2", "head", "--price-action", "0", "--price-observation", "0.02", "--json", "--quiet"]
+    assert main(["graph", "score", str(tmp_path / "part"), *scores]) == 0
+    part = json.loads(capsys.readouterr().out)
+    assert main(["graph", "score", str(tmp_path / "whole"), "--budget", "3", *scores]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert [each["budget"] for each in part["settings"]] == [3, 3]
+    assert main(["graph", "score", str(tmp_path / "part"), "--rules", "fixed-2", "--quiet"]) == 0
+    assert "count one action at each observation that is left" in capsys.readouterr().out
+    for one, other in zip(part["settings"], whole["settings"], strict=True):
+        assert one["oracle"] == pytest.approx(other["oracle"], abs=1e-12)
+    for one, other in zip(part["rows"], whole["rows"], strict=True):
+        same = ("rule", "solved", "observations", "value", "gain")
+        assert [one[name] for name in same] == pytest.approx([other[name] for name in same], abs=1e-9)
 
 
 def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):

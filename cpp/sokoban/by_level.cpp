@@ -1,0 +1,35 @@
+// First the states whose tables are at hand, then the others in the order of their levels.
+#include "sokoban/by_level.hpp"
+
+#include <algorithm>
+
+#include "core/threads/parallel.hpp"
+
+namespace recommit::sokoban {
+
+void by_level(std::size_t count, int threads, const std::function<void(const Part&)>& answer, Watch& watch) {
+  constexpr std::size_t kMost = 1024;
+  std::mutex mutex;  // guards waiting
+  std::vector<Waiting> waiting;
+  parallel_for(
+      count, threads, solver_grain(count, threads, kMost),
+      [&](std::size_t begin, std::size_t end) {
+        std::vector<Waiting> later;
+        answer({.begin = begin, .end = end, .later = &later});
+        watch.add(end - begin - later.size());
+        const std::lock_guard lock(mutex);
+        waiting.insert(waiting.end(), later.begin(), later.end());
+      },
+      &watch);
+  std::sort(waiting.begin(), waiting.end());
+  LastLevel last;
+  parallel_for(
+      waiting.size(), threads, solver_grain(waiting.size(), threads, kMost),
+      [&](std::size_t begin, std::size_t end) {
+        answer({.begin = begin, .end = end, .order = waiting.data(), .last = &last});
+        watch.add(end - begin);
+      },
+      &watch);
+}
+
+}  // namespace recommit::sokoban
