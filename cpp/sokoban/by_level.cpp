@@ -22,12 +22,18 @@ void by_level(std::size_t count, int threads, const std::function<void(const Par
       },
       &watch);
   std::sort(waiting.begin(), waiting.end());
+  // A level is one thread's alone, unless it has very many states: two threads that shared one might make it twice.
+  std::vector<std::size_t> cuts{0};
+  for (std::size_t i = 1; i < waiting.size(); ++i) {
+    if (waiting[i].level != waiting[i - 1].level || i - cuts.back() == kMost) cuts.push_back(i);
+  }
+  cuts.push_back(waiting.size());
   LastLevel last;
   parallel_for(
-      waiting.size(), threads, solver_grain(waiting.size(), threads, kMost),
+      cuts.size() - 1, threads, solver_grain(cuts.size() - 1, threads, kMost),
       [&](std::size_t begin, std::size_t end) {
-        answer({.begin = begin, .end = end, .order = waiting.data(), .last = &last});
-        watch.add(end - begin);
+        answer({.begin = cuts[begin], .end = cuts[end], .order = waiting.data(), .last = &last});
+        watch.add(cuts[end] - cuts[begin]);
       },
       &watch);
 }

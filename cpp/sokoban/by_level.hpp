@@ -39,8 +39,9 @@ struct Part {
 };
 
 /// Calls answer(part) until all states of a batch are answered: first those whose tables are at hand, then the others
-/// level by level. In whatever order the levels take turns, a table is made once per call, and no more memory is used
-/// than the cache may hold and a table or two of every thread.
+/// level by level. In whatever order the levels take turns, a table is made once per call (of a level with more than
+/// 1,024 states perhaps once per thread), and no more memory is used than the cache may hold and a table or two of
+/// every thread.
 void by_level(std::size_t count, int threads, const std::function<void(const Part&)>& answer, Watch& watch);
 
 }  // namespace recommit::sokoban
