@@ -50,7 +50,7 @@ class ConvShape:
     #: Width of z.
     z: int = 128
     #: z is read at one place and at all cells up to so many rows and columns from it.
-    reach: int = 2
+    reach: int = 3
 
     def __post_init__(self) -> None:
         for name, least, most in (("width", 1, 1024), ("blocks", 1, 128), ("z", 1, 4096), ("reach", 0, 8)):

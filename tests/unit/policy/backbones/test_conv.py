@@ -134,7 +134,7 @@ def test_a_folder_that_lies_is_a_sentence(changes, said, tmp_path):
 
 
 def test_sizes_by_name():
-    assert resized("conv:small", {}) == CONV["small"] == ConvShape(32, 8, 128, 2)
+    assert resized("conv:small", {}) == CONV["small"] == ConvShape(32, 8, 128, 3)
     assert resized("small", {}) == BACKBONES["small"]
     assert resized("conv:base", {"blocks": 3}).blocks == 3
     with pytest.raises(ValueError, match=r"backbone: expected one of tiny, .*conv:base, got conv:huge"):
