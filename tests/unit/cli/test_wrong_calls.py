@@ -60,7 +60,7 @@ CALLS = [
     ("data show FILE", "FILE: expected the folder of a data set, got a file"),
     ("data build --task sliding --count 5 --out FILE", "FILE: expected a folder, got a file"),
     ("data build --recipe NONE --out NEW", "NONE: expected a recipe file, found none"),
-    ("train sft --recipe nothing --data NONE --out NEW", "recipe: expected a file or one of laptop-"),
+    ("train sft --recipe nothing --data NONE --out NEW", "recipe: expected a file or one of boxoban, laptop-"),
     ("train sft --recipe laptop-sliding --data NONE --out NEW --set optim.steps=0", "optim.steps"),
     ("estimate nobody", "recipe: expected a file or one of"),
     (f"{FEW} --set model.backbone=nobody/nothing", "model.backbone: expected a local folder"),
@@ -76,7 +76,7 @@ CALLS = [
     ("report FOLDER --out NONE/page.html", "page.html: there is no folder "),
     ("graph show sliding-2x3 --page NONE/page.html", "page.html: there is no folder "),
     ("reproduce", "out: expected a folder, got none"),
-    ("reproduce --preset nothing --out NEW", "preset: expected a file or one of caves, "),
+    ("reproduce --preset nothing --out NEW", "preset: expected a file or one of boxoban, caves, "),
 ]  # fmt: skip
 
 

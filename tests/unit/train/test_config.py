@@ -34,7 +34,7 @@ def test_wrong_values_are_named(change, message):
 
 
 def test_unknown_recipes_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="recipe: expected a file or one of laptop-"):
+    with pytest.raises(ValueError, match="recipe: expected a file or one of boxoban, laptop-"):
         load("desktop")
     (tmp_path / "mine.yaml").write_text("sft: {optim: {steps: 7}}\n")
     assert load(tmp_path / "mine.yaml").optim.steps == 7
