@@ -42,7 +42,8 @@ def row(spec: DataSpec, presets: list[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         seen = recommit.data.build(spec, folder, workers=2).overlap
     boxes = sorted({difficulty.boxes for difficulty in spec.difficulties})
-    words = f", {boxes[0]} to {boxes[-1]} boxes" if boxes[1:] else f", {boxes[0]} box{"es"[: 2 * (boxes[0] > 1)]}" if boxes[0] else ""
+    many = f"{boxes[0]} to {boxes[-1]}" if boxes[1:] else str(boxes[0])
+    words = f", {many} {'box' if many == '1' else 'boxes'}" if boxes[0] else ""
     puzzle = f"{spec.task} {spec.size[0]}x{spec.size[1]}{words}"
     cells = [", ".join(dict.fromkeys(presets)), puzzle, f"{spec.count:,}", spec.disjoint]
     for what in ("starts", "states"):
