@@ -24,8 +24,10 @@ from recommit.runs.directory import PROFILE
 from recommit.runs.profiling import profiled
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import verified
+from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, replace
 from recommit.storage.jsonl import JsonLines, NoLines
+from recommit.storage.recipe_text import cut
 from recommit.storage.terminal_text import say
 from recommit.train import validation
 from recommit.train.config import plain
@@ -313,12 +315,16 @@ class Trainer(ABC):
 
     def _restore_randomness(self, path: Path) -> None:
         """A rank that was not there before begins a stream of its own."""
-        if path.is_file():
-            process.restore_random_state(state := verified.values(path.parent, path.name))
+        if not path.is_file():
+            process.seed_everything(self.config.run.seed + self.team.rank + (self.state.step << 16))
+            return
+        state = verified.values(path.parent, path.name)
+        try:
+            process.restore_random_state(state)
             for episodes, saved in zip(self.episodes, state["episodes"], strict=True):
                 episodes.load_state_dict(saved)
-        else:
-            process.seed_everything(self.config.run.seed + self.team.rank + (self.state.step << 16))
+        except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
+            raise Damaged(f"{path}: expected streams and episodes of this run, got others: {cut(str(error))}") from None
 
     def _say(self, text: str) -> None:
         if not self.quiet:
