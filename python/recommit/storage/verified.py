@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
+import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -180,8 +180,8 @@ def _is(path: Path, data: Any, kinds: type | tuple[type, ...], name: str) -> Non
     if not isinstance(data, kinds):
         words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
         raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(data)}")
-    if isinstance(data, float) and not math.isfinite(data):
-        raise errors.Damaged(f"{path}: {name}: expected a finite number, got {data}")
+    if isinstance(data, int | float) and not abs(data) <= sys.float_info.max:  # NaN is not, nor what no float holds
+        raise errors.Damaged(f"{path}: {name}: expected a finite number, got {data!r:.80}")
 
 
 _WORDS = {
