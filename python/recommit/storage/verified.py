@@ -30,6 +30,8 @@ T = TypeVar("T")
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
 DIGESTS = "DIGESTS"
+#: Bytes of JSON that are read.
+MOST_TEXT = 1 << 30
 _ON_PURPOSE = f"if it was changed on purpose, remove {DIGESTS}"
 
 
@@ -50,7 +52,7 @@ def digests(folder: Path) -> dict[str, str]:
     if not os.path.lexists(path):
         return {}
     try:
-        text = checked(safe_open.content(path).removesuffix(b"\n"))
+        text = checked(safe_open.content(path, MOST_TEXT).removesuffix(b"\n"))
     except OSError as error:
         raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
     if text is None:
@@ -114,11 +116,11 @@ def exists(folder: Path, name: str) -> bool:
     return os.path.lexists(folder / name) or name in digests(folder)
 
 
-def content(folder: Path, name: str) -> bytes:
-    """All bytes of a file."""
+def content(folder: Path, name: str, most: int = -1) -> bytes:
+    """All bytes of a file, of at most so many."""
     path = folder / name
     try:
-        data = safe_open.content(path)
+        data = safe_open.content(path, most)
     except FileNotFoundError:
         raise errors.Damaged(f"{path}: expected a file, got none") from None
     except OSError as error:
@@ -130,21 +132,21 @@ def content(folder: Path, name: str) -> bytes:
 
 def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
     """The JSON object of a file, with at least these fields."""
-    value = parsed(folder / name, content(folder, name))
+    value = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, value, dict(fields or {}))
     return value  # type: ignore[no-any-return]
 
 
 def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
     """The JSON objects in the list of a file, each with at least these fields."""
-    listed = parsed(folder / name, content(folder, name))
+    listed = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, listed, [dict(fields or {})])
     return listed  # type: ignore[no-any-return]
 
 
 def lines(folder: Path, name: str) -> list[dict[str, Any]]:
     """The JSON objects of a file, one per line; a last line that is being written is left out."""
-    path, every = folder / name, content(folder, name).split(b"\n")
+    path, every = folder / name, content(folder, name, MOST_TEXT).split(b"\n")
     last = every.pop()
     records = [parsed(path, line) for line in every if line]
     records += [parsed(path, last)] if last.endswith(b"}") else []
