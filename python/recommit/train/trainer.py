@@ -48,6 +48,13 @@ if TYPE_CHECKING:
 
 #: So many steps in a row whose gradient is not finite end a run.
 PATIENCE_WITH_NAN = 10
+#: What state.json has of a run of any kind.
+SAVED: verified.Fields = {
+    "state": {"step": int, "states": int, "skipped": int, "best": dict},
+    "log": int,
+    "unlogged": [dict],
+    "logs_sha256": dict,
+}
 
 
 class Diverged(RuntimeError):
@@ -302,9 +309,13 @@ class Trainer(ABC):
         if newest is None:
             self.log.cut(0)
             return
-        state = verified.values(newest.folder, "state.json", {"state": dict, "log": int})
+        state = verified.values(newest.folder, "state.json", SAVED)
+        own = TrainerState(**{name: state["state"][name] for name in SAVED["state"]})
+        verified.expect(newest.folder / "state.json", own.best, {"step": int} if own.best else {}, "best")
+        if own.step != newest.step:
+            raise Damaged(f"{newest.folder / 'state.json'}: step: expected {newest.step}, got {own.step}")
         self.engine.load(newest.folder)
-        self.state, self.meter = TrainerState(**state["state"]), Meter(state["unlogged"])
+        self.state, self.meter = own, Meter(state["unlogged"])
         self.load_state_dict(state)
         self.log.cut(state["log"])
         self.folder.check_logs(state["logs_sha256"], newest.folder)
