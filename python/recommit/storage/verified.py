@@ -117,8 +117,10 @@ def exists(folder: Path, name: str) -> bool:
 
 
 def content(folder: Path, name: str, most: int = -1) -> bytes:
-    """All bytes of a file, of at most so many."""
+    """All bytes of a file, of at most so many. A part of its name may be a stranger's word: it leads nowhere else."""
     path = folder / name
+    if leads_out(name):
+        raise errors.Damaged(f"{folder}: expected names of files of the folder, got {name!r:.80}")
     try:
         data = safe_open.content(path, most)
     except FileNotFoundError:

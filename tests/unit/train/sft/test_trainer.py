@@ -19,7 +19,6 @@ from recommit.storage import errors
 from recommit.train.engine.base import Engine
 from recommit.train.sft import trainer as run
 
-
 SECRET = hashlib.sha256(b"mine").hexdigest()
 
 
