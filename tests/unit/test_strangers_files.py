@@ -35,6 +35,7 @@ HERE = "unit/test_strangers_files.py"
 #: Rows of the table -> the tests of its columns.
 ROWS = {
     "level file": ["property/test_level_text.py", "verify/limits.py", "verify/fuzzing.py"],
+    "levels to import": ["unit/data/test_boxoban.py::test_a_file_without_an_end_is_not_read_to_its_end"],
     "data recipe": ["unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence", "unit/test_mutated_inputs.py"],
     "data set": ["damage/test_names.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
     "training recipe": [
@@ -104,6 +105,22 @@ def test_a_run_lies_in_its_folder(name, tmp_path):
     (run / "config.json").write_text(json.dumps({"data": {"recipe": recipe}}))
     assert main(["train", "grpo", *words]) == 2
     assert not list((tmp_path / "new").rglob("id_rsa"))
+
+
+@pytest.mark.parametrize("read", [verified.values, verified.rows, verified.lines])
+def test_a_text_of_holes_is_refused(read, tmp_path):
+    """A terabyte that takes no room on a disk, nor in an archive; and the list of checksums likewise."""
+    (tmp_path / "best.json").touch()
+    os.truncate(tmp_path / "best.json", 1 << 40)
+    with pytest.raises(
+        errors.Damaged, match=r"best\.json: cannot be read: expected at most 1,073,741,824 bytes, got 1"
+    ):
+        read(tmp_path, "best.json")
+    (tmp_path / "best.json").write_text("{}")
+    (tmp_path / verified.DIGESTS).touch()
+    os.truncate(tmp_path / verified.DIGESTS, 1 << 40)
+    with pytest.raises(errors.Damaged, match=r"DIGESTS: cannot be read: expected at most 1,073,741,824 bytes"):
+        read(tmp_path, "best.json")
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "data/../../secret"])

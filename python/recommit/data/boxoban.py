@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Levels of a file (the last one of a folder may have fewer), rows and columns, boxes.
 PER_FILE, SIDE, BOXES = 1000, 10, 4
+#: Of a file of levels, and of the digests of a folder; published ones have an eighth of it.
+MOST_BYTES = 1 << 20
 #: Folder -> how many levels, and the sha256 of what ``sha256sum *.txt`` prints in it.
 FOLDERS = {
     "unfiltered/train": (900_000, "6d015e82db53e1964964aafcbfcb365776992ff4e429b0eef0e26f1d092d6a2e"),
@@ -69,8 +71,11 @@ def import_levels(source: Path, progress: Callable[[str], None] = lambda _: None
     for name, sums in found.items():
         target, files = cached() / name, Files()
         make_folders(files, target)
-        for number, (file, _) in enumerate(lines := list(_listed(sums)), 1):
-            replace(files, target / file, safe_open.content(source / name / file))
+        for number, (file, digest) in enumerate(lines := list(_listed(sums)), 1):
+            text = safe_open.content(source / name / file, MOST_BYTES)
+            if hashlib.sha256(text).hexdigest() != digest:
+                raise errors.Damaged(f"{source / name / file}: expected what was checked, got other bytes meanwhile")
+            replace(files, target / file, text)
             progress(f"{name}: {number} of {len(lines)} files")
         replace(files, target / SUMS, sums)  # last: a folder that has it is whole
     return {name: FOLDERS[name][0] for name in found}
@@ -83,7 +88,8 @@ def _checked(folder: Path, name: str) -> bytes:
     there = sorted(path.name for path in folder.glob("*.txt"))
     if there != files:
         raise errors.WrongFolder(f"{folder}: expected {files[0]} to {files[-1]}, got {len(there)} files")
-    sums = "".join(f"{hashlib.sha256(safe_open.content(folder / file)).hexdigest()}  {file}\n" for file in files)
+    texts = ((file, safe_open.content(folder / file, MOST_BYTES)) for file in files)
+    sums = "".join(f"{hashlib.sha256(text).hexdigest()}  {file}\n" for file, text in texts)
     if (digest := hashlib.sha256(sums.encode()).hexdigest()) != expected:
         raise errors.Damaged(f"{folder}: expected the published levels, sha256 {expected}, got {digest}")
     return sums.encode()
@@ -118,14 +124,14 @@ def _file(cache: str, folder: str, number: int) -> States:
     """All levels of a file, which is still as it was published."""
     place = Path(cache) / folder
     try:
-        sums = safe_open.content(place / SUMS)
+        sums = safe_open.content(place / SUMS, MOST_BYTES)
     except FileNotFoundError:
         raise errors.WrongFolder(
             f"generator: expected the levels of Boxoban in {place}, got none; recommit data import boxoban FOLDER "
             f"takes them from a copy of {SOURCE}"
         ) from None
     file, digest = _listed(sums)[number] if hashlib.sha256(sums).hexdigest() == FOLDERS[folder][1] else ("", "")
-    text = safe_open.content(place / file) if file else b""
+    text = safe_open.content(place / file, MOST_BYTES) if file else b""
     if hashlib.sha256(text).hexdigest() != digest:
         raise errors.Damaged(f"{place / (file or SUMS)}: expected what was imported, got other bytes; import it again")
     return parse_levels(text).states

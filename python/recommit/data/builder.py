@@ -176,7 +176,8 @@ class _Build:
 
     def _finish(self, records: list[Record]) -> Manifest:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""
-        result = manifest.Manifest(self.spec, tuple(records), self._overlap(records), manifest.versions())
+        seen = manifest.overlap(self.folder, self.spec, records, self.workers)
+        result = manifest.Manifest(self.spec, tuple(records), seen, manifest.versions())
         self._keep(card.NAME, card.card(result))
         self._keep(manifest.NAME, result.to_json())
         self.files.remove(self.folder / shards.JOURNAL)
@@ -187,13 +188,6 @@ class _Build:
         path = self.folder / name
         if not path.is_file() or safe_open.content(path) != text.encode():
             files.replace(self.files, path, text.encode())
-
-    def _overlap(self, records: list[Record]) -> dict[str, int]:
-        by_split = manifest.Manifest(self.spec, tuple(records), {}, {})
-        if not by_split.of("test"):
-            return {}
-        keys = manifest.training_keys(self.folder, self.spec, by_split.of("train"), self.workers)
-        return manifest.measure_overlap(self.spec, shards.read(self.folder, self.spec, by_split.of("test")[0]), keys)
 
 
 def _fields(content: bytes, path: Path) -> dict[str, Any]:

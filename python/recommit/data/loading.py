@@ -162,8 +162,16 @@ class Feed(Resumable):
             for i, block in enumerate(chosen):
                 if block.shard == shard:
                     content = parquet.read_groups(self.dataset.spec, file, [block.group])
-                    parts[i] = content[~content.dead] if content.dead.any() else content
+                    parts[i] = self._alive(block, content[~content.dead] if content.dead.any() else content)
         return rows.concatenate([part for part in parts if part is not None])
+
+    def _alive(self, block: _Block, content: LabelledRows) -> LabelledRows:
+        """The rows of a block, as many as were counted: with fewer, whoever looks for the next one never finds it."""
+        if len(content) != block.rows:
+            record = self.dataset.records[block.shard]
+            path, many = self.dataset.folder / record.name, f"{record.dead} dead rows"
+            raise errors.Damaged(f"{path}: expected {many} as the manifest says, got {block.rows - len(content)} more")
+        return content
 
 
 def _blocks(dataset: Dataset) -> Iterator[_Block]:

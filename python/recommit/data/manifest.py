@@ -17,6 +17,7 @@ from recommit.storage.safe_open import content
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -137,6 +138,9 @@ def _parse(path: Path, plain: dict[str, Any]) -> Manifest:
     expected = [shards.name(spec, split, shard) for split, shard in order(spec)]
     if [record.name for record in records] != expected:
         raise errors.Damaged(f"{path}: shards: expected the {len(expected)} that the recipe makes, got others")
+    for record, place in zip(records, order(spec), strict=True):
+        if record.instances != (many := spec.shard_instances(*place)):
+            raise errors.Damaged(f"{path}: instances: expected {many} in {record.name}, got {record.instances}")
     result = Manifest(spec, records, plain["overlap"], plain["versions"])
     if result.content != plain["content_sha256"]:
         raise errors.Damaged(f"{path}: content_sha256: expected {result.content}, got {plain['content_sha256'][:80]!r}")
@@ -150,6 +154,15 @@ def _check_counts(path: Path, plain: dict[str, Any]) -> None:
         raise errors.Damaged(f"{path}: overlap: expected counts {', '.join(OVERLAPS)}, got others")
     if not all(type(value) is str for value in plain["versions"].values()):
         raise errors.Damaged(f"{path}: versions: expected text for every package, got something else")
+
+
+def overlap(folder: Path, spec: DataSpec, records: Sequence[Record], threads: int = 1) -> dict[str, int]:
+    """What is counted of the overlap of the splits; nothing of a data set without a test split."""
+    by_split = Manifest(spec, tuple(records), {}, {})
+    if not by_split.of("test"):
+        return {}
+    keys = training_keys(folder, spec, by_split.of("train"), threads)
+    return measure_overlap(spec, shards.read(folder, spec, by_split.of("test")[0]), keys)
 
 
 def training_keys(folder: Path, spec: DataSpec, records: list[Record], threads: int) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import rows, shards, symmetry
+from recommit.data import manifest, rows, shards, symmetry
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None
     """Check every shard; the number of rows checked. Raises Damaged at the first finding.
 
     Files: size and hash. Rows: content hash, replay of the expert actions, distances along paths, sample counts and
-    splits. ``labels`` also asks the solver for every label again.
+    splits; of all splits together also their overlap. ``labels`` also asks the solver for every label again.
     """
     checked = 0
     for record in dataset.records:
@@ -32,9 +32,13 @@ def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None
         content = shards.read(dataset.folder, dataset.spec, record)
         _same(record.name, "content", record.content, content.sha256())
         _same(record.name, "samples", record.samples, shards.samples(content))
+        _same(record.name, "dead", record.dead, int(content.dead.sum()))
         check_rows(dataset.puzzle, content, record.name, labels=labels, threads=threads)
         _check_instances(dataset, record.name, content)
         checked += len(content)
+    if dataset.split is None:
+        counted = manifest.overlap(dataset.folder, dataset.spec, dataset.records, threads or 1)
+        _same(manifest.NAME, "overlap", dataset.manifest.overlap, counted)
     return checked
 
 

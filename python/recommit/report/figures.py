@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -400,7 +401,7 @@ def _values(lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float 
         value: Any = line
         for name in fields:
             value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, (int, float)) and abs(value) < float("inf"):
+        if isinstance(value, (int, float)) and max(abs(value), abs(line["step"])) <= sys.float_info.max:
             xs.append(line["step"])
             ys.append(factor * value)
     return xs, ys

@@ -130,8 +130,8 @@ class RunDirectory:
 
     def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
         """Refuse logs that are not those of the checkpoint, to whose length they have been cut."""
-        for name, digest in digests_by_name.items():
-            if self.is_main_process and files.file_sha256(self.folder / name) != digest:
+        for name in LOGS:
+            if self.is_main_process and files.file_sha256(self.folder / name) != digests_by_name.get(name):
                 raise errors.Damaged(
                     f"{self.folder / name}: expected the lines that {checkpoint.name} was saved with, got others; "
                     f"without {checkpoint} the run goes on from the checkpoint before"

@@ -103,6 +103,8 @@ def restore_random_state(state: dict[str, Any]) -> None:
     version, words, tail = state["python"]
     random.setstate((version, tuple(words), tail))
     kind, keys, position, has_gauss, gauss = state["numpy"]
+    if not 0 <= position <= len(keys):  # numpy reads whatever lies there in memory
+        raise ValueError(f"numpy: expected a position of 0..{len(keys)}, got {position}")
     np.random.set_state((kind, np.array(keys, np.uint32), position, has_gauss, gauss))  # noqa: NPY002
     torch.set_rng_state(_tensor(state["torch"]))
     if state["cuda"] and torch.cuda.device_count() == len(state["cuda"]):

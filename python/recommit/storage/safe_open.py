@@ -42,9 +42,11 @@ def reading(path: str | os.PathLike[str], buffering: int = -1) -> IO[bytes]:
     return os.fdopen(descriptor, "rb", buffering)
 
 
-def content(path: str | os.PathLike[str]) -> bytes:
-    """All bytes of a file."""
+def content(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """All bytes of a file, of at most so many: holes take no room on a disk, and would fill the memory."""
     with reading(path) as file:
+        if 0 <= most < (size := os.fstat(file.fileno()).st_size):
+            raise NotAFile(errno.EINVAL, f"expected at most {most:,} bytes, got {size:,}", os.fspath(path))
         return file.read()
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
+import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,6 +30,8 @@ T = TypeVar("T")
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
 DIGESTS = "DIGESTS"
+#: Bytes of JSON that are read.
+MOST_TEXT = 1 << 30
 _ON_PURPOSE = f"if it was changed on purpose, remove {DIGESTS}"
 
 
@@ -50,7 +52,7 @@ def digests(folder: Path) -> dict[str, str]:
     if not os.path.lexists(path):
         return {}
     try:
-        text = checked(safe_open.content(path).removesuffix(b"\n"))
+        text = checked(safe_open.content(path, MOST_TEXT).removesuffix(b"\n"))
     except OSError as error:
         raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
     if text is None:
@@ -114,11 +116,13 @@ def exists(folder: Path, name: str) -> bool:
     return os.path.lexists(folder / name) or name in digests(folder)
 
 
-def content(folder: Path, name: str) -> bytes:
-    """All bytes of a file."""
+def content(folder: Path, name: str, most: int = -1) -> bytes:
+    """All bytes of a file, of at most so many. A part of its name may be a stranger's word: it leads nowhere else."""
     path = folder / name
+    if leads_out(name):
+        raise errors.Damaged(f"{folder}: expected names of files of the folder, got {name!r:.80}")
     try:
-        data = safe_open.content(path)
+        data = safe_open.content(path, most)
     except FileNotFoundError:
         raise errors.Damaged(f"{path}: expected a file, got none") from None
     except OSError as error:
@@ -130,21 +134,21 @@ def content(folder: Path, name: str) -> bytes:
 
 def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
     """The JSON object of a file, with at least these fields."""
-    value = parsed(folder / name, content(folder, name))
+    value = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, value, dict(fields or {}))
     return value  # type: ignore[no-any-return]
 
 
 def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
     """The JSON objects in the list of a file, each with at least these fields."""
-    listed = parsed(folder / name, content(folder, name))
+    listed = parsed(folder / name, content(folder, name, MOST_TEXT))
     expect(folder / name, listed, [dict(fields or {})])
     return listed  # type: ignore[no-any-return]
 
 
 def lines(folder: Path, name: str) -> list[dict[str, Any]]:
     """The JSON objects of a file, one per line; a last line that is being written is left out."""
-    path, every = folder / name, content(folder, name).split(b"\n")
+    path, every = folder / name, content(folder, name, MOST_TEXT).split(b"\n")
     last = every.pop()
     records = [parsed(path, line) for line in every if line]
     records += [parsed(path, last)] if last.endswith(b"}") else []
@@ -180,8 +184,8 @@ def _is(path: Path, data: Any, kinds: type | tuple[type, ...], name: str) -> Non
     if not isinstance(data, kinds):
         words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
         raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(data)}")
-    if isinstance(data, float) and not math.isfinite(data):
-        raise errors.Damaged(f"{path}: {name}: expected a finite number, got {data}")
+    if isinstance(data, int | float) and not abs(data) <= sys.float_info.max:  # NaN is not, nor what no float holds
+        raise errors.Damaged(f"{path}: {name}: expected a finite number, got {data!r:.80}")
 
 
 _WORDS = {

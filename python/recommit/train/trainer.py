@@ -24,8 +24,10 @@ from recommit.runs.directory import PROFILE
 from recommit.runs.profiling import profiled
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import verified
+from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, replace
 from recommit.storage.jsonl import JsonLines, NoLines
+from recommit.storage.recipe_text import cut
 from recommit.storage.terminal_text import say
 from recommit.train import validation
 from recommit.train.config import plain
@@ -46,6 +48,13 @@ if TYPE_CHECKING:
 
 #: So many steps in a row whose gradient is not finite end a run.
 PATIENCE_WITH_NAN = 10
+#: What state.json has of a run of any kind.
+SAVED: verified.Fields = {
+    "state": {"step": int, "states": int, "skipped": int, "best": dict},
+    "log": int,
+    "unlogged": [dict],
+    "logs_sha256": dict,
+}
 
 
 class Diverged(RuntimeError):
@@ -300,9 +309,13 @@ class Trainer(ABC):
         if newest is None:
             self.log.cut(0)
             return
-        state = verified.values(newest.folder, "state.json", {"state": dict, "log": int})
+        state = verified.values(newest.folder, "state.json", SAVED)
+        own = TrainerState(**{name: state["state"][name] for name in SAVED["state"]})
+        verified.expect(newest.folder / "state.json", own.best, {"step": int} if own.best else {}, "best")
+        if own.step != newest.step:
+            raise Damaged(f"{newest.folder / 'state.json'}: step: expected {newest.step}, got {own.step}")
         self.engine.load(newest.folder)
-        self.state, self.meter = TrainerState(**state["state"]), Meter(state["unlogged"])
+        self.state, self.meter = own, Meter(state["unlogged"])
         self.load_state_dict(state)
         self.log.cut(state["log"])
         self.folder.check_logs(state["logs_sha256"], newest.folder)
@@ -313,12 +326,16 @@ class Trainer(ABC):
 
     def _restore_randomness(self, path: Path) -> None:
         """A rank that was not there before begins a stream of its own."""
-        if path.is_file():
-            process.restore_random_state(state := verified.values(path.parent, path.name))
+        if not path.is_file():
+            process.seed_everything(self.config.run.seed + self.team.rank + (self.state.step << 16))
+            return
+        state = verified.values(path.parent, path.name)
+        try:
+            process.restore_random_state(state)
             for episodes, saved in zip(self.episodes, state["episodes"], strict=True):
                 episodes.load_state_dict(saved)
-        else:
-            process.seed_everything(self.config.run.seed + self.team.rank + (self.state.step << 16))
+        except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
+            raise Damaged(f"{path}: expected streams and episodes of this run, got others: {cut(str(error))}") from None
 
     def _say(self, text: str) -> None:
         if not self.quiet:

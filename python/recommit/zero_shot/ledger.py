@@ -184,4 +184,6 @@ class Ledger:
 
 def _pair(value: Any) -> tuple[int, int]:
     first, second = value
-    return int(first), int(second)
+    if not (type(first) is type(second) is int and min(first, second) >= 0):  # less than nothing would lift every cap
+        raise ValueError(value)
+    return first, second

@@ -40,8 +40,9 @@ PIECE = 1 << 16
 #: A server that wants more patience than this gets no more.
 LONGEST_WAIT = 120.0
 
-#: Of letters, or the numbers of IPv6: a host is named in commands that a person may copy into a shell.
-_HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+", re.ASCII)
+#: Of letters, or the numbers of IPv6: a host is named in commands that a person may copy into a shell, where one that
+#: begins with a dash would be a flag.
+_HOST = re.compile(r"\w[\w.-]*|[0-9a-f:.]+", re.ASCII)
 #: Has this thread a request of ours under way? urllib3 would log headers that it cannot parse, and a server may put
 #: the key there; what others ask through urllib3 is logged as ever.
 _OURS = threading.local()

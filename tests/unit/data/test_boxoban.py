@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 
 import numpy as np
@@ -100,6 +101,35 @@ def test_other_levels_than_the_published_ones_are_refused(copy):
     assert not boxoban.cached().exists()
     with pytest.raises(errors.WrongFolder, match="got none of unfiltered/train, "):
         boxoban.import_levels(source / "hard")
+
+
+def test_a_file_without_an_end_is_not_read_to_its_end(copy):
+    """Holes of a terabyte take no room on a disk, and a link may lead to more; a pipe is never written."""
+    source, _ = copy
+    path = source / "hard" / "001.txt"
+    os.truncate(path, 1 << 40)
+    with pytest.raises(OSError, match="expected at most 1,048,576 bytes, got 1,099,511,627,776"):
+        boxoban.import_levels(source)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="expected a file, got a pipe"):
+        boxoban.import_levels(source)
+
+
+def test_what_changes_while_it_is_imported_is_not_kept(copy, monkeypatch):
+    """Every folder has been checked when the first file is kept."""
+    source, _ = copy
+    path, make = source / "hard" / "000.txt", boxoban.make_folders
+
+    def changing(files, target):
+        path.write_text("#####\n#@$.#\n#####\n")
+        make(files, target)
+
+    monkeypatch.setattr(boxoban, "make_folders", changing)
+    with pytest.raises(errors.Damaged, match=r"000\.txt: expected what was checked, got other bytes"):
+        boxoban.import_levels(source)
+    assert not (boxoban.cached() / "hard" / "000.txt").exists()
+    assert not (boxoban.cached() / "hard" / boxoban.SUMS).exists()
 
 
 @pytest.mark.parametrize("name", ["hard/000.txt", "hard/SHA256SUMS"])

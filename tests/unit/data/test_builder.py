@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 from tests.reference.labels import Judge
+from tests.unit.storage.test_files import reseal
 
 import recommit
 import recommit.data
+from recommit.cli import main
 from recommit.data import manifest, rows, sampling, symmetry, verification
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
@@ -203,6 +208,20 @@ def test_verification_sees_planted_errors(data, name):
     PLANTED[name](content)
     with pytest.raises(errors.Damaged, match="planted"):
         verification.check_rows(data.puzzle, content, "planted", labels=True)
+
+
+@pytest.mark.parametrize("name", ["instances", "samples", "dead", "overlap"])
+def test_figures_of_a_manifest_are_counted_again(data, name, tmp_path, capsys):
+    """Its checksum is right, and a card would say what it says."""
+    place = shutil.copytree(data.folder, tmp_path / "set")
+    plain = json.loads((place / manifest.NAME).read_text())
+    figures = plain["overlap"] if name == "overlap" else plain["shards"][0]
+    figures["test_states" if name == "overlap" else name] += 1
+    reseal(place, plain)
+    for words in (["show", str(place), "--verify"], ["export", str(place), "--push", "me/set", "--hub", str(tmp_path)]):
+        assert main(["data", *words]) == 1
+        assert f"{name}: expected" in capsys.readouterr().err
+    assert not (tmp_path / "datasets").exists()
 
 
 def test_rows_replay_to_the_rows_below(data):

@@ -3,14 +3,19 @@ row, and one order whatever the ranks."""
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import numpy as np
 import pytest
+from tests.unit.storage.test_files import reseal
 
 import recommit.data
 from recommit import rng
-from recommit.data import parquet
+from recommit.data import manifest, parquet
 from recommit.data.loading import Feed, Mixture, even_weights
 from recommit.data.spec import DataSpec, Difficulty, set_names
+from recommit.storage import errors
 
 SETS = (
     DataSpec("sliding", (2, 3), (Difficulty((3, 9)), Difficulty((10, 14))), 12),
@@ -53,6 +58,18 @@ def test_every_row_that_is_not_dead_comes_once_per_epoch(data):
     assert feed.total == len(expected)
     assert sorted(stream[: feed.total]) == sorted(stream[feed.total :]) == expected
     assert stream[: feed.total] != stream[feed.total :]
+
+
+def test_rows_that_are_missing_are_not_looked_for_without_end(data, tmp_path):
+    """A stranger's manifest, whose checksum is right, says of its dead rows that there are none."""
+    place = shutil.copytree(data.folder, tmp_path / "set")
+    plain = json.loads((place / manifest.NAME).read_text())
+    for record in plain["shards"]:
+        record["dead"] = 0
+    reseal(place, plain)
+    feed = Feed(recommit.data.open(place), 10, epochs=1)
+    with pytest.raises(errors.Damaged, match=r"parquet: expected 0 dead rows as the manifest says, got \d+ more"):
+        list(feed)
 
 
 def test_it_shuffles_well(data):

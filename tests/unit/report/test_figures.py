@@ -86,6 +86,7 @@ def test_training_shows_what_was_written_and_no_more(evaluations, tmp_path):
     def with_steps(count):
         lines = [{"step": s, "loss": 0.1, "solve_rate": s / 40, "depths": {"4": 1.0}} for s in range(1, count + 1)]
         lines.append({"step": count, "validation": {"solved": {"adaptive": 0.5}, "actions": {"adaptive": 7}}})
+        lines += [{"step": 10**400, "loss": 0.1}, {"step": 1, "loss": 10**400}]  # a stranger's: no axis has them
         (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         return figures.training(Folder(copy))
 

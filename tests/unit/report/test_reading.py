@@ -11,6 +11,7 @@ import pytest
 from recommit.report import comparison
 from recommit.report.agents import agents_of
 from recommit.report.reading import PARTS, Folder
+from recommit.storage import errors
 
 
 @pytest.fixture
@@ -114,6 +115,19 @@ def test_what_is_damaged_is_an_error_that_says_so(copy, name, content):
         (copy / name).write_text(content)
     with pytest.raises(ValueError, match=r"^eval: " if content is None else name):
         Folder(copy)
+
+
+def test_an_agent_whose_name_leads_elsewhere_has_no_decisions(copy, tmp_path):
+    """Somebody's own file would be on the page."""
+    name = "../../mine/private"
+    (tmp_path / "mine").mkdir()
+    (copy / "decisions/fixed-2@6.parquet").rename(copy / "decisions" / f"{name}@6.parquet")
+    assert (tmp_path / "mine/private@6.parquet").exists()
+    for part in (copy / each for each in PARTS if each.endswith(".json")):
+        part.write_text(part.read_text().replace('"fixed-2"', json.dumps(name)))
+    folder = Folder(copy)
+    with pytest.raises(errors.Damaged, match=r"expected names of files of the folder, got 'decisions/\.\./\.\./mine"):
+        folder.decisions(folder.agent(name))
 
 
 FAMILY = [

@@ -113,10 +113,10 @@ def test_what_is_no_json_or_another(folder, text, words):
             reader(folder, name)
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1" + 400 * "0"])
 def test_a_number_is_finite(folder, number):
     (folder / "plan.json").write_text(f'{{"rate": {number}}}')
-    with pytest.raises(Damaged, match=r"plan\.json: rate: expected a finite number, got (nan|-?inf)"):
+    with pytest.raises(Damaged, match=r"plan\.json: rate: expected a finite number, got (nan|-?inf|10000)"):
         verified.values(folder, "plan.json", {"rate": verified.NUMBER})
 
 

@@ -160,6 +160,10 @@ def test_what_was_lost_in_a_kill_is_charged():
         [{"event": "failed", "number": 1, "charged": [0, 0]}],
         [{"event": "sent", "number": 1, "reserved": [1]}],
         [{"event": "eaten", "number": 1, "reserved": [1, 1]}],
+        [
+            {"event": "sent", "number": 1, "reserved": [1, 1]},
+            {"event": "failed", "number": 1, "charged": [0, -(10**12)]},  # would lift every cap of whoever goes on
+        ],
     ],
 )
 def test_a_foreign_log_is_named(records):

@@ -142,6 +142,7 @@ def test_prompts_say_the_interface():
         "http://host\\@other/",
         "http://host;id",
         "http://$(id)/v1",
+        "https://--key-from/v1",
         "http://[::1%25lo]/v1",
         "",
     ],

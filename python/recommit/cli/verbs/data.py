@@ -128,11 +128,13 @@ def export(options: ExportOptions, json: bool = False) -> None:
 
 def _push(options: ExportOptions, repo: str) -> None:
     from recommit.data.card import card
-    from recommit.data.manifest import read
+    from recommit.data.dataset import open_folder
+    from recommit.data.verification import verify
     from recommit.storage import hub
 
-    folder = options.folder.absolute()
-    upload = hub.Upload(repo, "dataset", folder, {"README.md": card(read(folder), repo)})
+    data = open_folder(options.folder, None)
+    verify(data)  # whoever puts it there vouches for the figures of its card
+    upload = hub.Upload(repo, "dataset", data.folder, {"README.md": card(data.manifest, repo)})
     _answer(hub.push(upload, options.hub, options.send))
 
 

@@ -74,6 +74,11 @@ class Episodes:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on with the same episodes; of another number of ranks, each begins with none."""
-        if state["shape"] == list(self.states.shape):
-            self.states = np.frombuffer(bytes.fromhex(state["states"]), np.uint8).reshape(self.states.shape).copy()
-            self.age = np.array(state["age"], np.int64)
+        if state["shape"] != list(self.states.shape):
+            return
+        age = np.array(state["age"], np.int64)
+        if age.shape != self.age.shape or (age < 0).any() or (age >= self.budget).any():
+            raise ValueError(f"age: expected {len(self.age)} numbers below {self.budget}, got others")
+        states = np.frombuffer(bytes.fromhex(state["states"]), np.uint8).reshape(self.states.shape).copy()
+        self.task.is_solved(states[age > 0], threads=1)  # refuses cells that there are not
+        self.states, self.age = states, age

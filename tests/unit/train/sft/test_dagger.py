@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +16,8 @@ from recommit import rng
 from recommit.data import loading
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
+from recommit.runs.checkpoints import commit
+from recommit.storage import errors
 from recommit.train.config import TargetConfig, parse
 from recommit.train.sft import trainer as run
 
@@ -97,6 +101,46 @@ def test_interrupted_runs_end_in_the_same_bits(plan, data, levels, tmp_path, sto
     assert run.train(own(plan), both, tmp_path / "straight", quiet=True) == 0
     interrupt_and_go_on(run.SftTrainer, lambda: run.train(own(plan), both, tmp_path / "interrupted", quiet=True), stop)
     same(tmp_path / "straight", tmp_path / "interrupted", steps=8)
+
+
+@pytest.fixture(scope="module")
+def finished(plan, data, tmp_path_factory):
+    """The configuration and the folder of a run of two steps."""
+    few = replace(plan.optim, steps=2, warmup=0)
+    config = replace(own(plan), optim=few, validation=replace(plan.validation, instances=0))
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    assert run.train(config, data, folder, quiet=True) == 0
+    return config, folder
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"numpy": ["MT19937", [1] * 624, 625, 0, 0.0]},  # numpy would read beyond its numbers, with more die of it
+        {"numpy": ["MT19937", [1] * 624, -1, 0, 0.0]},
+        {"numpy": 1},
+        {"python": [3, [2**70] * 625, None]},
+        {"torch": "00"},
+        {"episodes": []},
+        {"age": [1] * 3},
+        {"age": [1] * 7 + [-(2**40)]},
+        {"age": [2**70] * 8},
+        {"age": [BUDGET] + [0] * 7},
+        {"states": "00"},
+        {"states": "ff" * 48, "age": [1] * 8},
+    ],
+)
+def test_a_checkpoint_of_a_stranger_has_streams_and_episodes_or_is_refused(finished, data, tmp_path, wrong):
+    """Its checksum is right."""
+    config, folder = finished
+    step = shutil.copytree(folder, tmp_path / "run") / "checkpoints" / "step-00000002"
+    saved = json.loads((step / "random-0.json").read_text())
+    for name, value in wrong.items():
+        (saved if name in saved else saved["episodes"][0])[name] = value
+    (step / "random-0.json").write_text(json.dumps(saved))
+    commit(step, 2)
+    with pytest.raises(errors.Damaged, match=r"random-0\.json: expected streams and episodes of this run, got others"):
+        run.train(config, data, tmp_path / "run", quiet=True)
 
 
 def test_a_share_is_a_share():

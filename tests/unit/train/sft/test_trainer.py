@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -14,8 +15,11 @@ from tests.unit.train.runs import interrupt_and_go_on, lines, same
 import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
+from recommit.storage import errors
 from recommit.train.engine.base import Engine
 from recommit.train.sft import trainer as run
+
+SECRET = hashlib.sha256(b"mine").hexdigest()
 
 
 def losses_of(folder):
@@ -54,6 +58,29 @@ def test_a_line_tells_of_the_steps_before_an_interruption_too(plan, data, tmp_pa
     interrupt_and_go_on(run.SftTrainer, lambda: run.train(rare, data, tmp_path / "interrupted", quiet=True), 5)
     assert [line["step"] for line in lines(tmp_path / "straight")] == [3, 6, 8]
     same(tmp_path / "straight", tmp_path / "interrupted", steps=8)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"state": {"step": 8}}, "state.states: expected a whole number, got no such field"),
+        ({"step": -(10**9)}, "step: expected 8, got -1000000000"),
+        ({"best": {"step": "../x"}}, "best.step: expected a whole number, got text"),
+        ({"unlogged": 1}, "unlogged: expected a list"),
+        ({"logs_sha256": {"../../secret": SECRET}}, "metrics.jsonl: expected the lines that step-00000008"),
+    ],
+)
+def test_a_checkpoint_of_a_stranger_says_where_its_own_run_is(plan, data, straight, tmp_path, wrong, words):
+    """Its checksum is right; nothing is asked of files that are not the run's."""
+    (tmp_path / "secret").write_text("mine")
+    step = shutil.copytree(straight, tmp_path / "runs" / "run") / "checkpoints" / "step-00000008"
+    saved = json.loads((step / "state.json").read_text())
+    for name, value in wrong.items():
+        (saved if name in saved else saved["state"])[name] = value
+    (step / "state.json").write_text(json.dumps(saved))
+    checkpoints.commit(step, 8)
+    with pytest.raises(errors.Damaged, match=words):
+        run.train(plan, data, step.parents[1], quiet=True)
 
 
 class Killed(BaseException):
