@@ -72,8 +72,7 @@ class Draw {
  private:
   /// Walls, goals, and the player anywhere.
   bool lay_out() {
-    const auto family =
-        request_.walked ? RoomFamily::Walk : static_cast<RoomFamily>(rng_.below(kRoomFamilies));
+    const auto family = request_.walked ? RoomFamily::Walk : static_cast<RoomFamily>(rng_.below(kRoomFamilies));
     auto most = static_cast<std::uint64_t>(2 * request_.boxes + 4);
     while (most < grid_limit() && usual_entries(most + 1, request_.boxes) <= entries_) ++most;
     grid_ = make_room(family, request_.shape, most, rng_);
