@@ -276,7 +276,7 @@ TEST(sokoban_solver) {
     sokoban::TableCache cache;
     const sokoban::Solver solver(cache);
     sokoban::Solution solution;
-    solver.solve(input, puzzle.shape, sokoban::Ties::First, 0, 0, &solution, 0, 1);
+    solver.solve(input, puzzle.shape, sokoban::Ties::First, 0, 0, &solution, {0, 1});
     Bytes out = solution.actions;
     append(out, solution.answer.distance);
     return out;
