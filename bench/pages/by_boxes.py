@@ -5,7 +5,8 @@
     python -m bench.pages.by_boxes validation test --budget 6 --csv docs/assets/tables/by-boxes.csv
 
 Thresholds and the best fixed depth are chosen on all levels of the first graph, and played on those of the second. The
-value of an episode is 1 if it is solved, minus the price of its actions; regret is given by cause, as shares.
+value of an episode is 1 if it is solved, minus the price of its actions, which is 0 here: in a graph with a budget
+episodes that are lost are not followed to their end. Regret is given by cause, as shares.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def main() -> None:
     parser.add_argument("validation", type=Path)
     parser.add_argument("graph", type=Path)
     parser.add_argument("--budget", type=int, required=True, help="observations")
-    parser.add_argument("--price-action", type=float, default=0.004)
+    parser.add_argument("--price-action", type=float, default=0.0, help="for graphs without a budget alone")
     parser.add_argument("--cut", type=int, default=17, help="the longest short level")
     parser.add_argument("--csv", type=Path, help="where the table is written, too")
     arguments = parser.parse_args()
