@@ -121,7 +121,7 @@ def save_compact(policy: Parts, folder: Path) -> Path:
         m for m in (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model) if m is not None
     ]
     with torch.no_grad():
-        for module in modules:
+        for module in filter(None, parts):
             for parameter in module.parameters():
                 parameter.copy_(parameter.half())
     policy.known_fingerprint = ""
