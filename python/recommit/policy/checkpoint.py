@@ -121,8 +121,8 @@ def save_compact(policy: Parts, folder: Path) -> Path:
         m for m in (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model) if m is not None
     ]
     with torch.no_grad():
-        for module in filter(None, parts):
-            for parameter in module.parameters():
+        for part in parts:
+            for parameter in () if part is None else part.parameters():
                 parameter.copy_(parameter.half())
     policy.known_fingerprint = ""
     save_policy(policy, folder)
