@@ -117,9 +117,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
 def save_compact(policy: Parts, folder: Path) -> Path:
     """Save a policy with its weights in half precision. It is rounded itself before, so that what is read again is it
     to the bit; it computes in the precision that it had."""
-    modules = [
-        m for m in (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model) if m is not None
-    ]
+    parts = (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model)
     with torch.no_grad():
         for part in parts:
             for parameter in () if part is None else part.parameters():
