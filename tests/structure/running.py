@@ -39,6 +39,7 @@ NOT_RUN = {
     r"^(git clone .*|recommit data import boxoban .*|recommit data build .*--generator unfiltered.*)": (
         "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"
     ),
+    r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
     r"^recommit serve ": "serves until interrupted; row A12 plays 64 sessions",
     r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/test_play.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
@@ -109,6 +110,14 @@ BEFORE = {
         (
             'python -c "import recommit; '
             "recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)\""
+        ),
+    ],
+    "docs/leaderboard.md": [
+        (
+            'python -c "from pathlib import Path; import json; '
+            "Path('agent.py').write_text('import numpy as np; agent = lambda boards, remaining: '"
+            " '(np.full(len(boards), 8), np.zeros((len(boards), 8), np.uint8))'); "
+            "Path('moves.jsonl').write_text(json.dumps({'budget': 10, 'level': 0, 'commitments': ['u']}))\""
         ),
     ],
     "docs/guides/data.md": [
