@@ -21,6 +21,7 @@ from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.bench import bench
 from recommit.cli.verbs.doctor import EXTRAS, doctor
 from recommit.cli.verbs.play import play
+from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.render import render
 from recommit.cli.verbs.solve import solve
 from recommit.runs import rank_watchdog
@@ -57,6 +58,8 @@ VERBS = {
     "serve": Verb(stages.serve, "--task sliding --port 8000"),
     "report": Verb(stages.report, "eval --out report.html", ("eval",)),
     "reproduce": Verb(stages.reproduce, "--preset demo --out demo"),
+    "policies": Verb(policies, ""),
+    "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",)),
     "bench": Verb(bench, "--signature"),
     "doctor": Verb(doctor, ""),
 }

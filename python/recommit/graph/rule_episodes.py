@@ -18,6 +18,7 @@ from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
 from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule
 from recommit.horizon.rule import need
+from recommit.storage.python_file import failing_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,4 +221,4 @@ def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
     try:
         entry.orders(plans)
     except (Exception, SystemExit) as error:  # whatever a program of somebody else may raise
-        raise ValueError(f"rule: {rule_registry.failing_line(path, error)}: {type(error).__name__}: {error}") from error
+        raise ValueError(f"rule: {failing_line(path, error)}: {type(error).__name__}: {error}") from error
