@@ -42,7 +42,7 @@ NOT_RUN = {
     ),
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
     r"^recommit serve ": "serves until interrupted; row A12 plays 64 sessions",
-    r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/test_play.py presses keys",
+    r"^recommit (play|watch)\b": "plays until somebody leaves; tests/unit/cli/verbs/test_{play,watch}.py press keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
     r"^export ": "sets a variable",

@@ -33,8 +33,9 @@ READERS = {
     "policy/prompt.py",
     "reproduce/preset.py",
     "report/html.py",
-    "report/page.py",
+    "report/document.py",
     "train/config.py",
+    "watch/recorded.py",
 }
 STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
 

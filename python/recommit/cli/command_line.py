@@ -24,6 +24,7 @@ from recommit.cli.verbs.play import play
 from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.render import render
 from recommit.cli.verbs.solve import solve
+from recommit.cli.verbs.watch import watch
 from recommit.runs import rank_watchdog
 from recommit.storage import errors
 from recommit.storage.terminal_text import say, tell, unread
@@ -39,6 +40,7 @@ VERBS = {
     "levels check": Verb(levels.check, "levels.txt", ("file",)),
     "solve": Verb(solve, "levels.txt", ("file",)),
     "play": Verb(play, "levels.txt", ("file",)),
+    "watch": Verb(watch, "", ("recording",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),

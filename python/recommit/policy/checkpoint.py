@@ -20,6 +20,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from recommit.policy import lora, pretrained
 from recommit.policy.action_decoder import ActionDecoder
@@ -234,9 +235,21 @@ def _named(depth_head: nn.Module, decoder: nn.Module, world_model: nn.Module | N
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
+class _WithoutInit(TorchFunctionMode):
+    """Draw no weights: without storage there is nothing to draw, and to draw it torch imports its compiler, which takes
+    as long as torch itself."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Whatever fills a tensor leaves it."""
+        named = kwargs or {}
+        if getattr(function, "__module__", "") == "torch.nn.init":
+            return args[0] if args else named["tensor"]
+        return function(*args, **named)
+
+
 def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
     """The same without numbers, to be compared with a file: a stranger's configuration may ask for any size."""
-    with torch.device("meta"):
+    with torch.device("meta"), _WithoutInit():
         world_model = None if config.world_model is None else WorldModel(config.world_model)
         depth_head = DepthHead(width, len(config.depths), config.head)
         return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), world_model)
