@@ -23,6 +23,7 @@ from recommit.cli.verbs.doctor import EXTRAS, doctor
 from recommit.cli.verbs.play import play
 from recommit.cli.verbs.render import render
 from recommit.cli.verbs.solve import solve
+from recommit.cli.verbs.sweep import sweep, verify
 from recommit.runs import rank_watchdog
 from recommit.storage import errors
 from recommit.storage.terminal_text import say, tell, unread
@@ -43,6 +44,8 @@ VERBS = {
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data --picture data.png", ("folder",)),
     "data export": Verb(data.export, "data --out parquet", ("folder",)),
+    "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
+    "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep"),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run"),
     "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl"),
     "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
