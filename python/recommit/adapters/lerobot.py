@@ -127,7 +127,7 @@ class AdaptiveQueue(nn.Module):
 
 
 class Chunks:
-    """A policy as `recommit sweep` asks one: ``predict(observations)`` gives the chunks of a batch.
+    """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
 
     Args:
         policy: a ``PreTrainedPolicy``, or what has its methods.

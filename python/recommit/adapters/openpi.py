@@ -78,7 +78,7 @@ class AdaptiveBroker:
 
 
 class Chunks:
-    """A policy as `recommit sweep` asks one: ``predict(observations)`` gives the chunks of a batch.
+    """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
 
     Args:
         policy: a ``BasePolicy``; it is asked for one observation at a time.

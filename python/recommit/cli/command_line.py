@@ -177,6 +177,8 @@ def _complete(words: list[str]) -> None:
     groups: dict[str, list[Any]] = {}
     for name, verb in VERBS.items():
         first, _, second = name.partition(" ")
+        if second and first in VERBS:
+            continue  # tyro has no parser with flags and verbs of its own
         groups.setdefault(first, []).append(parser(second or first, verb.shown(), verb.about))
     kinds = [
         each[0] if first in VERBS else parser(first, Union[tuple(each)])  # noqa: UP007  (made of a list)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.text import Text
+
 from recommit.report import plotting
 
 if TYPE_CHECKING:
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    Box = tuple[float, float, float, float]
 
 
 def write(card: dict[str, Any], path: Path) -> None:
@@ -33,7 +37,7 @@ def drawn(card: dict[str, Any]) -> Figure:
     axes.plot([row[1] for row in fixed], [row[2] for row in fixed], "-", color=plotting.RULE, zorder=1)
     for name, x, y, low, high, best in rows:
         colour = plotting.COLOURS["other" if name.startswith("fixed") else "first"]
-        axes.plot([x, x], [low, high], color=colour, alpha=0.25, linewidth=1, zorder=2)
+        axes.plot([x, x], [low, high], color=colour, alpha=0.2, linewidth=1, zorder=2)
         face = colour if best else "white"
         mark = "s" if name.startswith("fixed") else "o"
         axes.plot(x, y, mark, color=colour, markerfacecolor=face, markersize=5, zorder=3)
@@ -56,36 +60,57 @@ def _frontier(axes: Axes, points: list[tuple[float, float]]) -> None:
     axes.step([x for x, _ in points], [y for _, y in points], where="post", **look)
 
 
+#: Distances that are tried, in points; up to the last near one a label needs no line.
+FAR, NEAR = (5, 9, *range(14, 200, 10)), 9
 #: Where a label may stand beside its mark: a direction, tried at growing distances.
 AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
 
 def labels(axes: Axes, points: list[tuple[str, float, float]]) -> None:
     """A name beside each mark, in the first place around it where it covers neither a mark nor another name; far ones
-    get a line."""
+    get a line, and marks that cover each other one label."""
     figure: Any = axes.figure
     figure.draw_without_rendering()
     pixel = figure.dpi / 72
-    marks = [tuple(axes.transData.transform((x, y))) for _, x, y in points]
-    taken = [(u - 4 * pixel, v - 4 * pixel, u + 4 * pixel, v + 4 * pixel) for u, v in marks]
+    groups: dict[tuple[float, float], list[str]] = {}
+    for name, x, y in points:
+        u, v = axes.transData.transform((x, y))
+        near = (each for each in groups if max(abs(each[0] - u), abs(each[1] - v)) < 3 * pixel)
+        groups.setdefault(next(near, (u, v)), []).append(name)
+    taken = [(u - 4 * pixel, v - 4 * pixel, u + 4 * pixel, v + 4 * pixel) for u, v in groups]
     frame = axes.get_window_extent()
-    for (name, x, y), (u, v) in zip(points, marks, strict=True):
-        width, height = (0.6 * 7 * len(name) + 2) * pixel, 9 * pixel
-        spots = [(far, dx, dy) for far in (5, 14, 24, 36, 50, 66, 84) for dx, dy in AROUND]
-        for far, dx, dy in spots:
-            left = u + dx * far * pixel - (width if dx < 0 else 0 if dx > 0 else width / 2)
-            low = v + dy * far * pixel - height / 2 + (dy * height / 4)
-            box = (left, low, left + width, low + height)
-            inside = frame.x0 <= box[0] and box[2] <= frame.x1 and frame.y0 <= box[1] and box[3] <= frame.y1
-            if inside and not any(_meet(box, other) for other in taken):
-                break
-        taken.append(box)
-        line = {"arrowstyle": "-", "color": plotting.RULE, "shrinkB": 3} if far > 14 else None
-        place = ((left + width / 2 - u) / pixel, (low + height / 2 - v) / pixel)
-        axes.annotate(
-            name, (x, y), place, textcoords="offset points", fontsize=7, ha="center", va="center", arrowprops=line
+    for (u, v), names in groups.items():
+        label: Any = axes.annotate(
+            ", ".join(names),
+            tuple(axes.transData.inverted().transform((u, v))),
+            (0, 0),
+            textcoords="offset points",
+            fontsize=7,
+            arrowprops={"arrowstyle": "-", "color": plotting.SOFT, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 3},
         )
+        label.set_in_layout(False)
+        size = Text.get_window_extent(label)  # without its line
+        far, box = _place((size.width, size.height), (u, v), pixel, taken, frame.extents)
+        taken.append(box)
+        label.set_position(((box[0] - u) / pixel + 1, (box[1] - v) / pixel + 1))
+        label.arrow_patch.set_visible(far > NEAR)
 
 
-def _meet(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+def _place(
+    size: tuple[float, float], mark: tuple[float, float], pixel: float, taken: list[Box], frame: Box
+) -> tuple[int, Box]:
+    """How far from its mark a label stands, in points, and the room it takes."""
+    (u, v), (width, height) = mark, size
+    for far in FAR:
+        for dx, dy in AROUND:
+            left = u + dx * far * pixel - (1 - dx) / 2 * width
+            low = v + dy * far * pixel - (1 - dy) / 2 * height
+            box = (left - pixel, low - pixel, left + width + pixel, low + height + pixel)
+            inside = frame[0] <= box[0] and box[2] <= frame[2] and frame[1] <= box[1] and box[3] <= frame[3]
+            if inside and not any(_meet(box, other) for other in taken):
+                return far, box
+    return far, box
+
+
+def _meet(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from recommit.horizon.rule import Rule, ThresholdRule
 
 KINDS: tuple[Literal["product", "least", "entropy"], ...] = ("product", "least", "entropy")
+#: Why a rule of scores is left out whose scores are all alike, such as disagreement where first actions never differ.
+NOTHING = "the plans give it no finite score, so that there is no threshold to try"
 #: Up to this many actions in a chunk, every one of them is a fixed depth; beyond, so many of them are.
 EVERY = 16
 
@@ -73,7 +75,7 @@ def candidates(
             made = [family.make(number) for number in numbers]
             made[0].choose(plans)
         except ValueError as error:
-            left_out[family.name] = str(error)
+            left_out[family.name] = NOTHING if str(error).startswith("plans:") else str(error)
         else:
             found[family.name] = [described(rule) for rule in made]
     return found, left_out

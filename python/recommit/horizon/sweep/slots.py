@@ -112,6 +112,15 @@ def stacked(values: Sequence[Any]) -> Any:
     return list(values) if isinstance(first, str) else np.stack([np.asarray(each) for each in values])
 
 
+def alike(one: Any, other: Any) -> bool:
+    """Are two observations the same?"""
+    if isinstance(one, dict):
+        return all(alike(one[name], other[name]) for name in one)
+    if isinstance(one, tuple):
+        return all(map(alike, one, other))
+    return bool(np.array_equal(one, other))
+
+
 def succeeded(info: dict[str, Any], key: str) -> bool | None:
     """Did the episode succeed, as info says? None if it says nothing."""
     for name in (key,) if key else SUCCESS:

@@ -25,7 +25,7 @@ from recommit.horizon.plans import joined
 from recommit.horizon.sweep import programs, rules
 from recommit.horizon.sweep.options import SweepOptions
 from recommit.horizon.sweep.player import Player, usable
-from recommit.horizon.sweep.slots import slots
+from recommit.horizon.sweep.slots import alike, slots
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -72,7 +72,13 @@ class Seat:
     def _look(self, seed: int) -> Reply:
         """Ask the policy once: the shape of its plans, what it is made of, and versions."""
         player = self.player
-        plans = player.predict(player.slots.reset([seed])[:1])
+        first, again = player.slots.reset([seed])[0], player.slots.reset([seed])[0]
+        if not alike(first, again):
+            raise ValueError(
+                "env: expected the same first observation from reset(seed=...) with the same seed, got two; an episode "
+                "must depend on its seed alone (docs/guides/sweep.md has a wrapper for Meta-World, which ignores seeds)"
+            )
+        plans = player.predict([again])
         allowed = usable(self.options, plans.horizon)
         return {
             "horizon": plans.horizon,

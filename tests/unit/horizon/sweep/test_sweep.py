@@ -235,6 +235,18 @@ def test_an_error_of_a_program_names_its_line(tmp_path: Path) -> None:
             run(options(tmp_path / "out3", policy=name))
 
 
+def test_an_environment_that_ignores_seeds_is_refused(tmp_path: Path) -> None:
+    class Deaf(toy.Signal):
+        count = 0
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:  # noqa: ARG002
+            Deaf.count += 1
+            return super().reset(seed=Deaf.count, options=options)
+
+    with pytest.raises(ValueError, match="env: expected the same first observation from reset"):
+        run(options(tmp_path), env=Deaf, policy=toy.Policy())
+
+
 def test_programs_that_die_are_a_sentence(tmp_path: Path) -> None:
     program = tmp_path / "dies.py"
     program.write_text("import os\nclass Policy:\n    def predict(self, observations):\n        os._exit(7)\n")
