@@ -102,7 +102,8 @@ def rule_of(values: dict[str, Any]) -> Rule:
 
 def number(values: dict[str, Any]) -> float | None:
     """The number of a described rule that was chosen: a tolerance, or else a threshold; None if it has none."""
-    return values.get("tolerance") or values.get("threshold")
+    numbers = [values[name] for name in ("tolerance", "threshold") if name in values]
+    return next((each for each in numbers if each), numbers[-1] if numbers else None)
 
 
 def _of_samples(plans: Plans, count: int) -> NDArray[np.float64]:
