@@ -57,6 +57,8 @@ MOST = {
     "--starts": 16,
     "--steps": 1,
     "--workers": 1,
+    "--episodes": 2,
+    "--jobs": 1,
     "--updates": 2,
 }
 _VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [6, 14]}"
@@ -86,6 +88,8 @@ SMALLER = {
     "train world-model": ["--steps", "1", "--starts", "16"],
     "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
+    "sweep": ["--episodes", "2", "--validation", "1", "--thresholds", "1", "--depths", "3", "8"],
+    "sweep verify": ["--episodes", "1"],
     "estimate": ["--set", "model.backbone=random:tiny"],
 }
 SMALLER["train family"] = SMALLER["train grpo"]
@@ -103,7 +107,15 @@ _DATA = "recommit data build --task sliding --size 3 --length 8 24 --count 64 --
 _RUN = "recommit train sft --recipe laptop-sliding --data data --out run"
 _RL = "recommit train grpo --recipe laptop-sliding --init run --out "
 _FAMILY = "recommit train family --recipe laptop-sliding --init run --out family --variants adaptive fixed-4"
+_POLICY = (
+    'python -c "import re; from pathlib import Path; from tests.structure.commands import ROOT; '
+    "text = (ROOT / 'docs/guides/sweep.md').read_text('utf-8'); "
+    "Path('policy.py').write_text(re.search('```py\\n(.*?)```', text, re.DOTALL)[1])\""
+)
 BEFORE = {
+    "docs/guides/chunks.md": [_POLICY],
+    "docs/guides/sweep.md": [_POLICY],
+    "docs/guides/command-line.md": [_POLICY],
     "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-8 --variant fixed-8", _FAMILY],
     "docs/guides/reinforcement.md": [_DATA],
     "docs/guides/graphs.md": [

@@ -105,7 +105,15 @@ def named() -> set[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["recommit", "recommit.data", "recommit.envs", "recommit.horizon", "recommit.policy", "recommit.zero_shot"],
+    [
+        "recommit",
+        "recommit.data",
+        "recommit.envs",
+        "recommit.horizon",
+        "recommit.horizon.sweep",
+        "recommit.policy",
+        "recommit.zero_shot",
+    ],
 )
 def test_api_pages_name_everything_public(module: str) -> None:
     if module == "recommit.envs":

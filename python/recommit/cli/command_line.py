@@ -24,6 +24,7 @@ from recommit.cli.verbs.play import play
 from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.render import render
 from recommit.cli.verbs.solve import solve
+from recommit.cli.verbs.sweep import sweep, verify
 from recommit.cli.verbs.watch import watch
 from recommit.runs import rank_watchdog
 from recommit.storage import errors
@@ -46,6 +47,8 @@ VERBS = {
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data --picture data.png", ("folder",)),
     "data export": Verb(data.export, "data --out parquet", ("folder",)),
+    "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
+    "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep"),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run"),
     "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl"),
     "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
@@ -179,6 +182,8 @@ def _complete(words: list[str]) -> None:
     groups: dict[str, list[Any]] = {}
     for name, verb in VERBS.items():
         first, _, second = name.partition(" ")
+        if second and first in VERBS:
+            continue  # tyro has no parser with flags and verbs of its own
         groups.setdefault(first, []).append(parser(second or first, verb.shown(), verb.about))
     kinds = [
         each[0] if first in VERBS else parser(first, Union[tuple(each)])  # noqa: UP007  (made of a list)
