@@ -110,6 +110,11 @@ BEFORE = {
             'python -c "import recommit; '
             "recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)\""
         ),
+        (
+            'python -c "from tests.unit.graph.test_deviations import branches; '
+            "from recommit.graph import deviations, files; "
+            "files.write(deviations.deviation_graph(branches()), 'deviations')\""
+        ),
     ],
     "docs/guides/data.md": [
         "python -c \"import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)\"",

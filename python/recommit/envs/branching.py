@@ -56,6 +56,8 @@ class Ending:
     success: bool
     reward: float
     queries: int
+    #: Actions of plans, and ticks of the clock: those of a latency are among these alone.
+    actions: int
     ticks: int
 
 
@@ -68,7 +70,10 @@ class Branches:
     success: Bools
     reward: Floats
     queries: Counts
+    actions: Counts
     ticks: Counts
+    #: Actions that ran of the first commitment.
+    executed: Counts
 
     def values(self, price: float = 0.0) -> Floats:
         """[depths] success less the price of the queries, the mean of the futures."""
@@ -87,9 +92,9 @@ class Branching(ABC):
     def __init__(self, max_steps: int, budget: int | None) -> None:
         self.max_steps = checks.integer("max_steps", max_steps, 1, MOST_STEPS)
         self.budget = None if budget is None else checks.integer("budget", budget, 1, MOST_STEPS)
-        #: The last observation, and the clocks of actions (those of a latency too) and of queries.
+        #: The last observation, and the clocks: ticks, queries, and actions of plans.
         self.observation: Any = None
-        self.t = self.k = 0
+        self.t = self.k = self.actions = 0
         #: Has the episode ended, by success or otherwise?
         self.over = True
         self.success = False
@@ -112,13 +117,17 @@ class Branching(ABC):
 
         ``previous`` is what the last plan still holds, for rules that compare plans.
         """
-        reward, t, k = 0.0, self.t, self.k
+        reward, begin = 0.0, self._clocks
         while not self.over:
             plans = self.planned(planner, previous)
             depth = int(rule.choose(plans)[0])
             reward += self.commit(plans.actions[0, :depth]).reward
             previous = plans.tail(np.array([depth]))
-        return Ending(self.success, reward, self.k - k, self.t - t)
+        return Ending(self.success, reward, *(self._clocks - begin).tolist())
+
+    @property
+    def _clocks(self) -> Counts:
+        return np.array([self.k, self.actions, self.t])
 
     def planned(self, planner: Planner, previous: Tail | None = None) -> Plans:
         """The plan for what is observed now, with the rest of the last one."""
@@ -157,12 +166,13 @@ class Branching(ABC):
                 self.load(here, future)
                 ends.append(self._deviated(planner, plans, depth, base))
         self.load(here)
-        columns = ([getattr(end, name) for end in ends] for name in ("success", "reward", "queries", "ticks"))
-        success, reward, queries, ticks = (np.array(each).reshape(len(numbers), len(wanted)) for each in columns)
-        return Branches(wanted, numbers, success, reward, queries, ticks)
+        columns = zip(*ends, strict=True)
+        return Branches(wanted, numbers, *(np.array(each).reshape(len(numbers), len(wanted)) for each in columns))
 
-    def _deviated(self, planner: Planner, plans: Plans, depth: int, base: Rule) -> Ending:
-        t, k = self.t, self.k
+    def _deviated(self, planner: Planner, plans: Plans, depth: int, base: Rule) -> tuple[Any, ...]:
+        """The numbers of one of the ``Branches``."""
+        begin = self._clocks
         first = self.commit(plans.actions[0, :depth])
         rest = self.follow(planner, base, plans.tail(np.array([depth])))
-        return Ending(self.success, first.reward + rest.reward, self.k - k, self.t - t)
+        clocks = (self._clocks - begin).tolist()
+        return self.success, first.reward + rest.reward, *clocks, first.executed

@@ -83,7 +83,7 @@ class SnapshotEnv(Branching):
         """Begin an episode."""
         observation, _ = self.env.reset(seed=seed)
         self.observation = observation
-        self.t = self.k = 0
+        self.t = self.k = self.actions = 0
         self._chance, self._last = rng.derived_seed(self._seed, rng.Purpose.FUTURES, seed or 0), None
         self.over = self.success = False
         return observation
@@ -124,6 +124,7 @@ class SnapshotEnv(Branching):
             reward, executed = reward + gained, executed + (not waiting)
             if self.over:
                 break
+        self.actions += executed
         if self.budget is not None and self.k >= self.budget and not self.over:
             truncated = self.over = True
         return Executed(self.observation, reward, self.success, terminated, truncated, executed)
@@ -162,7 +163,7 @@ class SnapshotEnv(Branching):
 
 
 #: What ``SnapshotEnv`` knows of its episode.
-EPISODE = ("observation", "t", "k", "over", "success", "_chance", "_last")
+EPISODE = ("observation", "t", "k", "actions", "over", "success", "_chance", "_last")
 
 
 def flat(observation: Any, name: str = "observation") -> dict[str, Any]:
@@ -191,7 +192,7 @@ class SnapshotPuzzle(Branching):
         """Begin an episode in this state."""
         self.observation = np.array(state, np.uint8)
         self.success = self.over = bool(self.task.is_solved(self.observation))
-        self.t = self.k = 0
+        self.t = self.k = self.actions = 0
         return self.observation
 
     def save(self) -> dict[str, Any]:
@@ -210,7 +211,8 @@ class SnapshotPuzzle(Branching):
         plan = np.asarray(actions, np.uint8)[: self.max_steps - self.t]
         out = self.task.execute(self.observation, plan, len(plan))
         self.observation, executed = out.states, int(out.executed)
-        self.t, self.k = self.t + executed, self.k + 1
+        self.t = self.actions = self.t + executed
+        self.k += 1
         self.success = bool(out.solved)
         truncated = not self.success and (self.t >= self.max_steps or self.k == self.budget)
         self.over = self.success or truncated
