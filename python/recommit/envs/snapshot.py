@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,8 @@ class SnapshotEnv(Branching):
     """An environment of Gymnasium, or of its kind, with snapshots.
 
     An episode is over where it succeeds (``info`` says ``success`` or ``is_success``), where the environment ends it,
-    and after ``max_steps`` actions or ``budget`` queries.
+    and after ``max_steps`` actions or ``budget`` queries. ``kept`` names what it knows of its episode itself; a class of
+    one's own may keep more.
 
     Args:
         env: one environment, with or without wrappers.
@@ -57,6 +58,8 @@ class SnapshotEnv(Branching):
         disturb: changes an action, or pushes something, before every tick; all that it draws comes from the stream.
         seed: of the disturbances; ``reset`` adds its own.
     """
+
+    kept: ClassVar[tuple[str, ...]] = ("observation", "t", "k", "actions", "over", "success", "_chance", "_last")
 
     def __init__(
         self,
@@ -90,7 +93,7 @@ class SnapshotEnv(Branching):
 
     def save(self) -> Snapshot:
         """This moment."""
-        known = {name: getattr(self, name) for name in EPISODE}
+        known = {name: getattr(self, name) for name in self.kept}
         return Snapshot(self.env, self._walker.memory(self.env), deepcopy(known))
 
     def load(self, snapshot: Snapshot, future: int = 0) -> None:
@@ -160,10 +163,6 @@ class SnapshotEnv(Branching):
         truncated = bool(truncated) or (self.t >= self.max_steps and not terminated)
         self.over = self.success or bool(terminated) or truncated
         return float(reward), bool(terminated), truncated
-
-
-#: What ``SnapshotEnv`` knows of its episode.
-EPISODE = ("observation", "t", "k", "actions", "over", "success", "_chance", "_last")
 
 
 def flat(observation: Any, name: str = "observation") -> dict[str, Any]:
