@@ -90,12 +90,12 @@ class Job:
         )
         return policies.Policy.read(path)
 
-    def run(self) -> None:
-        """All pieces that are missing."""
-        if not self.condition:
-            self.policy()
-            return
-        Bench(self, self.policy(), Arm(self.task, self.condition, self.settings.ticks)).run()
+    def run(self) -> float:
+        """All pieces that are missing; the processor time that they took."""
+        policy = self.policy()
+        if self.condition:
+            Bench(self, policy, Arm(self.task, self.condition, self.settings.ticks)).run()
+        return time.process_time()
 
 
 def piece(path: Path, make: Callable[[], bytes]) -> None:
@@ -106,8 +106,8 @@ def piece(path: Path, make: Callable[[], bytes]) -> None:
 
 
 def text(value: Any) -> bytes:
-    """JSON, with the processor time that it took until here."""
-    return (json.dumps({**value, "cpu": round(time.process_time(), 1)}) + "\n").encode()
+    """JSON."""
+    return (json.dumps(value) + "\n").encode()
 
 
 def arrays(**values: Any) -> bytes:
@@ -161,7 +161,7 @@ class Bench:
         """The best constant, and of every rule the candidate that does best on validation episodes."""
         path = self.folder / "validation.json"
         piece(path, lambda: text(self._choices()))
-        return json.loads(path.read_text())  # type: ignore[no-any-return]
+        return json.loads(path.read_text())
 
     def _choices(self) -> dict[str, Any]:
         plans = []
@@ -271,7 +271,7 @@ class Bench:
     def oracles(self, base: int) -> None:
         """At every query the depth whose branch is worth most: in the future that will be met, and, where chance has a
         part, by the mean of futures that are drawn again."""
-        kinds = {"oracle": (0,)}
+        kinds: dict[str, tuple[int, ...]] = {"oracle": (0,)}
         if self.job.condition not in EXACT:
             kinds["oracle resampled"] = tuple(range(1, self.plan.futures + 1))
         for name, futures in kinds.items():
@@ -302,7 +302,7 @@ def kept(rule: horizon.Rule) -> dict[str, Any]:
 
 def rule_of(values: dict[str, Any]) -> horizon.Rule:
     """The rule of such values."""
-    return getattr(horizon, values["rule"])(**{key: each for key, each in values.items() if key != "rule"})  # type: ignore[no-any-return]
+    return getattr(horizon, values["rule"])(**{key: each for key, each in values.items() if key != "rule"})
 
 
 def jobs(out: Path, settings: Settings) -> list[list[Job]]:
@@ -343,8 +343,7 @@ def main() -> None:
             running = {pool.submit(job.run): job for job in mine}
             for number, done in enumerate(as_completed(running), 1):
                 job = running[done]
-                done.result()
-                where = f"{job.task} {job.seed} {job.condition or 'policy'}"
+                where = f"{job.task} {job.seed} {job.condition or 'policy'}, {done.result():.0f} s of CPU"
                 print(f"{time.monotonic() - begin:.0f} s: {number} of {len(mine)}: {where}", flush=True)
 
 

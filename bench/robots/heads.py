@@ -86,8 +86,7 @@ class Head:
         """[N] the depth with the largest lower bound, or the base where none is above it."""
         every = self.advantages(rows)
         every = every - every[:, :, DEPTHS.index(self.base)][:, :, None]
-        spread = np.where(np.isinf(doubt), np.inf, doubt) if np.isinf(doubt) else doubt * every.std(axis=0)
-        lower = every.mean(axis=0) - spread
+        lower = every.mean(axis=0) - doubt * every.std(axis=0)
         lower[:, DEPTHS.index(self.base)] = 0.0
         return np.array(DEPTHS)[lower.argmax(axis=1)]
 

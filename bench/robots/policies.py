@@ -40,7 +40,7 @@ class Nets:
                 rows = np.maximum(rows, 0.0)
         return rows
 
-    def arrays(self, name: str) -> dict[str, Floats]:
+    def arrays(self, name: str) -> dict[str, Any]:
         """To be kept."""
         return {
             f"{name}-{i}-{part}": array
@@ -91,7 +91,7 @@ def fit(
         loss(out, rows).backward()
         optimiser.step()
         schedule.step()
-    return Nets([tuple(each.detach().numpy() for each in pair) for pair in layers])  # type: ignore[misc]
+    return Nets([tuple(each.detach().numpy() for each in pair) for pair in layers])
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,9 @@ NOT_RUN = {
     r"^pip install": "changes the environment that the tests run in; its extras are checked",
     r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m tests\.)": "a step of scripts/test and scripts/verify",
     r"^python -m bench\.pages": "writes into docs/assets, from runs; test_pages.py makes the tables again and compares",
+    r"^(python -m bench\.robots|recommit graph score robots)": (
+        "needs Meta-World; tests/unit/adapters/test_robots_bench.py runs it in little, nightly"
+    ),
     r"^python bench/(?!training/warm_start\.py)": "times the machine for minutes; asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": (

@@ -46,8 +46,8 @@ class SnapshotEnv(Branching):
     """An environment of Gymnasium, or of its kind, with snapshots.
 
     An episode is over where it succeeds (``info`` says ``success`` or ``is_success``), where the environment ends it,
-    and after ``max_steps`` actions or ``budget`` queries. ``kept`` names what it knows of its episode itself; a class of
-    one's own may keep more.
+    and after ``max_steps`` actions or ``budget`` queries. ``kept`` names what it knows of its episode itself; a class
+    of one's own may keep more.
 
     Args:
         env: one environment, with or without wrappers.
