@@ -29,6 +29,9 @@ NOT_RUN = {
     r"^pip install": "changes the environment that the tests run in; its extras are checked",
     r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m tests\.)": "a step of scripts/test and scripts/verify",
     r"^python -m bench\.pages": "writes into docs/assets, from runs; test_pages.py makes the tables again and compares",
+    r"^(python -m bench\.robots|recommit graph score robots)": (
+        "needs Meta-World; tests/unit/adapters/test_robots_bench.py runs it in little, nightly"
+    ),
     r"^python bench/(?!training/warm_start\.py)": "times the machine for minutes; asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": (
@@ -127,6 +130,11 @@ BEFORE = {
         (
             'python -c "import recommit; '
             "recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)\""
+        ),
+        (
+            'python -c "from tests.unit.graph.test_deviations import branches; '
+            "from recommit.graph import deviations, files; "
+            "files.write(deviations.deviation_graph(branches()), 'deviations')\""
         ),
     ],
     "docs/guides/change-one-thing.md": [

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: Actions of a plan, and every depth there is.
 PLAN = 8
 ALL_DEPTHS = tuple(range(1, PLAN + 1))
+#: The deepest depth of a graph of no puzzle.
+MOST_DEPTH = 127
 #: Numbers per action of a plan that say how far symmetry augmentations agree on it.
 DISAGREEMENTS = 2
 #: A landing that is no node of the graph.
@@ -74,6 +76,8 @@ class CommitmentGraph:
     #: Plans are there for episodes of at most so many observations, and only in states from which the goal can still be
     #: reached with those that are left (see ``hopeless``); 0: in every state, for any number of observations.
     budget: int = 0
+    #: [N] where an episode ends without the goal, and nothing is paid any more; of a graph that is of no puzzle.
+    ended: NDArray[np.bool_] | None = None
     #: Where it is from: any plain values.
     source: dict[str, Any] = field(default_factory=dict)
 
@@ -84,7 +88,7 @@ class CommitmentGraph:
             checks.shape(name, checks.array(name, getattr(self, name), "iu" if name in wanted else "b"), shape)
         checks.shape("groups", self.groups, self.starts.shape)
         for each in ("depths", "head_depths"):
-            _within(each, np.array(getattr(self, each), np.int64), 1, PLAN)
+            _within(each, np.array(getattr(self, each), np.int64), 1, PLAN if self.task else MOST_DEPTH)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
         _within("landing", self.landing, NOWHERE, nodes - 1)
@@ -94,6 +98,7 @@ class CommitmentGraph:
         self._check("plans", (nodes, PLAN), (nodes, many, PLAN))
         self._check("probs", (nodes, PLAN, 4), (nodes, many, PLAN, 4))
         self._check("logits", (nodes, head))
+        self._check("ended", (nodes,))
         self._check("disagreement", (nodes, DISAGREEMENTS * PLAN))
         if self.features is not None:
             self._check("features", (nodes, *self.features.shape[1:2]))
@@ -117,6 +122,11 @@ class CommitmentGraph:
         return np.flatnonzero(self.planned & ~self.goal)
 
     @property
+    def over(self) -> NDArray[np.bool_]:
+        """[N] where an episode has ended, at the goal or otherwise."""
+        return self.goal if self.ended is None else self.goal | self.ended
+
+    @property
     def puzzle(self) -> Puzzle:
         """Whose states these are."""
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
@@ -134,7 +144,7 @@ class CommitmentGraph:
         state planned where an episode within it may choose?"""
         if (self.landing[self.planned] == NOWHERE).any():
             return False
-        ends = self.planned | self.goal
+        ends = self.planned | self.over
         if not self.budget:
             return bool(ends[self.landing[self.planned]].all() and ends[self.starts].all())
         seen, front = np.zeros(len(self), np.bool_), self.starts

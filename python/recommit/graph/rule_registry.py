@@ -131,7 +131,7 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
     memory = base != name
     if base == "head" or name in STOCHASTIC:
         return NamedRule(name, None, memory)
-    if match := re.fullmatch(r"fixed-([1-8])", base):
+    if match := re.fullmatch(r"fixed-([1-9]\d{0,2})", base):
         return NamedRule(name, Fixed(int(match[1])), memory)
     every: dict[str, Rule] = {**PLAIN, **SWEPT, **SAMPLED}
     if base not in every:

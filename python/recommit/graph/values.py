@@ -80,6 +80,7 @@ def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floa
     table = np.zeros((len(graph), len(goal)))
     if remaining:
         table[~graph.planned | _hopeless(graph, remaining)] = remaining * (observation + action * graph.depths[0])
+    table[graph.over] = 0.0
     table[graph.goal] = goal
     return table
 
