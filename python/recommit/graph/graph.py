@@ -150,8 +150,10 @@ class CommitmentGraph:
     def hopeless(self, nodes: NDArray[np.integer], remaining: NDArray[np.integer] | int) -> NDArray[np.bool_]:
         """From which nodes can nobody reach the goal with so many observations? Asked of a graph with a ``budget``
         alone: an episode there is not followed any further, but pays for the least depth at every observation left."""
+        if not self.budget:
+            return np.zeros(len(nodes), np.bool_)  # nobody is asked how far the goal is
         distance = self.distance[nodes]
-        return (distance < 0) | (distance > PLAN * np.asarray(remaining)) if self.budget else np.zeros(len(nodes), bool)
+        return (distance < 0) | (distance > PLAN * np.asarray(remaining))
 
     def column(self, depth: int) -> int:
         """The column of a depth."""

@@ -57,8 +57,8 @@ WRONG = [
         "difficulties.length: expected from 6 on with disjoint: regions, .*, got 5",
     ),
     ({**SLIDING, "disjoint": "regions", "perturbed": 1}, "perturbed: expected 0 with disjoint: regions, .*, got 1"),
-    ({"generator": "walk"}, "generator: expected one of rooms, reverse, boxoban, got 'walk'"),
-    ({"generator": 3}, "generator: expected one of rooms, reverse, boxoban, got 3"),
+    ({"generator": "walk"}, "generator: expected one of rooms, reverse, boxoban, unfiltered, medium, hard, got 'walk'"),
+    ({"generator": 3}, "generator: expected one of rooms, reverse, boxoban, unfiltered, medium, hard, got 3"),
 ]
 
 
