@@ -138,8 +138,10 @@ def family_configs(
     for change in changes:
         path, _, text = change.partition("=")
         if path.startswith("family."):
-            _, name, field = path.strip().split(".", 2)
-            special.setdefault(name, {})[field] = recipe_text.read(text)
+            _, name, *field = path.strip().split(".", 2)
+            if not field:
+                raise ValueError(f"set: expected family.NAME.FIELD=VALUE, got {change!r}")
+            special.setdefault(name, {})[field[0]] = recipe_text.read(text)
     changes = [change for change in changes if not change.startswith("family.")]
     own = {name: {"variant": name, **special.get(name, {})} for name in names}
     fixed = {name: special.get("fixed", {}) if variant(values["variant"]).depth else {} for name, values in own.items()}
