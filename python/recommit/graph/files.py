@@ -75,6 +75,7 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it
     is.
     """
+    graph.check_plain()
     place = Path(folder).absolute()
     work = files.Files()
     files.make_folders(work, place)
