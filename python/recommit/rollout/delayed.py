@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle, States
     from recommit.puzzles.slip import Slip
 
-    #: Who plans: takes states, what is queued at each (nothing at the first) and the observations left [n], this one too,
-    #: and gives plans [n, 8] and depths [n].
+    #: Who plans: takes states, what is queued at each (nothing at the first) and the observations left [n],
+    #: this one too, and gives plans [n, 8] and depths [n].
     Planner: TypeAlias = "Callable[[States, list[list[int]], NDArray[np.int64]], tuple[NDArray[Any], NDArray[Any]]]"
     #: Uniform numbers [n] of [0, 1) for these episodes at an action of this number.
     Luck: TypeAlias = "Callable[[NDArray[np.int64], int], NDArray[np.float64]]"
