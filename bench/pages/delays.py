@@ -174,11 +174,11 @@ def main() -> None:
         for delay in arguments.delays:
             rows.append(study.row(delay, probability))
             print(json.dumps(rows[-1]), flush=True)
-    if arguments.csv:
-        with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            if arguments.csv:
+                with arguments.csv.open("w", encoding="utf-8", newline="") as file:
+                    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+                    writer.writeheader()
+                    writer.writerows(rows)
 
 
 if __name__ == "__main__":
