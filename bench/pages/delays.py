@@ -26,7 +26,7 @@ from recommit.graph.build import PIECE, PolicyGraph
 from recommit.graph.delays import delayed, marks_ahead
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.values import optimal_values, policy_values
-from recommit.horizon import Confidence, Disagreement, EntropyJump, FirstEvent, Plans, Repetition
+from recommit.horizon import Confidence, Disagreement, EntropyJump, FirstEvent, Plans, Repetition, Rule
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
@@ -106,8 +106,8 @@ class Study:
             levels = np.unique(rule.thresholds(there, self.thresholds))
             for level, depths in zip(levels, rule.sweep(plans, levels), strict=True):
                 yield f"{name} {level:.3g}", as_columns(depths)
-        for name, rule in (("entropy-jump", EntropyJump()), ("repetition", Repetition()), ("mark", FirstEvent())):
-            yield name, as_columns(rule.choose(plans))
+        plain: dict[str, Rule] = {"entropy-jump": EntropyJump(), "repetition": Repetition(), "mark": FirstEvent()}
+        yield from ((name, as_columns(rule.choose(plans))) for name, rule in plain.items())
         if graph.delay:
             agrees = self.agrees(graph)[:, 0]
             for column, depth in enumerate(graph.depths[1:], start=1):
@@ -116,8 +116,7 @@ class Study:
     def head(self, both: CommitmentGraph, graph: CommitmentGraph) -> Columns:
         """What a head says on a graph that learned on the first half of the starts of another, checked on the rest."""
         problem = HeadProblem.of(both, both.depths, (self.budget,), self.prices, FEATURES)
-        half = len(both.starts) // 2
-        learn, held = problem.over(starts=both.starts[:half]), problem.over(starts=both.starts[half:])
+        learn, held = (problem.over(starts=part.astype(np.int64)) for part in np.split(both.starts, 2))
         fitted = fit(learn, held, METHODS["exact"], 0, Extent(self.updates))
         probs = np.where(graph.planned[:, None, None], graph.probs, np.float32(0.25))
         raw = head_inputs(FEATURES, probs, graph.features)

@@ -201,9 +201,10 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
     if len(manifest["shape"]) != 2:
         raise ValueError(f"shape: expected rows and columns, got {manifest['shape']}")
     shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
-    arrays = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
+    arrays: dict[str, Any] = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
     arrays |= {name: array.reshape(len(nodes), *shapes[name]) for name, array in arrays.items() if name in shapes}
     registry.puzzle(manifest["task"])  # refuses what is none
+    arrays |= {name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS}
     return CommitmentGraph(
         depths=ALL_DEPTHS,
         goal=arrays["distance"] == 0,
@@ -212,7 +213,6 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         budget=manifest["budget"],
         source=manifest["source"],
         **arrays,
-        **{name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS},
     )
 
 

@@ -54,7 +54,7 @@ class CommitmentGraph:
     #: [N, depths] the node where the commitment ends, or ``NOWHERE``; from N on, one of ``chances``.
     landing: NDArray[np.integer]
     #: [N, depths] actions until there or until the goal; expected ones where actions may fail.
-    executed: NDArray[np.integer] | NDArray[np.floating]
+    executed: NDArray[Any]
     goal: NDArray[np.bool_]  #: [N] solved states
     planned: NDArray[np.bool_]  #: [N] states with a plan
     distance: NDArray[np.integer]  #: [N] actions to the goal, below zero where it is out of reach
