@@ -1,8 +1,10 @@
 """When is a choice of depths worth most? Fixed depths, rules, a depth head and the best depths for one policy's plans,
 with plans that come d actions late and actions that slip on marked cells, by exact values on commitment graphs.
 
+    python -m bench.pages.delays sliding-2x3 --starts 119 --csv docs/assets/tables/delays-2x3.csv
     python -m bench.pages.delays RUN --length 8 16 --csv docs/assets/tables/delays-sliding.csv
 
+The plans are those of a graph of every state, whose starts are dealt out to the three splits, or of a run's policy.
 For each delay and probability of a slip: the fixed depth, and the rule with its threshold, are chosen on validation
 levels, and the head is trained on other levels and checked on these; values are those of test levels. The value of an
 episode is 1 if it is solved, minus the prices of its actions and observations. Every third diagonal is marked.
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +25,7 @@ import numpy as np
 import torch
 
 from recommit.data import held_out
+from recommit.graph import files
 from recommit.graph.build import PIECE, PolicyGraph
 from recommit.graph.delays import delayed, marks_ahead
 from recommit.graph.graph import ALL_DEPTHS
@@ -33,6 +37,7 @@ from recommit.prices import Prices
 from recommit.puzzles.slip import Slip, diagonals
 from recommit.runs.directory import recipe_of
 from recommit.stats import bootstrap
+from recommit.storage.terminal_text import grid
 from recommit.train.head import METHODS
 from recommit.train.heads.fitting import Extent, fit
 from recommit.train.heads.problem import HeadProblem, head_inputs
@@ -54,7 +59,7 @@ FEATURES = "z+confidence"
 class Study:
     """One policy's plans, and the levels of each split."""
 
-    plans: PolicyGraph
+    plans: CommitmentGraph
     starts: dict[str, NDArray[np.uint8]]
     budget: int
     prices: Prices
@@ -63,14 +68,18 @@ class Study:
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Study:
-        run, count, length = str(arguments.run), arguments.starts, tuple(arguments.length)
+        run, count, length = str(arguments.plans), arguments.starts, tuple(arguments.length)
+        prices = Prices(arguments.price_action, arguments.price_observation)
+        settings = arguments.budget, prices, arguments.updates, arguments.thresholds
+        if not length:
+            plans = files.read(run)
+            dealt = {split: plans.states[plans.starts[i :: len(SPLITS)]][:count] for i, split in enumerate(SPLITS)}
+            return cls(plans, dealt, *settings)
         spec = recipe_of(run, "")
         policy = CommitPolicy.from_pretrained(local_folder(run), device=torch.device("cpu")).eval()
         keep: dict[str, Any] = {"piece": PIECE, "depth_major": True, "keep_probs": True, "features": True}
         starts = {split: np.ascontiguousarray(held_out.starts(spec, split, count, length).states) for split in SPLITS}
-        prices = Prices(arguments.price_action, arguments.price_observation)
-        plans = PolicyGraph(policy, spec.puzzle(), ALL_DEPTHS, **keep)
-        return cls(plans, starts, arguments.budget, prices, arguments.updates, arguments.thresholds)
+        return cls(PolicyGraph(policy, spec.puzzle(), ALL_DEPTHS, **keep), starts, *settings)
 
     def graph(self, delay: int, probability: float, *splits: str) -> CommitmentGraph:
         """From the levels of some splits, with what a head reads besides: the marks on the way, and the queue."""
@@ -79,7 +88,8 @@ class Study:
         starts = np.concatenate([self.starts[split] for split in splits])
         graph = delayed(self.plans, starts, delay=delay, slip=slip, budget=0 if plain else self.budget)
         queue = np.zeros((len(graph), 0), np.uint8) if graph.pending is None else graph.pending
-        seen = [graph.features, marks_ahead(graph, slip), np.eye(4)[queue].reshape(len(graph), -1), self.agrees(graph)]
+        z = np.zeros((len(graph), 0)) if graph.features is None else graph.features
+        seen = [z, marks_ahead(graph, slip), np.eye(4)[queue].reshape(len(graph), -1), self.agrees(graph)]
         features = np.concatenate([np.asarray(each, np.float32) for each in seen], axis=1)
         return replace(graph, features=features)
 
@@ -153,14 +163,26 @@ class Study:
         }  # fmt: skip
 
 
+def table(rows: list[dict[str, Any]]) -> str:
+    """In Markdown, for the page."""
+    head = ("slip", "delay", "best fixed", "best rule", "head", "best depths", "room", "95 %", "head takes", "95 %")
+    lines = []
+    for row in rows:
+        room, head_gain = (re.split(r" \(|\)", row[f"{name} over fixed"])[:2] for name in ("optimal", "head"))
+        fixed, rule = f"{row['value of fixed']} (depth {row['best fixed']})", f"{row['value of rule']} ({row['rule']})"
+        best = row["value of head"], row["value of optimal"]
+        lines.append([str(row["slip"]), str(row["delay"]), fixed, rule, *best, *room, *head_gain])
+    return grid(head, lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
+    parser.add_argument("plans", type=Path, help="a graph of every state; with --length, a run")
     parser.add_argument("--delays", type=int, nargs="+", default=(0, 1, 2, 4))
     parser.add_argument("--slips", type=float, nargs="+", default=(0.0, 0.05, 0.1, 0.2))
     parser.add_argument("--budget", type=int, default=6, help="observations")
     parser.add_argument("--starts", type=int, default=100, help="levels of each split")
-    parser.add_argument("--length", type=int, nargs=2, required=True)
+    parser.add_argument("--length", type=int, nargs=2, default=())
     parser.add_argument("--price-action", type=float, default=0.01)
     parser.add_argument("--price-observation", type=float, default=0.02)
     parser.add_argument("--updates", type=int, default=24, help="of the head")
@@ -178,6 +200,7 @@ def main() -> None:
                     writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
                     writer.writeheader()
                     writer.writerows(rows)
+    print(table(rows))
 
 
 if __name__ == "__main__":
