@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import re
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,7 +83,7 @@ class Study:
     def graph(self, delay: int, probability: float, *splits: str) -> CommitmentGraph:
         """From the levels of some splits, with what a head reads besides: the marks on the way, and the queue."""
         slip = Slip(diagonals(self.plans.puzzle.shape), probability)
-        plain = not delay and not probability
+        plain = self.updates and not delay and not probability  # heads learn on walks where every state is there
         starts = np.concatenate([self.starts[split] for split in splits])
         graph = delayed(self.plans, starts, delay=delay, slip=slip, budget=0 if plain else self.budget)
         queue = np.zeros((len(graph), 0), np.uint8) if graph.pending is None else graph.pending
@@ -135,10 +134,10 @@ class Study:
     def row(self, delay: int, probability: float) -> dict[str, Any]:
         """Everything under one delay and probability."""
         begun, slip = time.process_time(), Slip(diagonals(self.plans.puzzle.shape), probability)
-        both, test = (self.graph(delay, probability, *splits) for splits in (("train", "validation"), ("test",)))
-        validation = replace(
-            both, starts=both.starts[len(both.starts) // 2 :], groups=both.groups[len(both.starts) // 2 :]
-        )
+        learned = ("train", "validation") if self.updates else ("validation",)
+        both, test = (self.graph(delay, probability, *splits) for splits in (learned, ("test",)))
+        last = slice(-len(self.starts["validation"]), None)
+        validation = replace(both, starts=both.starts[last], groups=both.groups[last])
         fixed = [np.full(len(validation), column) for column in range(len(both.depths))]
         depth = int(np.argmax([self.values(validation, columns).mean() for columns in fixed]))
         every = [
@@ -149,11 +148,11 @@ class Study:
         columns = {
             "fixed": np.full(len(test), depth),
             "rule": dict(self.rules(test, validation, slip))[rule],
-            "head": self.head(both, test),
+            **({"head": self.head(both, test)} if self.updates else {}),
         }
         value = {name: self.values(test, chosen) for name, chosen in columns.items()}
         value["optimal"] = optimal_values(test, self.budget, [self.prices], last=True)[test.starts, 0]
-        gain = {name: bootstrap(value[name] - value["fixed"], test.groups) for name in ("rule", "head", "optimal")}
+        gain = {name: bootstrap(value[name] - value["fixed"], test.groups) for name in value if name != "fixed"}
         return {
             "delay": delay, "slip": probability, "best fixed": both.depths[depth], "rule": rule,
             **{f"value of {name}": f"{100 * each.mean():.1f}" for name, each in value.items()},
@@ -168,10 +167,10 @@ def table(rows: list[dict[str, Any]]) -> str:
     head = ("slip", "delay", "best fixed", "best rule", "head", "best depths", "room", "95 %", "head takes", "95 %")
     lines = []
     for row in rows:
-        room, head_gain = (re.split(r" \(|\)", row[f"{name} over fixed"])[:2] for name in ("optimal", "head"))
         fixed, rule = f"{row['value of fixed']} (depth {row['best fixed']})", f"{row['value of rule']} ({row['rule']})"
-        best = row["value of head"], row["value of optimal"]
-        lines.append([str(row["slip"]), str(row["delay"]), fixed, rule, *best, *room, *head_gain])
+        best = row.get("value of head", ""), row["value of optimal"]
+        gains = [row.get(f"{name} over fixed", " (").strip(")").split(" (") for name in ("optimal", "head")]
+        lines.append([str(row["slip"]), str(row["delay"]), fixed, rule, *best, *gains[0], *gains[1]])
     return grid(head, lines)
 
 
@@ -185,7 +184,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, nargs=2, default=())
     parser.add_argument("--price-action", type=float, default=0.01)
     parser.add_argument("--price-observation", type=float, default=0.02)
-    parser.add_argument("--updates", type=int, default=24, help="of the head")
+    parser.add_argument("--updates", type=int, default=24, help="of the head; 0 for no head")
     parser.add_argument("--thresholds", type=int, default=12, help="of each rule of one number")
     parser.add_argument("--csv", type=Path, help="where the table is written, too")
     arguments = parser.parse_args()
