@@ -164,14 +164,22 @@ class Study:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """In Markdown, for the page."""
-    head = ("slip", "delay", "best fixed", "best rule", "head", "best depths", "room", "95 %", "head takes", "95 %")
-    lines = []
+    head, lines = ["slip", "delay", "best fixed", "best rule", "best depths", "room", "95 %"], []
+    head += ["head", "head over fixed", "95 %"] if "value of head" in rows[0] else []
     for row in rows:
         fixed, rule = f"{row['value of fixed']} (depth {row['best fixed']})", f"{row['value of rule']} ({row['rule']})"
-        best = row.get("value of head", ""), row["value of optimal"]
-        gains = [row.get(f"{name} over fixed", " (").strip(")").split(" (") for name in ("optimal", "head")]
-        lines.append([str(row["slip"]), str(row["delay"]), fixed, rule, *best, *gains[0], *gains[1]])
+        lines.append(
+            [str(row["slip"]), str(row["delay"]), fixed, rule, row["value of optimal"], *_interval(row, "optimal")]
+        )
+        if "value of head" in row:
+            lines[-1] += [row["value of head"], *_interval(row, "head")]
     return grid(head, lines)
+
+
+def _interval(row: dict[str, Any], name: str) -> list[str]:
+    """The difference to the fixed depth, and its interval."""
+    mean, interval = row[f"{name} over fixed"].strip(")").split(" (")
+    return [mean, interval]
 
 
 def main() -> None:
