@@ -58,6 +58,9 @@ class Purpose(IntEnum):
     INSTANCES = 57
     # Plans that a commitment graph keeps besides the greedy one.
     GRAPH_SAMPLES = 58
+    # What disturbs an environment at each tick, and its futures that are drawn again.
+    BUMPS = 61
+    FUTURES = 62
 
 
 def mix(z: Words) -> Words:

@@ -21,6 +21,7 @@ from tests.invariant.global_state import libraries, watched
 from tests.structure.commands import PAGES, ROOT, Command, Wrong, call, commands
 
 from recommit.cli import command_line
+from recommit.train.config import section
 
 #: Commands that are checked but not run: what matches, and why.
 NOT_RUN = {
@@ -28,6 +29,9 @@ NOT_RUN = {
     r"^pip install": "changes the environment that the tests run in; its extras are checked",
     r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m tests\.)": "a step of scripts/test and scripts/verify",
     r"^python -m bench\.pages": "writes into docs/assets, from runs; test_pages.py makes the tables again and compares",
+    r"^(python -m bench\.robots|recommit graph score robots)": (
+        "needs Meta-World; tests/unit/adapters/test_robots_bench.py runs it in little, nightly"
+    ),
     r"^python bench/(?!training/warm_start\.py)": "times the machine for minutes; asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": (
@@ -39,8 +43,9 @@ NOT_RUN = {
     r"^(git clone .*|recommit data import boxoban .*|recommit data build .*--generator unfiltered.*)": (
         "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"
     ),
+    r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
     r"^recommit serve ": "serves until interrupted; row A12 plays 64 sessions",
-    r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/test_play.py presses keys",
+    r"^recommit (play|watch)\b": "plays until somebody leaves; tests/unit/cli/verbs/test_{play,watch}.py press keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
     r"^export ": "sets a variable",
@@ -55,6 +60,8 @@ MOST = {
     "--starts": 16,
     "--steps": 1,
     "--workers": 1,
+    "--episodes": 2,
+    "--jobs": 1,
     "--updates": 2,
 }
 _VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [6, 14]}"
@@ -67,10 +74,6 @@ SMALLER = {
         "optim.batch=16",
         _VALIDATION,
         "run.tensorboard=false",
-        (
-            "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, "
-            "vision_ffn: 32}"
-        ),
         "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
     ],
     "train grpo": [
@@ -88,16 +91,34 @@ SMALLER = {
     "train world-model": ["--steps", "1", "--starts", "16"],
     "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
+    "sweep": ["--episodes", "2", "--validation", "1", "--thresholds", "1", "--depths", "3", "8"],
+    "sweep verify": ["--episodes", "1"],
     "estimate": ["--set", "model.backbone=random:tiny"],
 }
 SMALLER["train family"] = SMALLER["train grpo"]
+#: ... and, by the kind of its backbone, a warm start besides.
+SHAPES = {
+    "conv": "model.shape={width: 8, blocks: 1, z: 16, reach: 1}",
+    "random": (
+        "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, "
+        "vision_ffn: 32}"
+    ),
+}
 
 #: What a page takes for granted: commands of the pages before it.
 _DATA = "recommit data build --task sliding --size 3 --length 8 24 --count 64 --validation 16 --test 32 --out data"
 _RUN = "recommit train sft --recipe laptop-sliding --data data --out run"
 _RL = "recommit train grpo --recipe laptop-sliding --init run --out "
 _FAMILY = "recommit train family --recipe laptop-sliding --init run --out family --variants adaptive fixed-4"
+_POLICY = (
+    'python -c "import re; from pathlib import Path; from tests.structure.commands import ROOT; '
+    "text = (ROOT / 'docs/guides/sweep.md').read_text('utf-8'); "
+    "Path('policy.py').write_text(re.search('```py\\n(.*?)```', text, re.DOTALL)[1])\""
+)
 BEFORE = {
+    "docs/guides/chunks.md": [_POLICY],
+    "docs/guides/sweep.md": [_POLICY],
+    "docs/guides/command-line.md": [_POLICY],
     "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-8 --variant fixed-8", _FAMILY],
     "docs/guides/reinforcement.md": [_DATA],
     "docs/guides/graphs.md": [
@@ -109,6 +130,25 @@ BEFORE = {
         (
             'python -c "import recommit; '
             "recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)\""
+        ),
+        (
+            'python -c "from tests.unit.graph.test_deviations import branches; '
+            "from recommit.graph import deviations, files; "
+            "files.write(deviations.deviation_graph(branches()), 'deviations')\""
+        ),
+    ],
+    "docs/guides/change-one-thing.md": [
+        (
+            'python -c "from pathlib import Path; '
+            "Path('mine.py').write_text('def reward(spans): return spans.solved - 0.01 * spans.decisions')\""
+        ),
+    ],
+    "docs/leaderboard.md": [
+        (
+            'python -c "from pathlib import Path; import json; '
+            "Path('agent.py').write_text('import numpy as np; agent = lambda boards, remaining: '"
+            " '(np.full(len(boards), 8), np.zeros((len(boards), 8), np.uint8))'); "
+            "Path('moves.jsonl').write_text(json.dumps({'budget': 10, 'level': 0, 'commitments': ['u']}))\""
         ),
     ],
     "docs/guides/data.md": [
@@ -166,11 +206,23 @@ def scaled(words: list[str], server: str) -> list[str]:
     if "--seeds" in small:
         small = _without(small, "--seeds")
     for flag, values in _flags(SMALLER.get(verb, ())):
+        if flag == "--set" and verb == "train sft":
+            values.append(_shape(_after(small, "--recipe"), _after(small, "--backbone")))
         if flag == "--set" and flag in small:
             small[small.index(flag) + 1 : small.index(flag) + 1] = values
         elif flag not in small:
             small += [flag, *values]
     return small
+
+
+def _after(words: list[str], flag: str) -> str:
+    return words[words.index(flag) + 1] if flag in words else ""
+
+
+def _shape(recipe: str, backbone: str = "") -> str:
+    """A smaller shape of the backbone that is named, or of the recipe's."""
+    named = backbone or str(section(recipe, "sft").get("model", {}).get("backbone", "random"))
+    return SHAPES[named.partition(":")[0]]
 
 
 def _least(flag: str, word: str) -> str:
@@ -245,6 +297,7 @@ def pages() -> list[Path]:
 def small_preset() -> str:
     """What ``small.yaml`` says."""
     changes = [["optim.steps=1", *SMALLER[verb][3:]] for verb in ("train sft", "train grpo")]
+    changes[0].append(_shape("laptop-sliding"))
     return SMALL_PRESET % tuple(changes * 2)
 
 

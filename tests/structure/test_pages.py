@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import importlib
 import io
+import json
 import re
 import runpy
 from pathlib import Path
@@ -105,7 +106,15 @@ def named() -> set[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["recommit", "recommit.data", "recommit.envs", "recommit.horizon", "recommit.policy", "recommit.zero_shot"],
+    [
+        "recommit",
+        "recommit.data",
+        "recommit.envs",
+        "recommit.horizon",
+        "recommit.horizon.sweep",
+        "recommit.policy",
+        "recommit.zero_shot",
+    ],
 )
 def test_api_pages_name_everything_public(module: str) -> None:
     if module == "recommit.envs":
@@ -159,6 +168,20 @@ def test_scripts_of_figures_import_what_is_there(script: Path, monkeypatch: pyte
     pytest.importorskip("torch")
     monkeypatch.syspath_prepend(str(script.parent))
     runpy.run_path(str(script))
+
+
+def test_the_page_of_robots_is_that_of_its_figures() -> None:
+    script: Any = importlib.import_module("bench.robots.page")
+    page, figures = script.PAGE.read_text(encoding="utf-8"), json.loads(script.FIGURES.read_text(encoding="utf-8"))
+    assert script.filled(page, figures) == page
+    assert {match["table"].partition("-")[0] for match in script.BLOCK.finditer(page)} == set(script.TABLES)
+    for condition in figures["conditions"].values():  # a planted defect: another figure
+        for own in condition.values():
+            planted, own["rows"]["fixed 8"]["success"] = own["rows"]["fixed 8"]["success"], 0.123
+            own["rows"]["fixed 8"]["utility"] += 0.5
+            assert script.filled(page, figures) != page
+            own["rows"]["fixed 8"]["success"] = planted
+            own["rows"]["fixed 8"]["utility"] -= 0.5
 
 
 @pytest.mark.parametrize("source", ["heads", "baselines", "rules"])

@@ -33,8 +33,9 @@ READERS = {
     "policy/prompt.py",
     "reproduce/preset.py",
     "report/html.py",
-    "report/page.py",
+    "report/document.py",
     "train/config.py",
+    "watch/recorded.py",
 }
 STREAMS = ("stdout", "stderr", "__stdout__", "__stderr__")
 
@@ -159,6 +160,7 @@ ALLOWED = {
     "invariant/test_interrupt.py": "reads a clock",  # processor time, in units of effort.py
     "invariant/global_state.py": "draws without a seed",  # planted
     "unit/data/test_mutations.py": "reads a clock",  # processor time, in units of effort.py
+    "unit/horizon/sweep/test_player.py": "draws without a seed",  # a policy from the streams that the sweep seeds
     "unit/train/family/one_rank.py": "sleeps",  # a stand-in for a rank that computes
     "verify/__main__.py": "reads a clock",  # for the table
     "verify/orders.py": "reads a clock",  # for the table

@@ -364,11 +364,12 @@ def test_no_file_names_a_launcher(tmp_path):
 
 def test_a_page_takes_no_script_from_elsewhere(tmp_path, monkeypatch):
     """The puzzle that an evaluation names is a script of the package."""
-    from recommit.report import page
+    from recommit.report import document
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.js").write_text("evil")
-    own = page.rules("nothing")
-    for task in (str(tmp_path / "evil"), os.path.relpath(tmp_path / "evil", Path(page.__file__).parent), "../report"):
-        assert page.rules(task) == own
-    assert page.rules("sliding") != own
+    own = document.rules("nothing")
+    beside = Path(document.__file__).parent
+    for task in (str(tmp_path / "evil"), os.path.relpath(tmp_path / "evil", beside), "../report"):
+        assert document.rules(task) == own
+    assert document.rules("sliding") != own

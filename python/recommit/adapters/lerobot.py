@@ -126,6 +126,43 @@ class AdaptiveQueue(nn.Module):
             self._queue.drop()
 
 
+class Chunks:
+    """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
+
+    Args:
+        policy: a ``PreTrainedPolicy``, or what has its methods.
+        prepare: makes the policy's batch of the environment's observations, which are stacked: here belongs LeRobot's
+            preprocessor. Without it, arrays become tensors, and an array alone is "observation.state".
+        finish: makes actions of the policy's chunks [N, H, D]: its postprocessor.
+    """
+
+    def __init__(
+        self,
+        policy: nn.Module,
+        *,
+        prepare: Callable[[Any], Batch] | None = None,
+        finish: Callable[[Tensor], Tensor] = lambda chunks: chunks,
+    ) -> None:
+        _refuse_stateful(policy)
+        self.policy = policy.eval()
+        self._prepare = prepare or _tensors
+        self._finish = finish
+
+    def reset(self) -> None:
+        """New episodes everywhere."""
+        self.policy.reset()
+
+    @torch.no_grad()
+    def predict(self, observations: Any) -> Tensor:
+        """[N, H, D] the chunk of each observation."""
+        return self._finish(self.policy.predict_action_chunk(self._prepare(observations)))
+
+
+def _tensors(observations: Any) -> Batch:
+    named = observations if isinstance(observations, dict) else {"observation.state": observations}
+    return {name: each if isinstance(each, list) else torch.as_tensor(each).float() for name, each in named.items()}
+
+
 def _refuse_stateful(policy: nn.Module) -> None:
     """A policy that cannot be asked for the chunk of one observation alone."""
     config = getattr(policy, "config", None)

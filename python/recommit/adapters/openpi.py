@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.horizon import Plans, Queue
+from recommit.horizon.sweep.slots import row, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,10 +74,37 @@ class AdaptiveBroker:
         self._result = {}
 
     def _plain(self, result: Arrays) -> Plans:
-        if self._key not in result:
-            raise ValueError(f"key: expected one of {sorted(result)}, got {self._key}")
-        actions: NDArray[Any] = np.asarray(result[self._key])
-        return Plans(actions[None])
+        return Plans(_plan(result, self._key)[None])
+
+
+class Chunks:
+    """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
+
+    Args:
+        policy: a ``BasePolicy``; it is asked for one observation at a time.
+        key: which array of its result is the plan.
+        prepare: makes what the policy takes of one observation of the environment.
+    """
+
+    def __init__(
+        self, policy: Any, *, key: str = "actions", prepare: Callable[[Any], Arrays] = lambda each: each
+    ) -> None:
+        self.policy, self._key, self._prepare = policy, key, prepare
+
+    def reset(self) -> None:
+        """Begin an episode."""
+        self.policy.reset()
+
+    def predict(self, observations: Any) -> NDArray[Any]:
+        """[N, H, D] the chunk of each observation."""
+        results = [self.policy.infer(self._prepare(row(observations, i))) for i in range(size(observations))]
+        return np.stack([_plan(each, self._key) for each in results])
+
+
+def _plan(result: Arrays, key: str) -> NDArray[Any]:
+    if key not in result:
+        raise ValueError(f"key: expected one of {sorted(result)}, got {key}")
+    return np.asarray(result[key])
 
 
 def _sliced(value: Any, place: int, length: int) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,19 @@ from recommit.puzzles.registry import TASKS, Task
 from recommit.puzzles.solver import puzzle_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Self
+
+    from recommit.data.spec import DataSpec
     from recommit.puzzles.levels import Grid, Levels
     from recommit.puzzles.puzzle import Puzzle
+
+
+#: What a policy says of a puzzle that it was trained on.
+_TRAINED = re.compile(rf"({'|'.join(TASKS)})-(\d{{1,2}})x(\d{{1,2}})")
+#: Of a Sokoban level, where nobody asks for another number.
+BOXES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,14 +35,14 @@ class BoardOptions:
     Args:
         task: The puzzle (default: sokoban).
         size: Rows, or rows and columns, with the outer wall (default: 8; of sliding 3).
-        boxes: Boxes of a Sokoban level.
+        boxes: Boxes of a Sokoban level (default: 2).
         length: Optimal length of every board, or the shortest and longest (default: any).
         seed: Board i depends on the seed, its number and these flags alone.
     """
 
     task: Task | None = None
     size: tuple[int, ...] = ()
-    boxes: int = 2
+    boxes: int | None = None
     length: tuple[int, ...] = ()
     seed: int = 0
 
@@ -49,7 +61,7 @@ class BoardOptions:
         """The puzzle of this size; without a size, of the usual one."""
         kind = TASKS[self.name]
         try:
-            return kind.of((self.size[0], self.size[-1]) if self.size else kind.usual.size, self.boxes)
+            return kind.of((self.size[0], self.size[-1]) if self.size else kind.usual.size, self.boxes or BOXES)
         except ValueError as error:  # rows and columns are no flags
             raise WrongCall(re.sub(r"^(rows|columns):", "size:", str(error))) from None
 
@@ -80,6 +92,24 @@ class LevelOptions(BoardOptions):
     file: Path | None = None
     index: int = 0
 
+    def of_policy(self, agent: str, trained: Sequence[str]) -> Self:
+        """The same for a policy: what the call leaves open is what it was ``trained`` on (sliding-3x3), and of a run
+        the boxes and lengths of its data."""
+        known = (match for match in map(_TRAINED.fullmatch, trained) if match and self.task in (None, match[1]))
+        chosen = next(known, None)
+        if self.file is not None or self.size or chosen is None:
+            return self
+        task, size = chosen[1], (int(chosen[2]), int(chosen[3]))
+        kinds = [
+            kind for spec in _recipes(agent) if (spec.task, spec.size) == (task, size) for kind in spec.difficulties
+        ]
+        counts = [kind.boxes for kind in kinds]
+        boxes = self.boxes or (BOXES if BOXES in counts else next(iter(counts), 0))
+        lengths = [end for kind in kinds if kind.boxes == boxes for end in kind.length]
+        length = self.length or ((min(lengths), max(lengths)) if lengths else ())
+        own: dict[str, Any] = {"task": task, "size": size, "boxes": boxes or None, "length": length}
+        return replace(self, **own)
+
     def level(self, index: int | None = None) -> ChosenLevel:
         """The level of this number, ``index`` if there is none."""
         index = self.index if index is None else index
@@ -91,6 +121,15 @@ class LevelOptions(BoardOptions):
         levels = read(self.file, self.task)
         state = one(levels, index)[0]
         return ChosenLevel(puzzle_of(state, levels.task), state, levels.titles[index] or f"level {index}")
+
+
+def _recipes(agent: str) -> list[DataSpec]:
+    """What the data of a run were made from; of another policy nobody knows."""
+    from recommit.runs.directory import recipes_of
+
+    with suppress(ValueError):
+        return recipes_of(agent)
+    return []
 
 
 def read(file: Path, task: str | None = None) -> Levels:

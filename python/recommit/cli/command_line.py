@@ -21,8 +21,11 @@ from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.bench import bench
 from recommit.cli.verbs.doctor import EXTRAS, doctor
 from recommit.cli.verbs.play import play
+from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.render import render
 from recommit.cli.verbs.solve import solve
+from recommit.cli.verbs.sweep import sweep, verify
+from recommit.cli.verbs.watch import watch
 from recommit.runs import rank_watchdog
 from recommit.storage import errors
 from recommit.storage.terminal_text import say, tell, unread
@@ -38,11 +41,14 @@ VERBS = {
     "levels check": Verb(levels.check, "levels.txt", ("file",)),
     "solve": Verb(solve, "levels.txt", ("file",)),
     "play": Verb(play, "levels.txt", ("file",)),
+    "watch": Verb(watch, "", ("recording",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
     "data show": Verb(data.show, "data --picture data.png", ("folder",)),
     "data export": Verb(data.export, "data --out parquet", ("folder",)),
+    "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
+    "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep"),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run"),
     "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl"),
     "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
@@ -57,6 +63,8 @@ VERBS = {
     "serve": Verb(stages.serve, "--task sliding --port 8000"),
     "report": Verb(stages.report, "eval --out report.html", ("eval",)),
     "reproduce": Verb(stages.reproduce, "--preset demo --out demo"),
+    "policies": Verb(policies, ""),
+    "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",)),
     "bench": Verb(bench, "--signature"),
     "doctor": Verb(doctor, ""),
 }
@@ -174,6 +182,8 @@ def _complete(words: list[str]) -> None:
     groups: dict[str, list[Any]] = {}
     for name, verb in VERBS.items():
         first, _, second = name.partition(" ")
+        if second and first in VERBS:
+            continue  # tyro has no parser with flags and verbs of its own
         groups.setdefault(first, []).append(parser(second or first, verb.shown(), verb.about))
     kinds = [
         each[0] if first in VERBS else parser(first, Union[tuple(each)])  # noqa: UP007  (made of a list)

@@ -41,8 +41,18 @@ class Verb:
         """The dataclass that its function takes."""
         return get_type_hints(self.function).get("options")
 
+    @property
+    def complete(self) -> bool:
+        """Can it be called without any argument?"""
+        options, switches = self.options, list(inspect.signature(self.function).parameters.values())
+        own = fields(options) if options else ()
+        of_options = all(each.default is not MISSING or each.default_factory is not MISSING for each in own)
+        return of_options and all(each.default is not each.empty for each in switches[bool(options) :])
+
     def run(self, words: Sequence[str], prog: str) -> int | None:
-        """Parse the words and call the function."""
+        """Parse the words and call the function; without words nothing has to be parsed."""
+        if not words and self.complete:
+            return self.call()
         import tyro
 
         shown = self.shown()

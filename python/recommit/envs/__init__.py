@@ -13,15 +13,31 @@ except ImportError:
 
 from recommit import registration
 from recommit.envs.base import EnvOptions, VectorOptions
+from recommit.envs.branching import Branches, Branching, Ending, Executed
 from recommit.envs.commit import Commit, VectorCommit
 from recommit.envs.single import PuzzleEnv
+from recommit.envs.snapshot import NotRestored, SnapshotEnv, SnapshotPuzzle
 from recommit.envs.vector import PuzzleVectorEnv
 from recommit.puzzles.registry import PUZZLES
 
 registration.register()
 del gymnasium
 
-__all__ = ["Commit", "EnvOptions", "PuzzleEnv", "PuzzleVectorEnv", "VectorCommit", "VectorOptions"]
+__all__ = [
+    "Branches",
+    "Branching",
+    "Commit",
+    "Ending",
+    "EnvOptions",
+    "Executed",
+    "NotRestored",
+    "PuzzleEnv",
+    "PuzzleVectorEnv",
+    "SnapshotEnv",
+    "SnapshotPuzzle",
+    "VectorCommit",
+    "VectorOptions",
+]
 
 
 def __getattr__(name: str) -> Any:

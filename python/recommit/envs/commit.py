@@ -54,7 +54,10 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 f"env: expected a gymnasium.Env (one environment, not a vector of them), got {type(env).__name__}"
             )
         if not isinstance(env.action_space, spaces.Discrete):
-            raise TypeError(f"env: expected a Discrete action space, got {env.action_space}")
+            raise TypeError(
+                f"env: expected a Discrete action space, got {env.action_space}; chunks of vectors are executed "
+                "by recommit.horizon.Queue, and recommit sweep measures how much of them to execute"
+            )
         RecordConstructorArgs.__init__(self, depths=depths, budget=budget, space=space)
         gymnasium.Wrapper.__init__(self, env)
         self.depths = checked_depths(depths)

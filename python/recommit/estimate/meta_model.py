@@ -142,8 +142,8 @@ class Shadow:
             policy.train()
             return
         with torch.device("meta"):
-            if stage.head is not None:
-                policy.replace_head(stage.head)
+            if stage.head is not None or stage.depths:
+                policy.replace_head(stage.head or policy.config.head, depths=stage.depths)
         policy.train_only(self.task, depth_head=self.variant.head)
         vision = {id(p) for p in policy.backbone.vision_parameters()}
         for parameter in policy.parameters():

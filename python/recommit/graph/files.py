@@ -7,7 +7,8 @@ manifest.json    what it is: format, task, shape, depths, counts, where it is fr
 DIGESTS          sha256 of the three files, checked by whoever reads one
 
 The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
-and with every version of pyarrow.
+and with every version of pyarrow. A graph of no puzzle (``recommit.graph.deviations``) has no states and plans; its
+manifest says which depths there are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.parquet import pa, parsed, pq
-from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
+from recommit.graph.graph import ALL_DEPTHS, MOST_DEPTH, PLAN, CommitmentGraph
 from recommit.graph.options import MOST_BUDGET
 from recommit.puzzles import registry
 from recommit.storage import errors, files, ownership, verified
@@ -51,6 +52,7 @@ COLUMNS: dict[str, tuple[type[np.generic], int]] = {
     "features": (np.float32, ANY_WIDTH),
     "disagreement": (np.float32, ANY_WIDTH),
     "samples": (np.uint8, ANY_WIDTH),
+    "ended": (np.bool_, 1),
 }
 START_COLUMNS: dict[str, tuple[type[np.generic], int]] = {"starts": (np.int32, 1), "groups": (np.int32, 1)}
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
@@ -98,6 +100,7 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
         "task": graph.task,
         "shape": list(graph.states.shape[1:]),
         "head_depths": list(graph.head_depths),
+        **({} if graph.task else {"depths": list(graph.depths)}),
         "budget": graph.budget,
         "nodes": len(graph),
         "planned": int(graph.planned.sum()),
@@ -113,7 +116,8 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
 
 def content(graph: CommitmentGraph) -> str:
     """sha256 of everything but where it is from."""
-    digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.head_depths)]).encode())
+    depths = [] if graph.task else [list(graph.depths)]
+    digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.head_depths), *depths]).encode())
     for name, (kind, _) in (COLUMNS | START_COLUMNS).items():
         if (column := getattr(graph, name)) is not None:
             _update(digest, name, column.astype(kind, copy=False))
@@ -146,7 +150,13 @@ def read(folder: str | Path) -> CommitmentGraph:
         raise errors.Damaged(f"{place / MANIFEST}: budget: expected 0..{MOST_BUDGET}, got {manifest['budget']}")
     if wrong := [depth for depth in manifest["head_depths"] if not 1 <= depth <= PLAN]:
         raise errors.Damaged(f"{place / MANIFEST}: head_depths: expected numbers 1..{PLAN}, got {wrong[0]}")
+    if not manifest["task"]:
+        verified.expect(place / MANIFEST, manifest, {"depths": [int], "source": {"queries": int}})
+        if not 1 <= len(manifest["depths"]) <= MOST_DEPTH:
+            raise errors.Damaged(f"{place / MANIFEST}: depths: expected 1..{MOST_DEPTH}, got {len(manifest['depths'])}")
     widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
+    if not manifest["task"]:
+        widths |= dict.fromkeys(("executed", "landing"), len(manifest["depths"]))
     nodes = _table(place, NODES, manifest["nodes"], COLUMNS, widths)
     starts = _table(place, STARTS, manifest["starts"], START_COLUMNS, {})
     try:
@@ -188,7 +198,7 @@ def _alike(kind: StoredType, wanted: StoredType | None) -> bool:
 def _parquet(graph: CommitmentGraph, kinds: dict[str, tuple[type[np.generic], int]]) -> memoryview:
     columns = {}
     for name, (kind, width) in kinds.items():
-        if (array := getattr(graph, name)) is not None:
+        if (array := getattr(graph, name)) is not None and array.shape[1:] != (0,) and (array.size or not len(graph)):
             flat = pa.array(np.ascontiguousarray(array, dtype=kind).ravel())
             rows = max(len(array), 1)
             columns[name] = flat if width == 1 else pa.FixedSizeListArray.from_arrays(flat, array.size // rows)
@@ -198,15 +208,18 @@ def _parquet(graph: CommitmentGraph, kinds: dict[str, tuple[type[np.generic], in
 
 
 def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> CommitmentGraph:
-    if len(manifest["shape"]) != 2:
-        raise ValueError(f"shape: expected rows and columns, got {manifest['shape']}")
+    if len(manifest["shape"]) != (2 if manifest["task"] else 0):
+        raise ValueError(f"shape: expected rows and columns of a puzzle, or nothing, got {manifest['shape']}")
     shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
     arrays: dict[str, Any] = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
     arrays |= {name: array.reshape(len(nodes), *shapes[name]) for name, array in arrays.items() if name in shapes}
-    registry.puzzle(manifest["task"])  # refuses what is none
+    if manifest["task"]:
+        registry.puzzle(manifest["task"])  # refuses what is none
+        if "states" not in arrays or "plans" not in arrays or "probs" not in arrays or "logits" not in arrays:
+            raise ValueError("nodes: expected states, plans, probs and logits")
     arrays |= {name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS}
     return CommitmentGraph(
-        depths=ALL_DEPTHS,
+        depths=ALL_DEPTHS if manifest["task"] else tuple(manifest["depths"]),
         goal=arrays["distance"] == 0,
         task=manifest["task"],
         head_depths=tuple(manifest["head_depths"]),

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 #: Actions of a plan, and every depth there is.
 PLAN = 8
 ALL_DEPTHS = tuple(range(1, PLAN + 1))
+#: The deepest depth of a graph of no puzzle.
+MOST_DEPTH = 127
 #: Numbers per action of a plan that say how far symmetry augmentations agree on it.
 DISAGREEMENTS = 2
 #: A landing that is no node of the graph.
@@ -88,6 +90,8 @@ class CommitmentGraph:
     ending: NDArray[np.float64] | None = None
     #: Ends of commitments in which actions may fail.
     chances: Chances | None = None
+    #: [N] where an episode ends without the goal, and nothing is paid any more; of a graph that is of no puzzle.
+    ended: NDArray[np.bool_] | None = None
     #: Where it is from: any plain values.
     source: dict[str, Any] = field(default_factory=dict)
 
@@ -99,7 +103,7 @@ class CommitmentGraph:
             checks.shape(name, checks.array(name, getattr(self, name), kinds.get(name, "iu")), shape)
         checks.shape("groups", self.groups, self.starts.shape)
         for each in ("depths", "head_depths"):
-            _within(each, np.array(getattr(self, each), np.int64), 1, PLAN)
+            _within(each, np.array(getattr(self, each), np.int64), 1, PLAN if self.task else MOST_DEPTH)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
         _within("landing", self.landing, NOWHERE, nodes - 1 + (len(self.chances) if self.chances else 0))
@@ -109,6 +113,7 @@ class CommitmentGraph:
         self._check("plans", (nodes, PLAN), (nodes, many, PLAN))
         self._check("probs", (nodes, PLAN, 4), (nodes, many, PLAN, 4))
         self._check("logits", (nodes, head))
+        self._check("ended", (nodes,))
         self._check("disagreement", (nodes, DISAGREEMENTS * PLAN))
         self._check("pending", (nodes, self.delay))
         self._check("ending", (nodes, 2))
@@ -134,6 +139,11 @@ class CommitmentGraph:
         return np.flatnonzero(self.planned & ~self.goal)
 
     @property
+    def over(self) -> NDArray[np.bool_]:
+        """[N] where an episode has ended, at the goal or otherwise."""
+        return self.goal if self.ended is None else self.goal | self.ended
+
+    @property
     def puzzle(self) -> Puzzle:
         """Whose states these are."""
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
@@ -151,7 +161,7 @@ class CommitmentGraph:
         state planned where an episode within it may choose?"""
         if (self.landing[self.planned] == NOWHERE).any():
             return False
-        ends = self.planned | self.goal
+        ends = self.planned | self.over
         if not self.budget:
             return bool(ends[self.reached(self.landing[self.planned])].all() and ends[self.starts].all())
         seen, front = np.zeros(len(self), np.bool_), self.starts

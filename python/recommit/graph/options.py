@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from recommit.prices import Setting
 
 #: Observations of an episode at most.
-MOST_BUDGET = 64
+MOST_BUDGET = 512
 RULES = (
     "fixed-1",
     "fixed-2",
@@ -170,8 +170,8 @@ def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGra
     """Every budget, without prices first and then at each price of an observation."""
     from recommit.prices import Prices, Setting
 
-    usual = (graph.budget,) if graph.budget else tuple(graph.puzzle.usual.budgets.values())
-    budgets = options.budget or usual
+    own = graph.budget if graph.task else graph.source["queries"]
+    budgets = options.budget or ((own,) if own else tuple(graph.puzzle.usual.budgets.values()))
     if wrong := [k for k in budgets if not 1 <= k <= MOST_BUDGET]:
         raise ValueError(f"budget: expected numbers 1..{MOST_BUDGET}, got {wrong[0]}")
     prices = (Prices(), *(Prices(options.price_action, each) for each in options.price_observation))

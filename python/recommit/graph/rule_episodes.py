@@ -18,6 +18,7 @@ from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
 from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule
 from recommit.horizon.rule import need
+from recommit.storage.python_file import failing_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ class RuleChooser:
         self, entry: NamedRule, plans_of: PlansOf, depths: tuple[int, ...] = ALL_DEPTHS, orders: Depths | None = None
     ) -> None:
         self._entry, self._plans_of, self._orders = entry, plans_of, orders
-        self._column = np.zeros(PLAN + 1, np.int64)
+        self._column = np.zeros(depths[-1] + 1, np.int64)
         self._column[list(depths)] = np.arange(len(depths))
         self._begin(0)
 
@@ -148,6 +149,8 @@ class RulesOnGraph:
     @cached_property
     def plans(self) -> Plans:
         """Those of every node, without samples; a node without a plan has an even one that nobody reads."""
+        if not self.graph.task:
+            return Plans(np.zeros((len(self.graph), self.graph.depths[-1]), np.uint8))
         even = np.float32(0.25)
         probs = np.where(self.graph.planned[:, None, None], self.graph.probs, even)
         return Plans(self.graph.plans, probs, features=self.graph.head_features)
@@ -175,7 +178,8 @@ class RulesOnGraph:
 
     def columns(self, entry: NamedRule) -> Nodes:
         """[N] of the depths of a rule that reads nothing but the present plan."""
-        return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64) - 1
+        depths = self._with_head(entry).orders(self.plans_for(entry))[:, 0]
+        return np.searchsorted(self.graph.depths, depths)
 
     def probs(self, entry: NamedRule) -> NDArray[np.float64]:
         """[N, 8] of every depth, of a rule that samples."""
@@ -190,7 +194,7 @@ class RulesOnGraph:
         if orders is None and "previous" not in entry.reads:
             orders = entry.orders(every)
         part = _actions if isinstance(entry.rule, Consecutive) else _all
-        return RuleChooser(entry, partial(part, every), orders=orders)
+        return RuleChooser(entry, partial(part, every), self.graph.depths, orders)
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Chooser]:
         """The rule at work with each of these thresholds."""
@@ -203,6 +207,13 @@ class RulesOnGraph:
             yield self.chooser(entry, returning[depths - 1] if entry.memory else depths[:, None])
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
+        if not self.graph.task:  # whose depths are not all that there are
+            if not isinstance(entry.rule, Fixed | rule_registry.DepthTable):
+                raise ValueError(
+                    f"rules: expected fixed-1 .. fixed-{self.graph.depths[-1]} or a table, since this graph holds no "
+                    f"plans, got {entry.name}"
+                )
+            return replace(entry, rule=replace(entry.rule, depths=self.graph.depths))
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))
 
 
@@ -220,4 +231,4 @@ def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
     try:
         entry.orders(plans)
     except (Exception, SystemExit) as error:  # whatever a program of somebody else may raise
-        raise ValueError(f"rule: {rule_registry.failing_line(path, error)}: {type(error).__name__}: {error}") from error
+        raise ValueError(f"rule: {failing_line(path, error)}: {type(error).__name__}: {error}") from error

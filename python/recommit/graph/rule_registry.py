@@ -32,8 +32,6 @@ from __future__ import annotations
 
 import io
 import re
-import runpy
-import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
@@ -58,6 +56,7 @@ from recommit.horizon import (
     WithMemory,
 )
 from recommit.storage import safe_open
+from recommit.storage.python_file import definition
 from recommit.storage.recipe_text import cut
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
     memory = base != name
     if base == "head" or name in STOCHASTIC:
         return NamedRule(name, None, memory)
-    if match := re.fullmatch(r"fixed-([1-8])", base):
+    if match := re.fullmatch(r"fixed-([1-9]\d{0,2})", base):
         return NamedRule(name, Fixed(int(match[1])), memory)
     every: dict[str, Rule] = {**PLAIN, **SWEPT, **SAMPLED}
     if base not in every:
@@ -170,14 +169,7 @@ class FunctionRule(Rule):
 
 def from_code(path: Path, *, trusted: bool) -> NamedRule:
     """What is called ``rule`` in a file of Python: a rule, one with a memory, or a function of plans."""
-    if not trusted:
-        raise ValueError(
-            f"rule: expected --run-code beside it, since {path} is a program that would run here, got none"
-        )
-    try:
-        rule = runpy.run_path(str(path)).get(DEFINED)
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"rule: {failing_line(path, error)}: {type(error).__name__}: {error}") from error
+    rule = definition("rule", path, DEFINED, trusted=trusted)
     name, memory = _free_name(path), isinstance(rule, WithMemory)
     rule = rule.rule if isinstance(rule, WithMemory) else rule
     if isinstance(rule, FunctionType):
@@ -193,12 +185,6 @@ def from_code(path: Path, *, trusted: bool) -> NamedRule:
 def with_memory(entry: NamedRule) -> list[NamedRule]:
     """The rule, and the rule with a memory beside it."""
     return [entry] if entry.memory else [entry, replace(entry, name=entry.name + MEMORY, memory=True)]
-
-
-def failing_line(path: Path, error: BaseException) -> str:
-    """The file, and the last of its lines that was at work."""
-    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if Path(each.filename) == path]
-    return f"{path}, line {lines[-1]}" if lines else str(path)
 
 
 def _free_name(path: Path) -> str:

@@ -57,7 +57,7 @@ class GraphScorer:
                 f"with --budget {most}"
             )
         self.graph.check_plain()
-        if self.graph.depths != ALL_DEPTHS:
+        if self.graph.task and self.graph.depths != ALL_DEPTHS:
             raise ValueError(f"graph: expected one of the depths {ALL_DEPTHS}, got {self.graph.depths}")
 
     @cached_property
@@ -92,15 +92,15 @@ class GraphScorer:
 
     @cached_property
     def _fixed(self) -> list[dict[Setting, Floats]]:
-        return [self.values(rule_registry.named(f"fixed-{depth}")) for depth in ALL_DEPTHS]
+        return [self.values(rule_registry.named(f"fixed-{depth}")) for depth in self.graph.depths]
 
     def best_fixed(self, setting: Setting) -> int:
         """The best fixed depth."""
-        return 1 + int(np.argmax([values[setting].mean() for values in self._fixed]))
+        return self.graph.depths[int(np.argmax([values[setting].mean() for values in self._fixed]))]
 
     def fixed(self, setting: Setting, depth: int) -> Floats:
         """[starts] values of a fixed depth."""
-        return self._fixed[depth - 1][setting]
+        return self._fixed[self.graph.column(depth)][setting]
 
     def outcome(self, entry: NamedRule, budget: int, read: RulesOnGraph | None = None) -> tuple[NDArray[Any], ...]:
         """[starts] solved, actions and observations of a rule, in expectation if it samples. It reads the plans of the

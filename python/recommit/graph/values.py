@@ -86,6 +86,7 @@ def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floa
         table[~graph.planned | _hopeless(graph, remaining)] = failing
     elif graph.ending is not None:
         table = graph.ending[:, :1] * goal + graph.ending[:, 1:] * action
+    table[graph.over] = 0.0
     table[graph.goal] = goal
     return table
 

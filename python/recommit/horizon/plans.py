@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,6 +135,22 @@ class Plans:
         checks.shape("previous.actions", tail.actions, (len(self), "T", *self.actions.shape[2:]))
         if self.continuous:
             checks.finite("previous.actions", tail.actions)
+
+
+def joined(parts: Sequence[Plans]) -> Plans:
+    """Several batches as one; all of them have the same fields."""
+    values: dict[str, Any] = {}
+    for each in fields(Plans):
+        column = [getattr(part, each.name) for part in parts]
+        there = [value for value in column if value is not None]
+        if there and len(there) < len(column):
+            raise ValueError(f"parts: expected {each.name} in all {len(column)} batches or in none, got {len(there)}")
+        if there and each.name == "previous":
+            pair = ([getattr(tail, name) for tail in there] for name in ("actions", "remaining"))
+            values[each.name] = Tail(*map(np.concatenate, pair))
+        elif there:
+            values[each.name] = np.concatenate(there)
+    return Plans(**values)
 
 
 def _layouts(actions: NDArray[Any], *outer: str) -> list[tuple[str, ...]]:

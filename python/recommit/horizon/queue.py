@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.horizon import checks
-from recommit.horizon.plans import Tail
+from recommit.horizon.plans import Tail, joined
 from recommit.horizon.rule import WithMemory
 
 if TYPE_CHECKING:
@@ -48,13 +48,15 @@ class Queue:
         rule: says how many actions of each plan to queue; or ``WithMemory`` of one.
         count: environments in the batch.
         record: whether ``decisions`` grows; False for runs without an end.
+        keep: whether ``plans`` grows, for the thresholds of a rule.
     """
 
-    def __init__(self, rule: Rule | WithMemory, count: int = 1, *, record: bool = True) -> None:
+    def __init__(self, rule: Rule | WithMemory, count: int = 1, *, record: bool = True, keep: bool = False) -> None:
         self.rule = rule
         self.count = checks.whole("count", count, 1)
         self.decisions: list[Decision] = []
-        self._record = record
+        self._record, self._keep = record, keep
+        self._kept: list[Plans] = []
         self._plans: NDArray[Any] | None = None  # [count, H, ...] the last plan of each environment
         self._depth = np.zeros(self.count, np.int64)  # how much of it was queued: 0 if there is none
         self._place = np.zeros(self.count, np.int64)  # ... and how much of that was taken
@@ -67,6 +69,13 @@ class Queue:
         """[count] queued actions of each environment."""
         result: NDArray[np.int64] = self._depth - self._place
         return result
+
+    @property
+    def plans(self) -> Plans:
+        """All plans so far, a row per decision: what ``rule.thresholds(queue.plans, count)`` reads; ``keep`` them."""
+        if not self._kept:
+            raise ValueError("keep: expected a queue with keep=True that was filled, got one without plans")
+        return joined(self._kept)
 
     def empty(self, rows: ArrayLike | None = None) -> Rows:
         """The environments, of ``rows`` or of all, that need a plan before their next action."""
@@ -95,6 +104,8 @@ class Queue:
         self._depth[where], self._place[where] = depths, 0
         if self._record:
             self._log(where, depths)
+        if self._keep:
+            self._kept.append(plans)
         self.k[where] += 1
         return depths
 

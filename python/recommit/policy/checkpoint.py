@@ -20,8 +20,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
-from recommit.policy import lora
+from recommit.policy import lora, pretrained
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.backbones.backbone import find_backbone, load_backbone, snapshot
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
@@ -114,6 +115,25 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     return folder
 
 
+def save_compact(policy: Parts, folder: Path) -> Path:
+    """Save a policy with its weights in half precision. It is rounded itself before, so that what is read again is it
+    to the bit; it computes in the precision that it had."""
+    parts = (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model)
+    with torch.no_grad():
+        for part in parts:
+            for parameter in () if part is None else part.parameters():
+                parameter.copy_(parameter.half())
+    policy.known_fingerprint = ""
+    save_policy(policy, folder)
+    listed = verified.digests(folder)
+    for name in listed:
+        if name.endswith(".safetensors"):
+            halves = {key: tensor.half() for key, tensor in read_weights(folder / name).items()}
+            replace(Files(), folder / name, save(halves, metadata={"format": "pt"}))
+    verified.seal(Files(), folder, listed)
+    return folder
+
+
 #: What files of a policy end in; its pages for people, which may be edited, end otherwise.
 _ENDINGS = (".json", ".safetensors", ".jinja", ".txt")
 
@@ -178,7 +198,9 @@ def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
 
 
 def local_folder(name: str | Path) -> Path:
-    """A folder as it is, of a run its best policy. It asks no hub: a run that was mistyped is not there."""
+    """A folder as it is, of a run its best policy, also of one that comes with the package. It asks no hub: a run that
+    was mistyped is not there."""
+    name = pretrained.find(name)
     if os.path.lexists(Path(name) / "best.json"):
         return verified.inside(Path(name), verified.values(Path(name), "best.json", {"policy": str})["policy"])
     if (Path(name) / "checkpoints").is_dir():
@@ -187,7 +209,11 @@ def local_folder(name: str | Path) -> Path:
         )
     if Path(name).is_dir():
         return Path(name)
-    raise ValueError(f"run: expected the folder of a run or of a saved policy, got none by the name {name}")
+    known = ", ".join(pretrained.names())
+    raise ValueError(
+        f"run: expected the folder of a run or of a saved policy, or one of {known} (recommit policies), "
+        f"got none by the name {name}"
+    )
 
 
 def _fetched(name: str | Path, revision: str) -> Path:
@@ -209,9 +235,21 @@ def _named(depth_head: nn.Module, decoder: nn.Module, world_model: nn.Module | N
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
+class _WithoutInit(TorchFunctionMode):
+    """Draw no weights: without storage there is nothing to draw, and to draw it torch imports its compiler, which takes
+    as long as torch itself."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Whatever fills a tensor leaves it."""
+        named = kwargs or {}
+        if getattr(function, "__module__", "") == "torch.nn.init":
+            return args[0] if args else named["tensor"]
+        return function(*args, **named)
+
+
 def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
     """The same without numbers, to be compared with a file: a stranger's configuration may ask for any size."""
-    with torch.device("meta"):
+    with torch.device("meta"), _WithoutInit():
         world_model = None if config.world_model is None else WorldModel(config.world_model)
         depth_head = DepthHead(width, len(config.depths), config.head)
         return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), world_model)

@@ -203,10 +203,9 @@ class PolicyConfig:
                 "(recommit train world-model), got one without"
             )
         _check_augmentations("augmentations", self.augmentations)
-        if not self.depths or list(self.depths) != sorted(set(self.depths)):
-            raise ValueError(f"depths: expected ascending numbers without doubles, got {self.depths}")
-        if self.depths[0] < 1 or self.depths[-1] > MAX_ACTIONS:
-            raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+        if not self.depths:
+            raise ValueError("depths: expected at least one, got none")
+        check_depths(self.depths)
         if self.head.features != "z" and self.decoder.depth_conditioning != "none":
             raise ValueError(
                 "head.features: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot "
@@ -230,7 +229,7 @@ class PolicyConfig:
         if self.trained and name not in self.trained:
             raise ValueError(
                 f"task: expected {' or '.join(self.trained)}, which this policy was trained on, got {name}; "
-                "anyway (--anyway) plays it all the same"
+                "CommitPolicy.from_pretrained(..., anyway=True), or --anyway, plays it all the same"
             )
 
     def task_index(self, name: str) -> int:
@@ -243,3 +242,11 @@ class PolicyConfig:
 def _check_augmentations(name: str, number: int) -> None:
     if number not in AUGMENTATIONS:
         raise ValueError(f"{name}: expected one of {', '.join(map(str, AUGMENTATIONS))}, got {number}")
+
+
+def check_depths(depths: tuple[int, ...]) -> None:
+    """Refuse what no depth head can choose from; none are fine."""
+    if list(depths) != sorted(set(depths)):
+        raise ValueError(f"depths: expected ascending numbers without doubles, got {depths}")
+    if depths and (depths[0] < 1 or depths[-1] > MAX_ACTIONS):
+        raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {depths}")

@@ -122,7 +122,8 @@ class CommitPolicy(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, *, anyway: bool = False, **options: Any) -> CommitPolicy:
-        """Read a saved policy; ``recommit.policy.checkpoint`` says the format, and what ``options`` may be. It refuses
+        """Read a saved policy: its folder, a repository of a hub, or the name of one that comes with the package
+        (``recommit policies``). ``recommit.policy.checkpoint`` says the format, and what ``options`` may be. It refuses
         puzzles and sizes that it was not trained on, unless it is to play them ``anyway``."""
 
         def make(backbone: Backbone, config: PolicyConfig, source: str, revision: str) -> CommitPolicy:

@@ -107,9 +107,9 @@ def episode(
 ) -> PlayedEpisode:
     """Play from ``state`` until it is solved, or until ``budget`` observations are spent (the puzzle's loose budget).
 
-    ``agent`` is a policy, the folder of one or of a training run, ``"solver"``, which plays optimal plans, or a
-    function of states [1, rows, columns] and turn that gives depths [1] and actions [1, 8]. The cells of the state tell
-    which ``task`` it is.
+    ``agent`` is a policy, the folder of one or of a training run, the name of one that comes with the package,
+    ``"solver"``, which plays optimal plans, or a function of states [1, rows, columns] and turn that gives depths [1]
+    and actions [1, 8]. The cells of the state tell which ``task`` it is.
     """
     start = _start(state)
     puzzle = task or puzzle_of(start)
@@ -157,12 +157,16 @@ def _choose(agent: Any, task: Puzzle) -> Choose:
     if callable(agent):
         choose: Choose = agent
         return choose
+    from recommit.policy import pretrained
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
 
-    if not Path(agent).is_dir():  # nothing is downloaded
-        raise ValueError(f"agent: expected a policy, a function, solver or the folder of a policy, got {agent}")
-    policy = CommitPolicy.from_pretrained(local_folder(Path(agent)))
+    if not pretrained.find(agent).is_dir():  # nothing is downloaded
+        known = ", ".join(pretrained.names())
+        raise ValueError(
+            f"agent: expected a policy, a function, solver, the folder of a policy or one of {known}, got {agent}"
+        )
+    policy = CommitPolicy.from_pretrained(local_folder(agent))
     return lambda states, _: policy.act(task, states)
 
 

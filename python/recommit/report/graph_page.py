@@ -14,6 +14,7 @@ from recommit.graph import tables as text
 from recommit.graph.regret import CAUSES, attribute
 from recommit.report import page
 from recommit.report.by_distance import regret_by_distance
+from recommit.report.document import asset, document
 from recommit.report.html import Html, interval, number, table, tag
 from recommit.report.page import Section
 from recommit.storage import files
@@ -78,7 +79,7 @@ def make(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[Named
     }
     content = [page.section(name, SECTIONS[name], *parts[name]) for name in SECTIONS]
     links = [(name, SECTIONS[name].title) for name in SECTIONS]
-    return page.document("recommit graph", title, scorer.graph.task, content, packed, links)
+    return document("recommit graph", title, scorer.graph.task, content, packed, links)
 
 
 def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
@@ -133,7 +134,7 @@ def _worst(scorer: GraphScorer, name: str, setting: Setting, rows: Attribution, 
         for i, each in enumerate(text.described(scorer.graph, rows, places))
     ]
     label = f"Commitments of {name} with the most regret, {setting.label()}"
-    return [table(head, cells, label), Html(page.asset("viewer.html"))]
+    return [table(head, cells, label), Html(asset("viewer.html"))]
 
 
 def pack(scorer: GraphScorer, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:

@@ -10,16 +10,12 @@ A section without content is left out; ``html`` escapes all text. The same evalu
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import PurePath
-from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.evaluate import seeds as across
 from recommit.report import by_distance, episodes, figures, html, published, sections
+from recommit.report.document import asset, document
 from recommit.report.html import Html, joined, tag
 from recommit.report.reading import Folder
 from recommit.storage import errors, files, safe_open
@@ -159,42 +155,6 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
     links = [("result", "Result"), *((name, SECTIONS[name].word) for name in there)]
     text = document("recommit report", sections.title(folder), folder.task, content, packed, links)
     return ReportPage(text, tuple(drawn), len(watched), int(folder.spec["instances"]))
-
-
-def document(
-    kind: str,
-    title: str,
-    task: str,
-    content: list[Html],
-    packed: dict[str, Any] | None,
-    links: Sequence[tuple[str, str]],
-) -> str:
-    """The page around its sections, of the ``kind`` of a command; ``packed`` are episodes to watch, ``links`` the
-    sections' identities and words."""
-    script = rules(task) + "".join(asset(f"{name}.js") for name in ("draw", "viewer", "report"))
-    return Template(asset("page.html")).substitute(
-        kind=html.escaped(kind),
-        title=html.escaped(title),
-        first=links[0][0],
-        sections=joined(*(tag("li", tag("a", word, href=f"#{name}")) for name, word in links)),
-        contents=joined(*content),
-        styles="".join(asset(f"{name}.css") for name in ("report", "viewer", "print")),
-        script=script,
-        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        packed=html.json_script("packed", packed),
-    )
-
-
-def asset(name: str) -> str:
-    """A file of the package."""
-    return (resources.files("recommit.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def rules(task: str) -> str:
-    """How a page plays and draws the puzzle; of one that has no file in ``assets/puzzles`` no board is shown."""
-    own = resources.files("recommit.report") / "assets" / "puzzles" / f"{task}.js"
-    known = PurePath(task).name == task and own.is_file()  # an evaluation may be a stranger's
-    return asset("puzzles.js") + (own.read_text(encoding="utf-8") if known else "")
 
 
 def section(name: str, about: Section, *parts: object) -> Html:

@@ -218,18 +218,30 @@ def of_callable(agent: Agent, task: Puzzle, starts: NDArray[np.uint8], budget: i
         depth = np.asarray(depth)
         if depth.shape != (len(who),) or (len(depth) and not (depth.min() >= 1 and depth.max() <= 8)):
             raise ValueError(f"agent: expected {len(who)} depths of 1..8, got {depth.tolist()[:8]}")
-        outcome = task.execute(states[who], np.asarray(actions, np.uint8), depth.astype(np.int32))
-        parts.append(
-            DecisionRows.of(
-                instance=who,
-                turn=np.full(len(who), turn),
-                depth=depth,
-                executed=outcome.executed,
-                before=task.distance(states[who]),
-                after=task.distance(outcome.states),
-                solved=outcome.solved,
-                actions=packed(np.asarray(actions, np.uint8)),
-            )
-        )
-        states[who], alive[who] = outcome.states, ~outcome.solved
+        rows, states[who] = carried_out(task, states, who, turn, depth, np.asarray(actions, np.uint8))
+        alive[who] = ~rows.solved
+        parts.append(rows)
     return join(parts)
+
+
+def carried_out(
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    who: NDArray[np.intp],
+    turn: int,
+    depth: NDArray[np.integer],
+    actions: NDArray[np.uint8],
+) -> tuple[DecisionRows, NDArray[np.uint8]]:
+    """The commitments of the instances ``who``, and where they lead."""
+    outcome = task.execute(states[who], actions, depth.astype(np.int32))
+    rows = DecisionRows.of(
+        instance=who,
+        turn=np.full(len(who), turn),
+        depth=depth,
+        executed=outcome.executed,
+        before=task.distance(states[who]),
+        after=task.distance(outcome.states),
+        solved=outcome.solved,
+        actions=packed(actions),
+    )
+    return rows, outcome.states

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.data.spec import DataSpec, set_names
+from recommit.policy import pretrained
 from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import errors, files, ownership, safe_open, verified
 from recommit.storage.lock import Lock
@@ -199,7 +200,8 @@ def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
 
 
 def recipes_of(run: str | Path) -> list[DataSpec]:
-    """What each of a run's data sets was made from."""
+    """What each of a run's data sets was made from; a policy that comes with the package says so, too."""
+    run = pretrained.find(run)
     if not Path(run).is_dir():
         raise ValueError(f"run: expected the folder of a training run, found no folder {run}")
     there = verified.exists(Path(run), "config.json")

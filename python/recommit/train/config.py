@@ -224,6 +224,12 @@ class SftConfig:
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
+    @staticmethod
+    def switched(values: dict[str, Any], said: Collection[str]) -> None:
+        """Leave out of a recipe's values the sizes of its own backbone, where a caller has ``said`` another one."""
+        if "model.backbone" in said and not any(name.startswith("model.shape") for name in said):
+            values["model"].pop("shape", None)
+
 
 def load(
     recipe: str | Path,
@@ -251,6 +257,8 @@ def load(
         except ValueError as error:
             raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
         _override(whole, path.strip(), value)
+    if hasattr(cls, "switched"):
+        cls.switched(whole, {*(values or {}), *names_of(changes)})
     try:
         return parse(cls, whole)
     except ValueError as error:
@@ -289,7 +297,8 @@ def section(recipe: str | Path, stage: str, *, said: Collection[str] = ()) -> di
 
 def refuse_alone(values: dict[str, Any], said: Collection[str], file: str | Path, within: str = "") -> None:
     """Refuse what only a caller may say and has not ``said``, by name: a file may be a stranger's, who would decide who
-    hears of a run, and whose repository is downloaded. ``within``: before the name, where it has another there."""
+    hears of a run, whose repository is downloaded, and which program gives rewards. ``within``: before the name, where
+    it has another there."""
     for name, value in _callers(values):
         if name not in said:
             wanted = f"--set {within}{name}={brief(value)}"
@@ -310,7 +319,7 @@ def _callers(values: Any, outer: str = "") -> Iterator[tuple[str, Any]]:
     """What only a caller may say, wherever it is among the values of a stage: by its name, and what is said."""
     for path, value in values.items() if isinstance(values, dict) else ():
         name = ".".join(f"{outer}.{path}".split(".")[-2:])
-        told = name in ("run.wandb", "run.trackio") and value
+        told = name in ("run.wandb", "run.trackio", "advantage.reward") and value
         if told or (name == "model.backbone" and isinstance(value, str) and not may_be_named(value)):
             yield name, value
         yield from _callers(value, name)

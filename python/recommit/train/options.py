@@ -24,7 +24,7 @@ class TrainOptions:
     Args:
         recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, qwen7b-sliding, qwen7b-sokoban,
             paper-sliding, paper-sokoban, paper-joint, or a YAML file.
-        out: The folder of the run.
+        out: The folder of the run; not needed with show.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192, or of GRPO
             advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
         steps: Steps of the optimizer; of GRPO, rounds of rollout and update (default: those of the recipe).
@@ -39,7 +39,7 @@ class TrainOptions:
     """
 
     recipe: str
-    out: Path
+    out: Path | None = None
     set: tuple[str, ...] = ()
     steps: int | None = None
     seed: int | None = None
@@ -76,7 +76,8 @@ class SftOptions(TrainOptions):
     """What imitation takes besides.
 
     Args:
-        data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
+        data: A data set (see recommit data build), or several, also of different puzzles: batches mix them; not needed
+            with show.
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
         batch: States per step (default: those of the recipe).
@@ -86,7 +87,7 @@ class SftOptions(TrainOptions):
         single_commitment: Imitate samples of this depth alone (default: all depths of the recipe).
     """
 
-    data: tuple[Path, ...]
+    data: tuple[Path, ...] = ()
     init: Path | None = None
     batch: int | None = None
     backbone: str | None = None
@@ -114,7 +115,7 @@ class GrpoOptions(TrainOptions):
     """What GRPO takes besides.
 
     Args:
-        init: A run to start from (its best policy), or a saved policy (then with --data).
+        init: A run to start from (its best policy), or a saved policy (then with --data); not needed with show.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only (default: adaptive).
         task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
             trained jointly.
@@ -122,7 +123,7 @@ class GrpoOptions(TrainOptions):
         budget: Decisions per training episode (default: that of the recipe).
     """
 
-    init: Path
+    init: Path | None = None
     variant: str | None = None
     task: tuple[str, ...] = ()
     data: tuple[Path, ...] = ()

@@ -22,7 +22,8 @@ class ZeroShotOptions:
         model: The model's name, as its server knows it.
         out: The folder of the run.
         task: Which puzzle (default: sliding, or that of the data).
-        data: A data set (see recommit data build): play its test instances, those of recommit evaluate.
+        data: A data set (see recommit data build): play its test instances, those of recommit evaluate. Or a frozen
+            split of recommit score, by its name.
         endpoint: openai, anthropic, gemini, vllm or custom; the models of the paper know theirs.
         instances: Episodes to play.
         size: Rows, or rows and columns (default: 3 for sliding, 8 for the others).

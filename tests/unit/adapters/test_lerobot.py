@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.unit.adapters import foreign
 from tests.unit.adapters.chunk_policies import CHUNK, lerobot_policy
@@ -10,7 +11,7 @@ from recommit import horizon
 
 torch = pytest.importorskip("torch")
 
-from recommit.adapters.lerobot import AdaptiveQueue
+from recommit.adapters.lerobot import AdaptiveQueue, Chunks
 
 
 class Short(horizon.Fixed):
@@ -103,3 +104,18 @@ def test_what_gathers_observations_is_refused():
 @pytest.mark.nightly
 def test_around_a_real_act(tmp_path):
     assert "equal to ACT's own queue" in foreign.run("lerobot", "lerobot_act.py", tmp_path)
+
+
+def test_a_sweep_asks_for_chunks_of_tensors():
+    policy = lerobot_policy()
+    seen, predict, two = [], policy.predict_action_chunk, {"id": torch.tensor([4, 5]), "task": ["push"] * 2}
+    policy.predict_action_chunk = lambda given: (seen.append(given), predict(two))[1]
+    chunks = Chunks(policy, finish=lambda each: each * 2)
+    chunks.reset()
+    assert chunks.predict(np.ones((2, 3)))[:, 0, 0].tolist() == [8, 10]
+    assert seen[0]["observation.state"].dtype == torch.float32
+    chunks.predict({"task": ["push", "push"], "observation.state": np.zeros((2, 3))})
+    assert seen[1]["task"] == ["push", "push"]
+    assert (policy.resets, policy.training) == (1, False)
+    Chunks(policy, prepare=lambda each: {"all": each}).predict(7)
+    assert seen[2] == {"all": 7}

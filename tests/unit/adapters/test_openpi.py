@@ -8,7 +8,7 @@ from tests.unit.adapters import foreign
 from tests.unit.adapters.chunk_policies import CHUNK, OpenpiPolicy
 
 from recommit import horizon
-from recommit.adapters.openpi import AdaptiveBroker
+from recommit.adapters.openpi import AdaptiveBroker, Chunks
 
 
 def test_actions_are_prefixes_and_the_rest_is_passed_on():
@@ -45,6 +45,19 @@ def test_a_wrong_key_is_refused():
     broker = AdaptiveBroker(OpenpiPolicy(), horizon.Fixed(1), key="action")
     with pytest.raises(ValueError, match=r"key: expected one of \['actions', 'state', 'timing'\], got action"):
         broker.infer({"id": 0})
+
+
+def test_a_sweep_asks_for_one_observation_after_the_other():
+    policy = OpenpiPolicy()
+    chunks = Chunks(policy, prepare=lambda each: {"id": each["number"]})
+    chunks.reset()
+    said = chunks.predict({"number": np.array([3, 5]), "picture": np.zeros((2, 4, 4))})
+    assert said.shape == (2, CHUNK, 2)
+    assert said[:, 0, 0].tolist() == [3, 5]
+    assert policy.asked == [[3], [5]]
+    assert policy.resets == 1
+    with pytest.raises(ValueError, match=r"key: expected one of .*, got action"):
+        Chunks(policy, key="action").predict({"id": np.zeros(1)})
 
 
 @pytest.mark.nightly

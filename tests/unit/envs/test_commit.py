@@ -144,7 +144,7 @@ def test_wrong_calls_name_both_values() -> None:
             Commit(gymnasium.make("recommit/Sliding-v0"), **wrong)
     with pytest.raises(TypeError, match=r"env: expected a gymnasium\.Env .*, got SlidingVectorEnv"):
         Commit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2))
-    with pytest.raises(TypeError, match="env: expected a Discrete action space, got Dict"):
+    with pytest.raises(TypeError, match=r"env: expected a Discrete action space, got Dict.*Queue, and recommit sweep"):
         Commit(env)
     with pytest.raises(TypeError, match=r"env: expected a gymnasium\.Env .*, got Sliding"):
         Commit(recommit.Sliding(3))

@@ -182,7 +182,7 @@ def test_a_graph_that_was_cut_is_not_scored(graph):
         GraphScorer(cases.changed(graph, landing=cut), SETTINGS)
 
 
-@pytest.mark.parametrize("name", ["fixed-9", "nothing+memory", "sampled+memory"])
+@pytest.mark.parametrize("name", ["fixed-0", "nothing+memory", "sampled+memory"])
 def test_a_name_that_is_none_is_refused(scorer, name):
     with pytest.raises(ValueError, match="rules: expected"):
         scorer.rules.chooser(rule_registry.named(name))

@@ -236,7 +236,7 @@ def test_the_budget_is_kept_in_the_files(bounded, tmp_path):
     for name in FIELDS:
         assert np.array_equal(getattr(again, name), getattr(bounded, name)), name
     path = tmp_path / "graph" / files.MANIFEST
-    path.write_text(path.read_text().replace(f'"budget": {BUDGET}', '"budget": 65'))
+    path.write_text(path.read_text().replace(f'"budget": {BUDGET}', '"budget": 513'))
     verified.seal(disk.Files(), tmp_path / "graph", (files.NODES, files.STARTS, files.MANIFEST))
-    with pytest.raises(errors.Damaged, match=r"budget: expected 0\.\.64, got 65"):
+    with pytest.raises(errors.Damaged, match=r"budget: expected 0\.\.512, got 513"):
         files.read(tmp_path / "graph")

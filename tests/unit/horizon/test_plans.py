@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.horizon import cases
 
 from recommit.horizon import Confidence, Plans, Tail
+from recommit.horizon.plans import joined
 
 ACTIONS = np.array([[0, 1, 2], [3, 2, 1]])
 VECTORS = np.zeros((2, 3, 4))
@@ -78,6 +79,16 @@ def test_actions_and_depths_of_any_width(kind):
     plans = Plans(np.zeros((1, 300), kind), np.full((1, 300, 2), 0.5))
     assert plans.tail(np.array([100], kind)).remaining.tolist() == [200]
     assert Confidence(0.1, "least").choose(plans).tolist() == [300]
+
+
+def test_batches_of_plans_are_joined():
+    parts = [Plans(np.full((n, 3), n), np.full((n, 3), 0.5), keys=np.arange(n)) for n in (1, 2)]
+    whole = joined(parts)
+    assert whole.actions[:, 0].tolist() == [1, 2, 2]
+    assert whole.keys.tolist() == [0, 0, 1]
+    assert whole.samples is None
+    with pytest.raises(ValueError, match="parts: expected probabilities in all 2 batches or in none, got 1"):
+        joined([parts[0], Plans(parts[1].actions, keys=parts[1].keys)])
 
 
 def test_rules_need_numpy_only():

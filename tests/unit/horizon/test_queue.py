@@ -161,6 +161,30 @@ def test_a_look_that_fails_changes_nothing():
     assert queue.decisions == []
 
 
+def test_the_plans_of_decisions_are_there_for_thresholds():
+    class Counts(horizon.ThresholdRule):
+        """Reads what the last plan still held, and says one action."""
+
+        def by_place(self, plans):
+            return np.stack([plans.previous.remaining * 1.0] * plans.horizon)
+
+    queue, rng = horizon.Queue(horizon.Fixed(3), 2, keep=True), np.random.default_rng(0)
+    drawn = []
+
+    def look(rows):
+        drawn.append(rng.integers(0, 9, (len(rows), 4)))
+        return horizon.Plans(drawn[-1], features=rows[:, None] * 1.0)
+
+    for rows in ([0], [0, 1], [0, 1], [0], [0, 1], [1]):
+        queue.act(look, rows)
+    assert queue.plans.actions.tolist() == np.concatenate(drawn).tolist()
+    assert queue.plans.features[:, 0].tolist() == [each.environment for each in queue.decisions] == [0, 1, 0, 1]
+    assert queue.plans.previous.remaining.tolist() == [0, 0, 1, 1]
+    assert Counts(0.5).thresholds(queue.plans, 2).tolist() == [0.0, 1.0]
+    with pytest.raises(ValueError, match="keep: expected a queue with keep=True"):
+        _ = horizon.Queue(horizon.Fixed(1)).plans
+
+
 PLANS = horizon.Plans(np.zeros((2, 4), int))
 
 

@@ -294,3 +294,19 @@ def test_a_policy_on_a_hub_has_revisions_of_its_own(monkeypatch):
     with pytest.raises(ValueError, match=r"policy: expected a folder, or a repository .* got me/it at v2: no route"):
         recommit.CommitPolicy.from_pretrained("me/it", revision="v2")
     assert asked == [("me/it", "v2", True)]
+
+
+def test_shapes_are_imagined_without_drawing_weights(monkeypatch):
+    """To draw one on the meta device torch imports its compiler, which takes as long as torch itself."""
+    from recommit.policy.checkpoint import imagined_heads
+    from recommit.policy.config import HeadConfig
+
+    def drawn(*_args, **_kwargs):
+        raise AssertionError("a weight was drawn")
+
+    monkeypatch.setattr(torch.Tensor, "normal_", drawn)
+    decoder = DecoderConfig(width=32, layers=1, heads=4, ffn=64, depth_conditioning="embedding")
+    for head in (HeadConfig(), HeadConfig(init="normal:0.01")):
+        shapes = imagined_heads(PolicyConfig(decoder=decoder, head=head), 16)
+        assert {tensor.device.type for tensor in shapes.values()} == {"meta"}
+        assert shapes["depth_head.weight"].shape == (4, 16)

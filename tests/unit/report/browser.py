@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -18,13 +21,31 @@ def opened(path, tmp_path, anchor=""):
     return run(path, tmp_path, "--dump-dom", anchor=anchor).decode()
 
 
+def said(path, tmp_path, anchor=""):
+    """The values that a script left in the document."""
+    text = re.search(r"<body>RESULT(.*)END", opened(path, tmp_path, anchor), re.DOTALL)
+    return json.loads(html.unescape(text[1]))
+
+
+def with_script(made, script):
+    """A page that runs another script too, which its own policy would forbid."""
+    return re.sub(r"<meta http-equiv=[^>]*>", "", made).replace("<body>", f"<script>{script}</script><body>", 1)
+
+
 def run(path, tmp_path, *flags, anchor=""):
-    """What Chromium prints about a page."""
+    """What Chromium prints about a page: a file, or an address."""
     fixed = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--window-size=1110,900"]
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
+    address = path if isinstance(path, str) else path.as_uri()
     return subprocess.run(
-        [BROWSER, *fixed, f"--user-data-dir={home}", *flags, f"{path.as_uri()}{anchor}"],
+        [
+            BROWSER,
+            *fixed,
+            f"--user-data-dir={home}",
+            *flags,
+            f"{address}{anchor}",
+        ],
         check=True,
         capture_output=True,
         timeout=HANG,

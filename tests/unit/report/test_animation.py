@@ -70,7 +70,7 @@ def test_a_film_has_a_picture_per_look_and_action_and_an_end(tmp_path, theme):
     [
         (lambda: recommit.episode(scripted, START, budget=0), "budget: expected at least 1, got 0"),
         (lambda: recommit.episode(scripted, START[None]), r"state: expected 2 dimensions \[rows, columns\]"),
-        (lambda: recommit.episode("nosuch", START), "agent: expected a policy, a function, solver or the folder"),
+        (lambda: recommit.episode("nosuch", START), "agent: expected a policy, a function, solver, the folder"),
         (lambda: recommit.episode(scripted, START).save("x.png"), "path: expected a name that ends in .gif"),
         (lambda: recommit.episode(scripted, START).save("x.gif", theme="red"), "theme: expected"),
     ],

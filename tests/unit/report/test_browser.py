@@ -13,6 +13,7 @@ from tests.unit.report.conftest import puzzle, with_regrets, write
 
 from recommit.puzzles.registry import TASKS
 from recommit.report import page
+from recommit.report.document import asset
 from recommit.report.reading import Folder
 
 pytestmark = browser.NEEDED
@@ -20,32 +21,35 @@ pytestmark = browser.NEEDED
 
 def driven(made, script, tmp_path, anchor=""):
     """What a script in the page says of it."""
-    text = re.sub(r"<meta http-equiv=[^>]*>", "", made).replace("<body>", f"<script>{script}</script><body>", 1)
     document = tmp_path / "page.html"
-    document.write_text(text, encoding="utf-8")
-    said = re.search(r"<body>RESULT(.*)END", browser.opened(document, tmp_path, anchor), re.DOTALL)
-    return json.loads(html.unescape(said[1]))
+    document.write_text(browser.with_script(made, script), encoding="utf-8")
+    return browser.said(document, tmp_path, anchor)
 
 
 def test_the_moves_are_those_of_the_core(tmp_path):
     rng = np.random.default_rng(0)
-    cases, expected = [], []
+    cases, expected, solved = [], [], list[bool]()
     for task in TASKS:
         game = puzzle(task)
-        states = game.generate(30, seed=5).states
-        for _ in range(20):
-            actions = rng.integers(0, 4, len(states)).astype(np.uint8)
+        states = np.concatenate([game.generate(30, seed=5).states, game.generate(9, seed=6, length=(1, 4)).states])
+        for turn in range(20):
+            random, best = rng.integers(0, 4, len(states)), game.optimal_actions(states).argmax(axis=1)
+            actions = (best if turn < 4 else random).astype(np.uint8)  # so that some reach the goal
             after = game.step(states, actions)
             cases += [[task, *game.shape, s.ravel().tolist(), int(a)] for s, a in zip(states, actions, strict=True)]
-            expected += [s.ravel().tolist() for s in after]
+            goals = game.is_solved(after).tolist()
+            expected += [[s.ravel().tolist(), goal] for s, goal in zip(after, goals, strict=True)]
+            solved += goals
             states = after
     script = f"const cases = {json.dumps(cases)}; document.body.textContent = JSON.stringify(cases.map("
-    script += "([task, rows, cols, cells, action]) => PUZZLES[task].move(cells, rows, cols, action)));"
+    script += "([task, rows, cols, cells, action]) => { const after = PUZZLES[task].move(cells, rows, cols, action);"
+    script += "return [after, PUZZLES[task].solved(after)]; }));"
     document = tmp_path / "moves.html"
-    rules = page.asset("puzzles.js") + "".join(page.asset(f"puzzles/{task}.js") for task in TASKS)
+    rules = asset("puzzles.js") + "".join(asset(f"puzzles/{task}.js") for task in TASKS)
     document.write_text(f"<!doctype html><body><script>{rules}{script}</script>", encoding="utf-8")
     shown = re.search(r"<body>(.*?)</body>", browser.opened(document, tmp_path), re.DOTALL)
     assert json.loads(html.unescape(shown[1])) == expected
+    assert any(solved)
 
 
 #: Goes through every episode, then uses the keys and the buttons as a person would.

@@ -1,27 +1,70 @@
-"""``recommit play``: a level played by hand, with the keys of a terminal."""
+"""``recommit play``: a level played by hand, with the keys of a terminal, or by a policy that one watches."""
 
 from __future__ import annotations
 
-import os
-import sys
-from contextlib import contextmanager
+import shlex
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.cli.boards import LevelOptions
+from recommit.cli.boards import LevelOptions, check_place
 from recommit.cli.flags import WrongCall
-from recommit.storage.terminal_text import plain, repaint, tell
+from recommit.cli.keys import with_keys
+from recommit.cli.verbs.watch import show
+from recommit.storage import files
+from recommit.storage.terminal_text import plain, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from recommit.cli.boards import ChosenLevel
     from recommit.puzzles.levels import Grid
+    from recommit.watch.live import PolicyMatch
+    from recommit.watch.match import Level, Match
 
 ACTIONS = ("up", "down", "left", "right")
 #: Search nodes of a hint, and of the fewest actions that are named at the end.
 NODES = 2_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions(LevelOptions):
+    """Which level is played, and by whom.
+
+    Args:
+        agent: Watch a policy instead: the folder of a training run or of a saved policy (default: play by hand). Its
+            own puzzle and size are played unless another is asked for.
+        budget: Observations of an episode at most (default: that of the puzzle).
+        price_action: What an executed action costs, as a share of a solved episode.
+        price_observation: What an observation costs.
+        terminal: Watch in the terminal, as where there is no display, and not on a page.
+        out: Write what is to be watched to a file instead: a page, .html, which needs no server, or a recording for
+            recommit watch, .json (default: none).
+        count: Levels of that file.
+        anyway: Let a policy play puzzles and sizes that it was not trained on.
+    """
+
+    agent: str = ""
+    budget: int | None = None
+    price_action: float = 0.01
+    price_observation: float = 0.0
+    terminal: bool = False
+    out: Path | None = None
+    count: int = 12
+    anyway: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.budget is not None and not 1 <= self.budget <= 99:
+            raise ValueError(f"budget: expected 1..99, got {self.budget}")
+        if self.count < 1:
+            raise ValueError(f"count: expected at least 1, got {self.count}")
+        if self.out and self.out.suffix.lower() not in (".html", ".json"):
+            raise ValueError(f"out: expected a name that ends in .html or .json, got {self.out}")
+        if not self.agent and (self.out or self.terminal):
+            raise ValueError("agent: expected a policy (--agent FOLDER) with --out and --terminal, got none")
 
 
 class BoardGame:
@@ -68,6 +111,10 @@ class BoardGame:
 
         return recommit.format_levels(self.state[None], task=self.chosen.task.task, format="plain").strip("\n")
 
+    def screen(self) -> str:
+        """Title, board, how it stands, and the keys."""
+        return "\n".join([plain(self.chosen.title), "", self.board(), "", self.summary(), self.note, HELP])
+
     def _begin(self) -> None:
         self.chosen = self.level(self.index)
         self.path = [self.chosen.state]
@@ -105,87 +152,89 @@ class BoardGame:
         return f"; the fewest are {least}" if least >= 0 else ""
 
 
-_ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
-#: What a terminal sends -> what the key means.
-WORDS = {
-    **{f"\x1b{middle}{letter}": word for letter, word in _ARROWS.items() for middle in "[O"},
-    **dict(zip("wsad", ("up", "down", "left", "right"), strict=True)),
-    **dict(zip("kjhl", ("up", "down", "left", "right"), strict=True)),
-    "u": "undo",
-    "r": "restart",
-    "?": "hint",
-    "n": "next",
-    "q": "quit",
-}
 #: Shown below the board.
 HELP = "arrows, wasd or hjkl move   u undo   r restart   ? hint   n next level   q quit"
 
 
-def keys(descriptor: int) -> Iterator[str]:
-    """The keys that are pressed until the input ends."""
-    with _at_once(descriptor):
-        rest = ""
-        while data := os.read(descriptor, 64):
-            words, rest = parsed(rest + data.decode("utf-8", "replace"))
-            yield from words
-
-
-def parsed(text: str) -> tuple[list[str], str]:
-    """The words of what was typed, and the beginning of a key that is not whole yet."""
-    words = list[str]()
-    while text:
-        if text in ("\x1b", "\x1b[", "\x1bO"):
-            return words, text
-        length = 3 if text[:2] in ("\x1b[", "\x1bO") else 1
-        if word := WORDS.get(text[:length].lower() if length == 1 else text[:length]):
-            words.append(word)
-        text = text[length:]
-    return words, ""
-
-
-@contextmanager
-def _at_once(descriptor: int) -> Iterator[None]:
-    """Let a terminal send each key as it is pressed, without showing it; afterwards it is as it was."""
-    if not os.isatty(descriptor) or sys.platform == "win32":
-        yield
-        return
-    import termios
-    import tty
-
-    before = termios.tcgetattr(descriptor)
-    try:
-        tty.setcbreak(descriptor, termios.TCSANOW)  # what was typed while the level was read counts, too
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-
-
-def play(options: LevelOptions) -> None:
-    """Play levels with the keys of the terminal.
+def play(options: PlayOptions) -> None:
+    """Play levels with the keys of the terminal, or watch a policy play them beside a fixed depth of its plans.
 
     Arrows, wasd or hjkl move; u takes back, r begins again, ? gives a hint, n goes on to the next level, q ends.
     """
-    game = BoardGame(options.level, options.index)
-    if sys.stdin is None:  # closed by whoever started this: there are no keys
-        run(game, (), live=False)
+    if options.agent:
+        _watch(options)
     else:
-        run(game, keys(sys.stdin.fileno()), live=sys.stdin.isatty() and sys.stdout.isatty())
+        with_keys(BoardGame(options.level, options.index))
 
 
-def run(game: BoardGame, pressed: Iterable[str], *, live: bool) -> None:
-    """Play until there are no more keys; ``live`` shows every move in place of the last one."""
-    if live:
-        repaint(screen(game))
-    for key in pressed:
-        game.press(key)
-        if live:
-            repaint(screen(game))
-        if game.over:
-            break
-    if not live:
-        tell(screen(game))
+def _watch(options: PlayOptions) -> None:
+    """Watch a policy that plays, or write down how it does."""
+    from recommit.watch import page, recorded
+
+    if options.out is not None:
+        check_place(options.out)
+    match, chosen = _match(options)
+    if options.out is None:
+        first = {**match.level(chosen.index).described(), "number": chosen.index}
+        show(match, {**match.about.described(), "levels": [first]}, chosen.index, terminal=options.terminal)
+        return
+    recording = recorded.record(match, _levels(match, chosen.index, options.count))
+    is_page = options.out.suffix.lower() == ".html"
+    made = page.make(match.about, recording, asks=False) if is_page else recorded.text(recording)
+    files.replace(files.Files(), options.out, made.encode())
+    tell(f"{options.out}: {len(recording['levels'])} levels, {options.out.stat().st_size / 1000:.0f} kB")
 
 
-def screen(game: BoardGame) -> str:
-    """Title, board, how it stands, and the keys."""
-    return "\n".join([plain(game.chosen.title), "", game.board(), "", game.summary(), game.note, HELP])
+def _levels(match: Match, first: int, count: int) -> Iterator[Level]:
+    """So many levels, or as many as there are."""
+    for number in range(first, first + count):
+        try:
+            yield match.level(number)
+        except WrongCall:
+            if number == first:
+                raise
+            return
+
+
+def _command(options: PlayOptions) -> str:
+    """The call, without what is the default anyway."""
+    words = ["recommit", "play", *([str(options.file)] if options.file else [])]
+    for each in fields(options):
+        value = getattr(options, each.name)
+        if each.name == "file" or value == each.default:
+            continue
+        several = value if isinstance(value, tuple) else () if value is True else (value,)
+        words += [f"--{each.name.replace('_', '-')}", *map(str, several)]
+    return shlex.join(words)
+
+
+def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
+    """The policy, and the options with its own puzzle."""
+    from recommit.policy.checkpoint import local_folder, weights_of
+    from recommit.policy.policy import CommitPolicy
+    from recommit.prices import Prices
+    from recommit.runs.process import configure_inference
+    from recommit.watch import match as match_of
+    from recommit.watch.live import PolicyMatch
+
+    folder, prices = local_folder(options.agent), Prices(options.price_action, options.price_observation)
+    policy = CommitPolicy.from_pretrained(folder, anyway=options.anyway).eval()
+    policy.replace_prices(prices)
+    chosen = options.of_policy(options.agent, policy.config.trained)
+    configure_inference(0)
+    task = chosen.level().task
+
+    def level(number: int) -> Level:
+        found = chosen.level(number)
+        return match_of.of_state(found.task.task, found.state, found.title)
+
+    about = match_of.About(
+        policy=Path(options.agent).name,
+        weights=weights_of(folder),
+        task=task.task,
+        depths=policy.config.depths,
+        budget=options.budget or task.usual.budgets["loose"],
+        value=match_of.words(prices),
+        command=_command(options) if options.out else "",  # of what is played now nobody asks
+    )
+    return PolicyMatch(policy, about, prices, level), chosen

@@ -34,7 +34,8 @@ class RenderOptions(LevelOptions):
         out: The file to write, .png or .gif; it is replaced whole or not at all.
         plan: Actions to show, u d l r as recommit solve prints them; the word solve for an optimal plan (default:
             none).
-        agent: Show an episode instead: of a training run or a saved policy, by its folder, or of the solver.
+        agent: Show an episode instead: of a training run or a saved policy, by its folder, or of the solver. A policy
+            plays its own puzzle and size unless another is asked for.
         budget: Observations of the episode at most (default: that of the puzzle).
         anyway: Let a policy play puzzles and sizes that it was not trained on.
         cell: Pixels per cell.
@@ -60,8 +61,8 @@ class RenderOptions(LevelOptions):
 def render(options: RenderOptions) -> None:
     """Draw a level, a plan or an episode: a PNG with one picture after another, or a GIF that moves."""
     check_place(options.out)
-    level, out = options.level(), options.out
-    count = _draw_episode(level, options) if options.agent else _draw_plan(level, options)
+    out = options.out
+    count = _draw_episode(options) if options.agent else _draw_plan(options.level(), options)
     tell(f"{out}: {count} picture{'s' * (count != 1)}, {out.stat().st_size / 1000:.0f} kB")
 
 
@@ -83,9 +84,9 @@ def _draw_plan(level: ChosenLevel, options: RenderOptions) -> int:
     return len(boards)
 
 
-def _draw_episode(level: ChosenLevel, options: RenderOptions) -> int:
+def _draw_episode(options: RenderOptions) -> int:
     """Draw an episode: on a sheet the boards that it observed and its end, in an animation every action."""
-    episode = _episode(level, options)
+    episode = _episode(options)
     if options.out.suffix.lower() == ".gif":
         episode.save(options.out, cell=options.cell, theme=options.theme)
         return len(episode.states) + episode.observations
@@ -94,14 +95,17 @@ def _draw_episode(level: ChosenLevel, options: RenderOptions) -> int:
     return sheet(boards, options.out, options.theme)
 
 
-def _episode(level: ChosenLevel, options: RenderOptions) -> PlayedEpisode:
+def _episode(options: RenderOptions) -> PlayedEpisode:
+    """On the chosen level, by default one of the policy's own puzzle and size."""
     import recommit
 
     if options.agent == "solver":
+        level = options.level()
         return recommit.episode(options.agent, level.state, options.budget, task=level.task)
     from recommit.policy.checkpoint import local_folder
 
     policy = recommit.CommitPolicy.from_pretrained(local_folder(options.agent), anyway=options.anyway)
+    level = options.of_policy(options.agent, policy.config.trained).level()
     return recommit.episode(policy.eval(), level.state, options.budget, task=level.task)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recommit.adapters.serving import OwnPages, ServeOptions
 from recommit.cli.boards import check_place
+from recommit.cli.flags import WrongCall
 from recommit.estimate.options import EstimateOptions
 from recommit.evaluate.options import EvaluateOptions
 from recommit.report.options import ReportOptions
@@ -23,6 +24,8 @@ from recommit.zero_shot.options import ZeroShotOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+Value = TypeVar("Value")
 
 
 def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
@@ -37,7 +40,8 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
         return _shown(config)
     from recommit.train.sft import train
 
-    return train(config, options.data, options.out, init=options.init, tasks=options.tasks, quiet=quiet)
+    data, out = _needed("data", options.data), _needed("out", options.out)
+    return train(config, data, out, init=options.init, tasks=options.tasks, quiet=quiet)
 
 
 def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
@@ -52,8 +56,15 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
         return _shown(config)
     from recommit.train.grpo import train
 
-    data = options.data or None
-    return train(config, options.init, options.out, data=data, tasks=options.tasks, quiet=quiet)
+    init, out = _needed("init", options.init), _needed("out", options.out)
+    return train(config, init, out, data=options.data or None, tasks=options.tasks, quiet=quiet)
+
+
+def _needed(name: str, value: Value | None) -> Value:
+    """What --show alone goes without."""
+    if not value:
+        raise WrongCall(f"{name}: expected a folder (--{name} FOLDER), got none; --show alone needs none")
+    return value
 
 
 def _shown(config: Any) -> int:

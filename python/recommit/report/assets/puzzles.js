@@ -1,5 +1,5 @@
 // One object per puzzle, from the files of the folder puzzles: `move` has the rules of the core (an action that is
-// blocked changes nothing), `draw` draws a board with the pen of draw.js.
+// blocked changes nothing), `solved` says whether a board is a goal, `draw` draws a board with the pen of draw.js.
 const PUZZLES = {};
 const GRID = (() => {
   "use strict";

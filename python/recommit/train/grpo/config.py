@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from recommit.policy.config import HeadConfig
+from recommit.policy.config import HeadConfig, check_depths
 from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
@@ -19,13 +19,14 @@ from recommit.train.config import (
     check_least,
     check_length,
     listed,
+    mapping,
     parse,
     parse_list,
     plain,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 #: A price for the whole run, or its first and its last value: it moves in a straight line from step to step. A price
 #: that is high from the start can get stuck at shallow depths.
@@ -35,10 +36,12 @@ PER_TASK = ("advantage", "prices", "objective", "rollout", "validation")
 #: The fields of ``AdvantageConfig`` that not every estimator reads, and of a phase that ``exact`` alone does.
 _SAMPLED = ("state", "episode", "branch")
 _READ_BY = {
-    **dict.fromkeys(("progress", "progress_per", "deadlock", "penalty", "scale"), _SAMPLED),
+    **dict.fromkeys(("progress", "progress_per", "deadlock", "penalty", "scale", "reward"), _SAMPLED),
     "follow": ("state", "branch"),
     **dict.fromkeys(("max_expansions", "depth_weighting"), ("exact",)),
 }
+#: What scores depth and plan together, and so does not go with ``exact``.
+_PAIRED = {"ratio": "joint", "loss_normalization": "length"}
 _EXACT_PHASE = ("head_updates", "head_only", "depth_head_lr", "starts", "budgets")
 
 
@@ -74,6 +77,9 @@ class AdvantageConfig:
     #: The advantage of a plan weighs depths as the head chooses them, or uniformly. A plan gets better where it is used
     #: and is used where it is better, so that a head that leaves a depth early may never find out what it could be.
     depth_weighting: Literal["chosen", "uniform"] = "chosen"
+    #: A file of Python that defines ``reward``, a function from ``reward.Spans`` to a number for each, instead of the
+    #: success, progress and prices above. Only a caller may say it, since it is run.
+    reward: str = ""
 
     def __post_init__(self) -> None:
         check_choices("advantage", self)
@@ -224,6 +230,8 @@ class GrpoConfig:
     variant: str = "adaptive"
     #: Another depth head than the warm start's, which supervision has not touched.
     head: HeadConfig | None = None
+    #: Depths that a new head chooses from; none: those of the warm start. Plans have eight actions, whatever they are.
+    depths: tuple[int, ...] = ()
     advantage: AdvantageConfig = field(default_factory=AdvantageConfig)
     prices: PriceConfig = field(default_factory=PriceConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
@@ -245,6 +253,28 @@ class GrpoConfig:
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
+    @staticmethod
+    def switched(values: dict[str, Any], said: Collection[str]) -> None:
+        """Leave out of a recipe's values what its own estimator reads, where a caller has ``said`` another one."""
+        advantage = values.get("advantage")
+        if "advantage.estimator" not in said or not isinstance(advantage, dict):
+            return
+        for name, readers in _READ_BY.items():
+            if advantage["estimator"] not in readers and f"advantage.{name}" not in said:
+                advantage.pop(name, None)
+        objective, phases, exact = values.get("objective"), values.get("phases"), advantage["estimator"] == "exact"
+        if exact and isinstance(objective, dict):
+            for name, paired in _PAIRED.items():
+                if objective.get(name) == paired and f"objective.{name}" not in said:
+                    del objective[name]
+        if not exact and "phases" not in said and isinstance(phases, list):
+            own = [mapping(phase, "phases") for phase in phases]
+            values["phases"] = [
+                {name: value for name, value in phase.items() if name not in _EXACT_PHASE}
+                for phase in own
+                if not phase.get("head_only")
+            ]
+
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The values of a recipe, with phases and ``optim.steps`` that agree."""
@@ -259,6 +289,7 @@ class GrpoConfig:
         return {**values, "phases": _stretched(own, steps), "optim": {**optim, "steps": steps}}
 
     def __post_init__(self) -> None:
+        check_depths(self.depths)
         for task in self.by_task:
             registry.puzzle(task)
             self.of(task)
@@ -271,7 +302,7 @@ class GrpoConfig:
             )
 
     def _check_exact(self) -> None:
-        for name, paired in (("ratio", "joint"), ("loss_normalization", "length")):
+        for name, paired in _PAIRED.items():
             if getattr(self.objective, name) == paired:
                 raise ValueError(
                     f"objective.{name}: expected another with advantage.estimator exact, which scores depths and plans "

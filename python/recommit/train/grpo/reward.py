@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
+from recommit.storage.python_file import definition
 from recommit.train.grpo.batch import GrpoBatch
 
 if TYPE_CHECKING:
@@ -61,12 +64,35 @@ class Spans:
 
 
 def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
-    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action)."""
+    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action); or what a function
+    of the caller's says of the spans."""
+    if config.reward:
+        return _own_rewards(spans, config.reward)
     n, d = spans.executed.astype(np.float64), spans.progress.astype(np.float64)
     dense = np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0)
     price = prices.action * n + prices.observation * spans.decisions.astype(np.float64)
     result: Floats = spans.solved.astype(np.float64) + config.progress * dense - np.where(spans.solved, price, 0.0)
     return result - config.penalty * spans.lost if config.deadlock == "penalty" else result
+
+
+@cache
+def own_reward(file: str) -> Callable[[Spans], Any]:
+    """The function ``reward`` of a file of Python, which is run."""
+    function = definition("advantage.reward", Path(file), "reward", trusted=True)
+    if not callable(function):
+        raise ValueError(f"advantage.reward: expected {file} to define a function `reward`, got {function!r:.80}")  # noqa: TRY004
+    result: Callable[[Spans], Any] = function
+    return result
+
+
+def _own_rewards(spans: Spans, file: str) -> Floats:
+    result = np.asarray(own_reward(file)(spans), np.float64)
+    if result.shape != spans.solved.shape or not np.isfinite(result).all():
+        raise ValueError(
+            f"advantage.reward: expected {spans.solved.size} finite numbers of `reward` in {file}, "
+            f"got an array {list(result.shape)}{'' if np.isfinite(result).all() else ' with NaN or infinity'}"
+        )
+    return result
 
 
 def by_state(trace: Trace, config: AdvantageConfig, prices: Prices) -> Floats:

@@ -23,10 +23,12 @@ from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
 from recommit.runs.process import configure_torch, preserved_torch_state
 from recommit.runs.progress import Clock, Interrupt, refuse_missing
 from recommit.runs.rank_watchdog import watched
+from recommit.storage.files import file_sha256
 from recommit.train import initial_policy
 from recommit.train.config import plain
 from recommit.train.grpo import metrics
 from recommit.train.grpo.puzzle import PuzzleLearner
+from recommit.train.grpo.reward import own_reward
 from recommit.train.optim import lr_schedule
 from recommit.train.sft.trainer import opened
 from recommit.train.trainer import Trainer, make_engine
@@ -73,11 +75,14 @@ def train(
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.spec.to_dict()} for part in parts]
         begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
+        if config.advantage.reward:
+            own_reward(config.advantage.reward)  # before anything is trained
+            begun["reward"] = file_sha256(Path(config.advantage.reward))
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         initial_policy.note_puzzles(policy, [part.spec for part in parts])
-        if config.head is not None:
-            policy.replace_head(config.head, seed=config.run.seed)
+        if config.head is not None or config.depths:
+            policy.replace_head(config.head or policy.config.head, seed=config.run.seed, depths=config.depths)
         quiet = quiet or not team.is_main_process
         with closing(GrpoTrainer(config, parts, policy, folder, team, quiet=quiet)) as run:
             return run.run(interrupt)

@@ -158,7 +158,7 @@ def test_a_wrong_head_is_a_sentence(folders, tmp_path, capsys, words, message):
     [
         (["score", "nowhere"], "graph: expected a folder that recommit graph build wrote, or sliding-2x3, got nowhere"),
         (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
-        (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
+        (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..512, got 0"),
         (["score", "GRAPH", "--price-observation", "-1"], "observation: expected a number of at least 0, got -1"),
         (["score", "GRAPH", "--rule", "mine.py"], "rule: expected --run-code beside it"),
     ],

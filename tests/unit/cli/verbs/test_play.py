@@ -13,7 +13,8 @@ import pytest
 from tests.waiting import HANG, ended
 
 from recommit.cli.boards import LevelOptions
-from recommit.cli.verbs.play import BoardGame, parsed
+from recommit.cli.keys import parsed
+from recommit.cli.verbs.play import BoardGame
 
 pytest.importorskip("tyro")
 

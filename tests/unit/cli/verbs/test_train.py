@@ -30,6 +30,15 @@ def test_flags_change_the_recipe_and_set_changes_both(verb, capsys):
     assert (engine["kind"], engine["stage"], engine["offload"]) == ("deepspeed", 1, True)
 
 
+@pytest.mark.parametrize("verb", ["sft", "grpo"])
+def test_what_is_only_shown_needs_no_folders(verb, capsys):
+    assert main(["train", verb, "--recipe", "laptop-sliding", "--show"]) == 0
+    capsys.readouterr()
+    assert main(["train", verb, "--recipe", "laptop-sliding", "--out", "o"]) == 2
+    first = {"sft": "data", "grpo": "init"}[verb]
+    assert f"{first}: expected a folder (--{first} FOLDER), got none" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
 def test_every_data_set_counts(words, monkeypatch):
     """None but the last would be left if a flag that is there twice were read as usual."""

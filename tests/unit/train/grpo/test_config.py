@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
 from recommit.prices import Prices
-from recommit.train.config import parse, plain
+from recommit.train.config import load, parse, plain
 from recommit.train.grpo.config import GrpoConfig, GrpoPhase
 
 EXACT = {"advantage": {"estimator": "exact"}}
@@ -120,3 +120,53 @@ def test_prices_move_from_the_first_to_the_last_step_and_a_phase_may_have_one():
 def test_a_price_is_a_number_or_two(price):
     with pytest.raises(ValueError, match=r"prices\.action: expected"):
         plan_of(prices={"action": price})
+
+
+RECIPE = """
+tasks: [sliding]
+sft: {model: {backbone: "conv:small", shape: {reach: 4}}}
+grpo:
+  advantage: {estimator: exact, max_expansions: 2, depth_weighting: uniform, group_size: 3}
+  phases: [{steps: 5}, {steps: 4, head_updates: 2}, {steps: 1, head_only: true, head_updates: 2}]
+"""
+
+
+@pytest.mark.parametrize("estimator", ["state", "episode", "branch"])
+def test_another_estimator_is_one_change(tmp_path, estimator):
+    (tmp_path / "r.yaml").write_text(RECIPE)
+    plan = load(tmp_path / "r.yaml", [f"advantage.estimator={estimator}"], GrpoConfig, "grpo")
+    assert (plan.advantage.estimator, plan.advantage.group_size) == (estimator, 3)
+    assert [(phase.steps, phase.head_updates) for phase in plan.phases] == [(5, 0), (4, 0)]
+    exact = load(tmp_path / "r.yaml", ["advantage.estimator=exact"], GrpoConfig, "grpo")
+    assert exact.advantage.max_expansions == 2
+    assert len(exact.phases) == 3
+
+
+@pytest.mark.parametrize("change", ["advantage.max_expansions=3", "phases=[{steps: 2, head_updates: 1}]"])
+def test_what_a_caller_says_beside_another_estimator_is_not_left_out(tmp_path, change):
+    (tmp_path / "r.yaml").write_text(RECIPE)
+    with pytest.raises(ValueError, match=r"does not read it \(exact does\)"):
+        load(tmp_path / "r.yaml", ["advantage.estimator=episode", change], GrpoConfig, "grpo")
+
+
+def test_the_papers_recipes_take_exact_advantages_in_one_change():
+    assert load("paper-sokoban", ["advantage.estimator=exact"], GrpoConfig, "grpo").advantage.estimator == "exact"
+
+
+def test_another_backbone_is_one_change(tmp_path):
+    (tmp_path / "r.yaml").write_text(RECIPE)
+    assert load(tmp_path / "r.yaml", ["model.backbone=random:small"]).model.shape == {}
+    assert load(tmp_path / "r.yaml", ["model.backbone=conv:base", "model.shape.reach=2"]).model.shape == {"reach": 2}
+
+
+def test_no_recipe_names_a_program_for_rewards(tmp_path):
+    (tmp_path / "r.yaml").write_text("grpo: {advantage: {reward: mine.py}}")
+    with pytest.raises(ValueError, match=r"advantage\.reward: expected --set advantage\.reward"):
+        load(tmp_path / "r.yaml", (), GrpoConfig, "grpo")
+    assert load(tmp_path / "r.yaml", ["advantage.reward=own.py"], GrpoConfig, "grpo").advantage.reward == "own.py"
+
+
+@pytest.mark.parametrize("depths", [(2, 1), (0, 1), (8, 9)])
+def test_depths_that_no_head_can_have_are_refused(depths):
+    with pytest.raises(ValueError, match="depths: expected"):
+        parse(GrpoConfig, {"depths": depths})

@@ -86,3 +86,28 @@ def test_failures_do_not_pay():
     failed, executed = np.zeros((1, 4), bool), np.array([[15, 30, 60, 120]])
     spans = Spans(failed, 0 * executed, executed, 0 * executed + 15, failed)
     assert (rewards.advantages(rewards.rewards(spans, config, prices), config) == 0).all()
+
+
+def test_a_reward_of_ones_own(tmp_path):
+    """It sees what every span has, and its numbers are the rewards."""
+    (tmp_path / "mine.py").write_text("def reward(spans):\n    return 2.0 * spans.solved - 0.1 * spans.decisions\n")
+    spans = Spans(*(np.array(each) for each in ([True, False], [3, -1], [4, 2], [1, 3], [False, True])))
+    config = AdvantageConfig(reward=str(tmp_path / "mine.py"))
+    assert rewards.rewards(spans, config, Prices(0.5, 0.5)).tolist() == pytest.approx([1.9, -0.3])
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("reward = 3", "to define a function `reward`, got 3"),
+        ("def reward(spans): return [1.0]", "expected 2 finite numbers of `reward`"),
+        ("def reward(spans): return [1.0, float('nan')]", "with NaN or infinity"),
+        ("def other(spans): return 0", "got None"),
+        ("1 / 0", "line 1: ZeroDivisionError"),
+    ],
+)
+def test_what_gives_no_rewards_is_refused(tmp_path, code, message):
+    (tmp_path / "mine.py").write_text(code)
+    spans = Spans.none(2)
+    with pytest.raises(ValueError, match=message):
+        rewards.rewards(spans, AdvantageConfig(reward=str(tmp_path / "mine.py")), Prices())

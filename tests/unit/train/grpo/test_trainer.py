@@ -14,6 +14,7 @@ from tests.unit.train.runs import interrupt_and_go_on, lines, moved, plan_of, sa
 
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
+from recommit.storage import errors
 from recommit.train import validation
 from recommit.train.config import parse
 from recommit.train.engine.base import Engine
@@ -47,6 +48,17 @@ def test_every_estimator_trains_both_heads_and_nothing_frozen(init, tmp_path, ca
     assert "decoder.outputs.1.weight" not in changed, "the other task's"
     validated = json.loads((out / "best.json").read_text())["validation"]["solved"]
     assert set(validated) == {"adaptive", "sampled", "shuffled"}
+
+
+def test_a_run_has_depths_and_rewards_of_its_own(init, tmp_path):
+    (tmp_path / "mine.py").write_text("def reward(spans):\n    return spans.solved - 0.01 * spans.decisions\n")
+    given = plan_of(depths=(1, 3, 5), advantage={"reward": str(tmp_path / "mine.py")}, optim={"steps": 1})
+    assert run.train(given, init, tmp_path / "run", quiet=True) == 0
+    assert set(lines(tmp_path / "run")[0]["depths"]) == {"1", "3", "5"}
+    assert CommitPolicy.from_pretrained(best_policy(tmp_path / "run")).config.depths == (1, 3, 5)
+    (tmp_path / "mine.py").write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
+    with pytest.raises(errors.WrongFolder, match="reward was"):
+        run.train(given, init, tmp_path / "run", quiet=True)
 
 
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path):

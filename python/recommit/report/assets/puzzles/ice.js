@@ -15,6 +15,8 @@ PUZZLES.ice = (() => {
     return moved;
   }
 
+  const solved = (cells) => cells.includes(PLAYER_ON_GOAL);
+
   const COLORS = {
     ice: "light-dark(#d8ecf8, #1a2c3e)", line: "light-dark(#c4deee, #22374c)", rock: "light-dark(#526076, #464e5c)",
     face: "light-dark(#7a8aa0, #687282)", flag: "light-dark(#dc3042, #ff5468)", pole: "light-dark(#544a46, #cebeb2)",
@@ -53,5 +55,5 @@ PUZZLES.ice = (() => {
     says(`${rows} by ${cols} cells, the player at ${place(at)}, the goal at ${place(goal)}`);
   }
 
-  return { move, draw };
+  return { move, solved, draw };
 })();

@@ -8,6 +8,10 @@ PUZZLES.sliding = {
     return moved;
   },
 
+  solved(cells) {
+    return cells.every((code, at) => code === (at + 1) % cells.length);
+  },
+
   draw({ add, rect, says }, rows, cols, cells) {
     rect(0, 0, 10 * cols, 10 * rows, "--board", { rx: 1 });
     cells.forEach((code, at) => {

@@ -19,6 +19,8 @@ PUZZLES.sokoban = (() => {
     return moved;
   }
 
+  const solved = (cells) => !cells.includes(BOX);
+
   function draw({ add, rect, disc, says }, rows, cols, cells) {
     const counted = [0, 0];
     cells.forEach((code, at) => {
@@ -51,5 +53,5 @@ PUZZLES.sokoban = (() => {
     says(`${rows} by ${cols} cells, ${counted[1]} of ${counted[0] + counted[1]} boxes on goals`);
   }
 
-  return { move, draw };
+  return { move, solved, draw };
 })();

@@ -1,0 +1,93 @@
+"""The table of docs/leaderboard.md, from the records in docs/assets/leaderboard, every one of which is checked.
+
+python -m bench.pages.leaderboard          # writes the table
+python -m bench.pages.leaderboard --own    # first scores the agents that we send ourselves
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from recommit.data import frozen
+from recommit.evaluate.score import ScoreOptions, score, verify
+from recommit.policy import pretrained
+from recommit.storage import files
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE, RECORDS = DOCS / "leaderboard.md", DOCS / "assets/leaderboard"
+BEGIN, END = "<!-- leaderboard: written by python -m bench.pages.leaderboard -->", "<!-- end -->"
+#: Functions of ``bench/pages/agents.py`` that are scored on a split -> what the table calls them.
+OURS = {
+    "sliding-3x3": {
+        "optimal": "optimal plans (exact)",
+        "sliding_fixed_8": "its plans, fixed depth 8",
+        "sliding_fixed_4": "its plans, fixed depth 4",
+    },
+    "sliding-4x4": {"optimal": "optimal plans (exact)"},
+    "sokoban-7x7": {"optimal": "optimal plans (exact)"},
+}
+
+
+def own() -> None:
+    """Records of our own agents."""
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    for name, functions in OURS.items():
+        every = {f"{Path(__file__).with_name('agents.py')}:{agent}": words for agent, words in functions.items()}
+        every |= {policy: f"policy {policy}" for policy in pretrained.names() if policy == name}
+        for agent, words in every.items():
+            out = RECORDS / f"{name}-{agent.rpartition(':')[2]}.json"
+            score(ScoreOptions(agent=agent, split=name, out=out, name=words, run_code=True))
+
+
+def page() -> str:
+    """The page with its table as the records say."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END, 1)[1]
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+def table() -> str:
+    """All records, the best value first, per split and budget."""
+    lines = [
+        "| split | K | agent | solved, % (95 %) | actions | observations | value (95 %) | record |",
+        "|---|---:|---|---:|---:|---:|---:|---|",
+    ]
+    every = [(path, verify(path)) for path in sorted(RECORDS.glob("*.json"))]
+    for split in frozen.names():
+        for budget in frozen.read(split).budgets:
+            own = [(_row(record, budget), path, record["name"]) for path, record in every if record["split"] == split]
+            own.sort(key=lambda each: -each[0]["value"])
+            lines += [_line(split, *each) for each in own]
+    return "\n".join(lines)
+
+
+def _row(record: dict[str, Any], budget: int) -> dict[str, Any]:
+    found: dict[str, Any] = next(row for row in record["rows"] if row["decisions"] == budget)
+    return found
+
+
+def _line(split: str, row: dict[str, Any], path: Path, name: str) -> str:
+    def spread(key: str, low: str, high: str) -> str:
+        return f"{100 * row[key]:.1f} ({100 * row[low]:.1f} .. {100 * row[high]:.1f})"
+
+    cells = [
+        f"`{split}`",
+        str(row["decisions"]),
+        name.replace("|", "/"),
+        spread("solve_rate", "solve_low", "solve_high"),
+        f"{row['actions_per_episode']:.1f}",
+        f"{row['decisions_per_episode']:.1f}",
+        spread("value", "value_low", "value_high"),
+        f"[JSON](assets/leaderboard/{path.name})",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--own"]:
+        own()
+    files.replace(files.Files(), PAGE, page().encode())
+    print(table())

@@ -1,0 +1,120 @@
+"""The policies that come with the package, from a finished preset: python/recommit/pretrained/NAME.
+
+recommit reproduce --preset laptop --out laptop
+python -m bench.pages.pretrained laptop --scratch scratch [--names sliding-3x3]
+
+Each is the policy of a run of the preset (``SOURCES``) with its weights in half precision, then evaluated as it was
+written: its card says the figures on the preset's test instances, and on the first few of them, which a test plays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recommit.evaluate.evaluation import evaluate
+from recommit.evaluate.options import EvaluateOptions
+from recommit.policy import pretrained
+from recommit.policy.checkpoint import local_folder, save_compact, weights_of
+from recommit.policy.policy import CommitPolicy
+from recommit.runs.directory import recipe_of
+from recommit.storage import files, verified
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Test instances that the suite plays.
+CHECKED = 64
+AGENTS = ("adaptive", *(f"fixed-{depth}" for depth in range(1, 9)), "oracle-dp")
+FIGURES = ("solved", "solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a policy of the package comes from: a task of a preset, one of its runs, and the run its data are in."""
+
+    task: str
+    run: str
+    warm_start: str
+    seed: int
+    about: str
+
+
+#: The best of three seeds on validation instances, and of the heads that a preset trains.
+SOURCES = {
+    "sliding-3x3": Source("sliding", "family/adaptive-s2", "sft-s2", 2, "3x3 sliding puzzles, adaptive depth by RL"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preset", type=Path, help="the folder of a finished preset")
+    parser.add_argument("--scratch", type=Path, required=True, help="where evaluations go, which go on from there")
+    parser.add_argument("--names", nargs="+", choices=SOURCES, default=list(SOURCES))
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        write(name, SOURCES[name], arguments.preset, arguments.scratch)
+
+
+def write(name: str, source: Source, preset: Path, scratch: Path) -> None:
+    """Replace one policy of the package, and its card."""
+    folder, run = pretrained.FOLDER / name, preset / source.task / source.run
+    (folder / pretrained.CARD).unlink(missing_ok=True)  # without it there is no policy by this name
+    save_compact(CommitPolicy.from_pretrained(local_folder(run)), folder / "policy")
+    recipe = recipe_of(preset / source.task / source.warm_start).to_dict()
+    _json(folder / "config.json", {"data": {"recipe": recipe}})
+    _json(folder / "best.json", {"policy": "policy"})
+    every = figures(folder, scratch / f"{name}-all", 1024, AGENTS)
+    card = {
+        "task": source.task,
+        "about": source.about,
+        "command": f"recommit reproduce --preset {preset.name} --out {preset.name}",
+        "commit": _commit(),
+        "seed": source.seed,
+        "hours": round(sum(hours(preset / source.task / part) for part in (source.warm_start, source.run)), 3),
+        "weights": weights_of(folder / "policy"),
+        "figures": [{**{k: row[k] for k in ("agent", "budget", "decisions")}, **_figures(row)} for row in every],
+        "check": {"instances": CHECKED, "rows": _checked(folder, scratch / f"{name}-few")},
+    }
+    _json(folder / pretrained.CARD, card)
+    files_of = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*.json"))]
+    verified.seal(files.Files(), folder, files_of)
+    print(name, f"{sum(p.stat().st_size for p in folder.rglob('*')) / 1e6:.2f} MB", card["hours"], "hours")
+
+
+def figures(folder: Path, out: Path, instances: int, agents: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Rows of an evaluation on the test instances of the policy's data."""
+    options = EvaluateOptions(folder, out, agents, instances=instances, length=())
+    return evaluate(options, quiet=False)
+
+
+def _checked(folder: Path, out: Path) -> list[dict[str, Any]]:
+    rows = figures(folder, out, CHECKED, ("adaptive", "fixed-4"))
+    return [{key: row[key] for key in ("agent", "budget", "solved", "actions_per_episode")} for row in rows]
+
+
+def _figures(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: round(row[key], 4) for key in FIGURES}
+
+
+def hours(run: Path) -> float:
+    """Processor hours of a run, by its own record."""
+    lines = (run / "timing.jsonl").read_text(encoding="utf-8").splitlines()
+    return sum(json.loads(line)["cpu_s"] for line in lines) / 3600
+
+
+def _commit() -> str:
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout[
+        :12
+    ]
+
+
+def _json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.replace(files.Files(), path, (json.dumps(value, indent=1) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Chunk policies that are trained in minutes: an ensemble of five small networks predicts 32 actions, and one more what
+will be observed after so many of them. Kept and run in numpy."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from bench.robots.tasks import DEPTHS, Arm, H, starts
+
+from recommit import horizon
+from recommit.adapters.metaworld import expert
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+MEMBERS, WIDTH = 5, 256
+#: How far the demonstrator's hand shakes.
+SHAKE = 0.15
+#: Numbers of an observation that change: hand, gripper and objects, without the last frame and the goal.
+SEEN = 18
+
+
+@dataclass(frozen=True, eq=False)
+class Nets:
+    """Networks of one shape side by side: rows [members, N, in] -> [members, N, out], or one net for [N, in]."""
+
+    layers: list[tuple[Floats, Floats]]
+
+    def __call__(self, rows: Floats) -> Floats:
+        """All members."""
+        for number, (weight, bias) in enumerate(self.layers):
+            rows = rows @ weight + bias
+            if number + 1 < len(self.layers):
+                rows = np.maximum(rows, 0.0)
+        return rows
+
+    def arrays(self, name: str) -> dict[str, Any]:
+        """To be kept."""
+        return {
+            f"{name}-{i}-{part}": array
+            for i, pair in enumerate(self.layers)
+            for part, array in zip("wb", pair, strict=True)
+        }
+
+    @classmethod
+    def kept(cls, arrays: Any, name: str) -> Nets:
+        """From what was kept."""
+        count = sum(each.startswith(f"{name}-") and each.endswith("-w") for each in arrays)
+        return cls([(arrays[f"{name}-{i}-w"], arrays[f"{name}-{i}-b"]) for i in range(count)])
+
+
+def fit(
+    inputs: Floats,
+    loss: Any,
+    outputs: int,
+    seed: int,
+    steps: int,
+    *,
+    members: int = MEMBERS,
+    width: int = WIDTH,
+    decay: float = 1e-5,
+    rate: float = 1e-3,
+) -> Nets:
+    """Adam with a falling rate; ``loss(outputs [members, batch, out], rows [members, batch])``."""
+    import torch
+
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(seed)
+    sizes = (inputs.shape[1], width, width, outputs)
+    layers = []
+    for wide, narrow in pairwise(sizes):
+        scale = (2.0 / wide) ** 0.5
+        weight = torch.randn(members, wide, narrow, generator=generator) * scale
+        layers.append((weight.requires_grad_(), torch.zeros(members, 1, narrow, requires_grad=True)))
+    optimiser = torch.optim.AdamW([each for pair in layers for each in pair], lr=rate, weight_decay=decay)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    data = torch.from_numpy(inputs)
+    for _ in range(steps):
+        rows = torch.randint(len(data), (members, 256), generator=generator)
+        out = data[rows]
+        for number, (weight, bias) in enumerate(layers):
+            out = torch.baddbmm(bias, out, weight)
+            out = out if number + 1 == len(layers) else out.relu()
+        optimiser.zero_grad()
+        loss(out, rows).backward()
+        optimiser.step()
+        schedule.step()
+    return Nets([tuple(each.detach().numpy() for each in pair) for pair in layers])
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """Plans of an observation, and what is expected after some of them."""
+
+    mean: Floats
+    scale: Floats
+    actors: Nets
+    world: Nets
+
+    def inputs(self, observations: Any) -> Floats:
+        """[N, 39] as the networks read them."""
+        return np.clip((np.atleast_2d(observations) - self.mean) / self.scale, -5, 5).astype(np.float32)
+
+    def __call__(self, observation: Any) -> horizon.Plans:
+        """The mean of the members, and each of them as a sample."""
+        chunks = self.actors(np.broadcast_to(self.inputs(observation), (MEMBERS, 1, len(self.mean))))
+        samples = np.clip(chunks.reshape(1, MEMBERS, H, 4), -1, 1)
+        mean = samples.mean(axis=1)
+        closed = mean[:, :, 3] > 0
+        return horizon.Plans(mean, samples=samples, events=np.diff(closed, axis=1, prepend=closed[:, :1]))
+
+    def expected(self, observations: Any, plans: Floats, depths: Any) -> Floats:
+        """[N, 18] what will be seen after the first ``depths`` [N] actions of the plans [N, H, 4]."""
+        change = self.world(imagined(self.inputs(observations), plans, depths)[None])[0]
+        return np.atleast_2d(observations)[:, :SEEN] + change * self.scale[:SEEN]
+
+    def bytes(self) -> bytes:
+        """To be kept."""
+        buffer = io.BytesIO()
+        np.savez(buffer, mean=self.mean, scale=self.scale, **self.actors.arrays("actors"), **self.world.arrays("world"))
+        return buffer.getvalue()
+
+    @classmethod
+    def read(cls, path: Any) -> Policy:
+        """From a file."""
+        with np.load(path, allow_pickle=False) as kept:
+            arrays = dict(kept)
+        return cls(arrays["mean"], arrays["scale"], Nets.kept(arrays, "actors"), Nets.kept(arrays, "world"))
+
+
+def imagined(inputs: Floats, plans: Floats, depths: Any) -> Floats:
+    """What the world model reads: the observation, the actions that run, and how many."""
+    runs = np.arange(H) < np.asarray(depths)[:, None]
+    actions = (plans * runs[:, :, None]).reshape(len(plans), -1)
+    return np.concatenate([inputs, actions, np.asarray(depths)[:, None] / H], axis=1).astype(np.float32)
+
+
+def demonstrations(task: str, seed: int, count: int, ticks: int) -> list[tuple[Floats, Floats]]:
+    """Observations [T, 39] and actions [T, 4] of solved episodes of a hand that shakes; H ticks more than they took."""
+    arm, act, result = Arm(task, "still", ticks + H), expert(f"{task}-v3"), []
+    for number in starts("demonstrations", seed, 4 * count):
+        arm.reset(number)
+        noise, left = np.random.default_rng(number), H
+        seen, done = [], []
+        while left and not (arm.t >= ticks and left == H):
+            action = act(arm.observation)
+            action[:3] += noise.normal(0, SHAKE, 3)
+            seen.append(np.array(arm.observation))
+            done.append(np.clip(action, -1, 1))
+            arm.over = False  # on beyond success, so that every plan has its actions
+            arm.commit([done[-1]])
+            left -= arm.success or left < H
+        if not left:
+            result.append((np.array(seen), np.array(done, np.float32)))
+        if len(result) == count:
+            break
+    return result
+
+
+def train(task: str, seed: int, count: int, steps: int, ticks: int) -> Policy:
+    """From demonstrations."""
+    import torch
+
+    shown = demonstrations(task, seed, count, ticks)
+    if len(shown) < count // 2:
+        raise RuntimeError(f"{task}: expected {count} solved demonstrations, got {len(shown)}")
+    places = [(i, t) for i, (seen, _) in enumerate(shown) for t in range(len(seen) - H)]
+    observed = np.array([shown[i][0][t] for i, t in places])
+    chunks = np.array([shown[i][1][t : t + H] for i, t in places])
+    mean, scale = observed.mean(axis=0), observed.std(axis=0)
+    policy = Policy(mean.astype(np.float32), np.where(scale < 1e-4, 1.0, scale).astype(np.float32), Nets([]), Nets([]))
+    wanted = torch.from_numpy(chunks.reshape(len(chunks), -1))
+    inputs = policy.inputs(observed)
+    actors = fit(inputs, lambda out, rows: (out - wanted[rows]).square().mean(), 4 * H, seed, steps)
+    rng = np.random.default_rng(seed)
+    again = rng.integers(len(places), size=4 * len(places))
+    depths = rng.choice(DEPTHS, len(again))
+    later = np.array([shown[places[p][0]][0][places[p][1] + h, :SEEN] for p, h in zip(again, depths, strict=True)])
+    change = torch.from_numpy(((later - observed[again, :SEEN]) / policy.scale[:SEEN]).astype(np.float32))
+    read = imagined(inputs[again], chunks[again], depths)
+    world = fit(read, lambda out, rows: (out - change[rows]).square().mean(), SEEN, seed + 1, steps, members=1)
+    return Policy(policy.mean, policy.scale, actors, world)

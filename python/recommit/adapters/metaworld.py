@@ -1,0 +1,71 @@
+"""One task of Meta-World as its benchmark describes it, for ``SnapshotEnv``.
+
+Left to itself a task of Meta-World 3 hides its goal, ignores ``reset(seed=)`` and begins every episode alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from recommit.puzzles import checks
+from recommit.storage.errors import need
+
+try:
+    from metaworld.env_dict import ALL_V3_ENVIRONMENTS as TASKS
+    from metaworld.policies import ENV_POLICY_MAP as EXPERTS
+except ImportError:
+    raise need("Meta-World", "metaworld") from None
+
+#: Ticks until the benchmark ends an episode.
+MOST_STEPS = 500
+
+
+class MetaWorld(gymnasium.Env[Any, Any]):
+    """A task by its name, ``push-v3``: goals are observed, and episode ``reset(seed=s)`` depends on s alone.
+
+    Without ``rewards`` the reward is a part of itself, ``success`` in ``info`` is what it was, and a step takes half as
+    long. An episode is truncated after ``max_steps`` ticks; Meta-World terminates none.
+    """
+
+    def __init__(self, task: str, *, rewards: bool = True, max_steps: int = MOST_STEPS) -> None:
+        checks.choice("task", task, tuple(TASKS))
+        self.task = TASKS[task]()
+        self.task.max_path_length = checks.integer("max_steps", max_steps, 1, MOST_STEPS)
+        self.task.seeded_rand_vec, self.task._freeze_rand_vec, self.task._set_task_called = True, False, True
+        self.task._partially_observable = False
+        del self.task.sawyer_observation_space  # kept from when goals were hidden
+        if not rewards:
+            self.task._gripper_caging_reward = _nothing
+            self.task.touching_object = _nothing
+        self.observation_space, self.action_space = self.task.sawyer_observation_space, self.task.action_space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; without a seed, one that follows from the last."""
+        super().reset(seed=seed)
+        self.task.seed(int(self.np_random.integers(2**31)) if seed is None else seed)
+        observation, info = self.task.reset(options=options)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """One tick."""
+        observation, reward, terminated, truncated, info = self.task.step(action)
+        return observation, float(reward), bool(terminated), bool(truncated), info
+
+
+def expert(task: str) -> Any:
+    """The scripted policy of a task: an observation -> an action in -1..1."""
+    policy = EXPERTS[task]()
+    return lambda observation: np.clip(policy.get_action(observation), -1.0, 1.0).astype(np.float32)
+
+
+def hold(last: Any) -> Any:
+    """An arm that stands still with its gripper as it was, for ``SnapshotEnv(latency=...)``."""
+    grip = 0.0 if last is None else float(last[-1])
+    return np.array([0.0, 0.0, 0.0, grip], np.float32)
+
+
+def _nothing(*_: Any, **__: Any) -> float:
+    return 0.0

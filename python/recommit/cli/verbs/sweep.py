@@ -1,0 +1,67 @@
+"""``recommit sweep`` and ``recommit sweep verify``: how much of a chunk to execute, and whether a card is what it
+says."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TYPE_CHECKING
+
+from recommit.horizon.sweep.options import SweepOptions, VerifyOptions
+from recommit.runs.progress import Progress, clock
+from recommit.storage.errors import need
+from recommit.storage.terminal_text import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def sweep(options: SweepOptions, json: bool = False, quiet: bool = False) -> None:
+    """Play a policy's chunks at every depth and by every rule, or go on with such a sweep: the same command does both.
+
+    Args:
+        json: Print the summary as JSON.
+        quiet: Print nothing while playing.
+    """
+    from recommit.horizon.sweep.run import FIGURE, TABLE, run
+    from recommit.storage import safe_open
+
+    try:
+        from recommit.report import sweep_figure
+    except ImportError:
+        raise need("matplotlib", "report") from None
+    try:
+        card = run(options, progress=_shown(quiet))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted; the same command goes on, and plays no episode again") from None
+    sweep_figure.write(card, options.out / FIGURE)
+    tell(dumps(card["summary"], indent=2) if json else safe_open.text(options.out / TABLE), end="\n" if json else "")
+
+
+def verify(options: VerifyOptions, quiet: bool = False) -> None:
+    """Check every byte of a sweep's card, the programs it was made with, and a sample of its episodes, played again.
+
+    Args:
+        quiet: Print nothing while playing.
+    """
+    from recommit.horizon.sweep import verification
+
+    count = verification.verify(options, progress=_shown(quiet))
+    tell(f"{options.card}: accepted; {count} of its episodes were played again and ended alike")
+
+
+def _shown(quiet: bool) -> Callable[[int, int, str], None]:
+    """A line of progress with the time left, by the pace of the episodes that were played now."""
+    import time
+
+    line = Progress(0, 0, quiet=quiet)
+    begin: list[tuple[float, int]] = []
+
+    def show(done: int, total: int, what: str) -> None:
+        if not begin or done < begin[0][1]:
+            begin[:] = [(time.monotonic(), done)]
+        if total and line.due():
+            since, first = begin[0]
+            each = (time.monotonic() - since) / max(done - first, 1)
+            line.write(f"{done:,}/{total:,} episodes  {what}  {clock(each * (total - done))} left")
+
+    return show

@@ -1,0 +1,178 @@
+"""Branches: from where an episode is, what would each depth come to?
+
+``save`` and ``load`` go back to a moment, ``commit`` executes actions open loop, ``follow`` plays on under a rule.
+``branch`` puts them together: for every depth h, h actions of the plan, and then the base rule to the end. Where the
+environment is deterministic, ``success - price * queries`` of a branch is the exact value Q(s, h) of one deviation from
+the base rule, and to take the best depth in every state is never worse than the base rule.
+
+Where it is not, a *future* is a number: future 0 is what the episode itself will meet, the others are drawn again, and
+all depths meet the same. The best depth in future 0 is clairvoyant: it knows what nobody could know.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.horizon import Tail
+from recommit.puzzles import checks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.horizon import Plans, Rule
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Counts = NDArray[np.int64]
+    #: The policy: an observation -> ``Plans`` of one row.
+    Planner = Callable[[Any], Plans]
+
+MOST_STEPS = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Executed:
+    """What one commitment did."""
+
+    observation: Any
+    reward: float
+    success: bool
+    terminated: bool
+    truncated: bool
+    #: Actions that ran before the episode ended; those of the latency are not among them.
+    executed: int
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What the rest of an episode came to."""
+
+    success: bool
+    reward: float
+    queries: int
+    #: Actions of plans, and ticks of the clock: those of a latency are among these alone.
+    actions: int
+    ticks: int
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """[futures, depths] what each depth came to, from here to the end; this query counts too."""
+
+    depths: tuple[int, ...]
+    futures: tuple[int, ...]
+    success: Bools
+    reward: Floats
+    queries: Counts
+    actions: Counts
+    ticks: Counts
+    #: Actions that ran of the first commitment.
+    executed: Counts
+
+    def values(self, price: float = 0.0) -> Floats:
+        """[depths] success less the price of the queries, the mean of the futures."""
+        result: Floats = (self.success - price * self.queries).mean(axis=0)
+        return result
+
+    def best(self, price: float = 0.0) -> int:
+        """The depth with the highest value; of equals the deepest."""
+        values = self.values(price)
+        return self.depths[len(values) - 1 - int(np.argmax(values[::-1] >= values.max() - 1e-12))]
+
+
+class Branching(ABC):
+    """An episode that can be gone back into."""
+
+    def __init__(self, max_steps: int, budget: int | None) -> None:
+        self.max_steps = checks.integer("max_steps", max_steps, 1, MOST_STEPS)
+        self.budget = None if budget is None else checks.integer("budget", budget, 1, MOST_STEPS)
+        #: The last observation, and the clocks: ticks, queries, and actions of plans.
+        self.observation: Any = None
+        self.t = self.k = self.actions = 0
+        #: Has the episode ended, by success or otherwise?
+        self.over = True
+        self.success = False
+
+    @abstractmethod
+    def save(self) -> Any:
+        """This moment, to which ``load`` comes back however often."""
+
+    @abstractmethod
+    def load(self, snapshot: Any, future: int = 0) -> None:
+        """Back to a moment of this environment, bit for bit; with another ``future``, what chance does from here on is
+        drawn again."""
+
+    @abstractmethod
+    def commit(self, actions: Any) -> Executed:
+        """One query and its actions, open loop, until the episode ends."""
+
+    def follow(self, planner: Planner, rule: Rule, previous: Tail | None = None) -> Ending:
+        """Play on to the end: where the last actions have run, ask the planner, and commit as deep as the rule says.
+
+        ``previous`` is what the last plan still holds, for rules that compare plans.
+        """
+        reward, begin = 0.0, self._clocks
+        while not self.over:
+            plans = self.planned(planner, previous)
+            depth = int(rule.choose(plans)[0])
+            reward += self.commit(plans.actions[0, :depth]).reward
+            previous = plans.tail(np.array([depth]))
+        return Ending(self.success, reward, *(self._clocks - begin).tolist())
+
+    @property
+    def _clocks(self) -> Counts:
+        return np.array([self.k, self.actions, self.t])
+
+    def planned(self, planner: Planner, previous: Tail | None = None) -> Plans:
+        """The plan for what is observed now, with the rest of the last one."""
+        plans = planner(self.observation)
+        if len(plans) != 1:
+            raise ValueError(f"planner: expected plans for one observation, got {len(plans)}")
+        if plans.previous is not None:
+            return plans
+        return replace(plans, previous=previous or Tail(plans.actions, np.zeros(1, np.int64)))
+
+    def branch(
+        self,
+        planner: Planner,
+        depths: Sequence[int],
+        base: Rule,
+        futures: Sequence[int] = (0,),
+        plans: Plans | None = None,
+    ) -> Branches:
+        """What each of ``depths`` comes to here, if ``base`` goes on behind it. The episode is left as it is.
+
+        Args:
+            planner: The policy.
+            depths: How many actions of the plan are executed first.
+            base: The rule behind that; it reads plans and has no memory of its own.
+            futures: Numbers of futures; 0 is the one that the episode will meet.
+            plans: The plan for what is observed now, if it was made already.
+        """
+        if self.over:
+            raise ValueError("branch: expected a running episode, got one that is over; call reset first")
+        plans = self.planned(planner) if plans is None else plans
+        wanted = tuple(checks.integer("depths", each, 1, plans.horizon) for each in depths)
+        numbers = tuple(checks.integer("futures", each, 0, MOST_STEPS) for each in futures)
+        here, ends = self.save(), []
+        for future in numbers:
+            for depth in wanted:
+                self.load(here, future)
+                ends.append(self._deviated(planner, plans, depth, base))
+        self.load(here)
+        columns = zip(*ends, strict=True)
+        return Branches(wanted, numbers, *(np.array(each).reshape(len(numbers), len(wanted)) for each in columns))
+
+    def _deviated(self, planner: Planner, plans: Plans, depth: int, base: Rule) -> tuple[Any, ...]:
+        """The numbers of one of the ``Branches``."""
+        begin = self._clocks
+        first = self.commit(plans.actions[0, :depth])
+        rest = self.follow(planner, base, plans.tail(np.array([depth])))
+        clocks = (self._clocks - begin).tolist()
+        return self.success, first.reward + rest.reward, *clocks, first.executed

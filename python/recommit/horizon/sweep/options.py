@@ -1,0 +1,130 @@
+"""What is swept, and what is checked again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from recommit.horizon import checks
+
+#: Validation episodes have seeds from here on beyond the first test seed, so that none is in both.
+APART = 1_000_000
+#: Seeds are below this: some simulators take 32 bits.
+MOST_SEED = 2**31
+LEAST = dict.fromkeys(("validation", "episodes", "batch", "max_steps", "jobs"), 1) | dict.fromkeys(
+    ("seed", "latency", "thresholds"), 0
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions:
+    """What is swept.
+
+    Args:
+        env: A Gymnasium id, or a function that makes an environment or a vector of them: file.py:function or
+            module:function. A file is run.
+        policy: What makes the policy, an object with predict(observations): file.py:function or module:function. The
+            file is run.
+        out: A folder for card.json, table.md, figure.svg and what an interrupted sweep goes on with.
+        env_kwargs: Arguments of the environment, as a JSON object.
+        files: Files and folders that the policy reads, such as weights; their hashes go into the card.
+        depths: Fixed depths, which rules choose from too (default: all of 1..H; of H > 16 sixteen fixed ones).
+        thresholds: How many thresholds of each rule are tried on validation episodes; 0 leaves out all rules.
+        episodes: Test episodes of each row, the same for every row.
+        validation: Validation episodes for each threshold and depth.
+        seed: Of the first test episode; the next ones have the next seeds, validation has its own.
+        latency: Ticks between an observation and the first action that may depend on it.
+        mode: What happens in these ticks. hold: the robot waits, and then executes the chunk from its beginning.
+            continue: the old chunk goes on, and as many actions of the new one are dropped as stale.
+        hold: What is sent while the robot waits: zeros (or what the policy's idle(observations) says), or the last
+            action.
+        success: The key of info that says whether an episode succeeded (default: success, is_success, or else the
+            return is reported).
+        stop: Whether an episode ends at its first success, or goes on to its end, where its last tick decides.
+        max_steps: An episode is cut after so many ticks, if the environment does not end it before.
+        price: What a query costs in the unit of success or return: thresholds are chosen for score - price * queries.
+        batch: Episodes side by side, which the policy gets as one batch; a vector of environments has its own number.
+        jobs: Processes, with one thread each. The card does not depend on it.
+    """
+
+    env: str = ""
+    policy: str = ""
+    out: Path
+    env_kwargs: str = "{}"
+    files: tuple[Path, ...] = ()
+    depths: tuple[int, ...] = ()
+    thresholds: int = 6
+    episodes: int = 50
+    validation: int = 20
+    seed: int = 0
+    latency: int = 0
+    mode: Literal["hold", "continue"] = "hold"
+    hold: Literal["zero", "last"] = "zero"
+    success: str = ""
+    stop: Literal["success", "end"] = "success"
+    max_steps: int = 10_000
+    price: float = 0.0
+    batch: int = 1
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))
+        depths = tuple(sorted({checks.whole("depths", each, 1) for each in self.depths}))
+        object.__setattr__(self, "depths", depths)
+        for name, choices in (("mode", ("hold", "continue")), ("hold", ("zero", "last")), ("stop", ("success", "end"))):
+            checks.choice(name, getattr(self, name), choices)
+        object.__setattr__(self, "price", checks.number("price", self.price, 0.0))
+        if max(self.episodes, self.validation) > APART or self.seed + APART + self.validation > MOST_SEED:
+            raise ValueError(f"seed: expected seeds of all episodes below {MOST_SEED:,}, got {self.seed} as the first")
+        self.arguments()
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of the environment."""
+        try:
+            value = json.loads(self.env_kwargs)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise ValueError(f"env_kwargs: expected a JSON object such as '{{\"x\": 1}}', got {self.env_kwargs}")  # noqa: TRY004
+        return value
+
+    @property
+    def lead(self) -> int:
+        """With how many actions left in a queue the next chunk is asked for."""
+        return self.latency if self.mode == "continue" else 0
+
+    @property
+    def seeds(self) -> dict[str, list[int]]:
+        """Of the validation and of the test episodes."""
+        first = {"validation": (self.seed + APART, self.validation), "test": (self.seed, self.episodes)}
+        return {name: list(range(begin, begin + count)) for name, (begin, count) in first.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """Which card is checked, and with what.
+
+    Args:
+        card: The card.json of a sweep.
+        policy: What makes the policy; see recommit sweep. The file is run.
+        env: What makes the environment; a Gymnasium id need not be said again.
+        files: The files and folders of the policy.
+        episodes: How many episodes are played again.
+        seed: Which episodes: each seed draws others.
+        jobs: Processes, with one thread each.
+    """
+
+    card: Path
+    policy: str = ""
+    env: str = ""
+    files: tuple[Path, ...] = ()
+    episodes: int = 20
+    seed: int = 0
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in {"episodes": 0, "seed": 0, "jobs": 1}.items():
+            object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))

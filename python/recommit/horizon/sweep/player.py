@@ -1,0 +1,257 @@
+"""Episodes on the clock of the robot: a policy is asked, its chunk arrives ``latency`` ticks later, and a rule says how
+much of it is executed.
+
+Every tick executes one action. With D = ``latency`` and a chunk of H actions, asked for at tick t:
+
+* ``hold``: it is asked for when nothing is left to execute. In ticks t .. t+D-1 the robot waits (zeros or the last
+  action are sent); from t+D on the first h actions of the chunk are executed, h in 1..H.
+* ``continue``: it is asked for when D of the committed actions are left, which are executed in ticks t .. t+D-1. By
+  then the first D actions of the new chunk are stale and dropped; the next h of it are executed from t+D on, h in
+  max(1, D)..H-D. The first chunk of an episode is waited for as in ``hold`` and executed from its beginning.
+
+So a policy works on one question at a time. With D = 0 both are what a synchronous loop does.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.horizon.plans import Plans
+from recommit.horizon.queue import Queue
+from recommit.horizon.sweep.programs import plain
+from recommit.horizon.sweep.slots import idle, stacked, succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.horizon.rule import Rule
+    from recommit.horizon.sweep.options import SweepOptions
+    from recommit.horizon.sweep.slots import Copies, Step, Vector
+
+    Rows = NDArray[np.intp]
+
+#: What a policy may say besides its actions.
+MORE = ("probabilities", "samples", "features", "entropies", "events", "keys")
+#: Fields of plans with an axis of samples before that of places.
+SAMPLES = ("samples",)
+#: Fields of plans without an axis of places.
+WHOLE = ("features", "keys")
+
+
+@dataclass
+class Outcome:
+    """What an episode came to."""
+
+    #: None where info says nothing.
+    success: bool | None = None
+    total: float = 0.0
+    ticks: int = 0
+    queries: int = 0
+
+
+@dataclass(frozen=True)
+class Played:
+    """Episodes, and what asking the policy took."""
+
+    outcomes: list[Outcome]
+    #: That the policy took to answer.
+    seconds: float
+    plans: Plans | None = None
+
+
+def usable(options: SweepOptions, horizon: int) -> range:
+    """The depths that a chunk of so many actions allows."""
+    if options.mode == "hold":
+        return range(1, horizon + 1)
+    least, most = max(1, options.latency), horizon - options.latency
+    if most < least:
+        raise ValueError(
+            f"latency: expected at most {horizon // 2} with mode continue, half of the {horizon} actions of a chunk, "
+            f"got {options.latency}"
+        )
+    return range(least, most + 1)
+
+
+class Player:
+    """Plays episodes of one environment with one policy.
+
+    Args:
+        options: of the sweep.
+        slots: where episodes are played.
+        policy: what has ``predict``.
+    """
+
+    def __init__(self, options: SweepOptions, slots: Copies | Vector, policy: Any) -> None:
+        if not callable(getattr(policy, "predict", None)):
+            raise TypeError(
+                f"policy: expected an object with predict(observations), got {type(policy).__name__}; for LeRobot and "
+                "openpi, Chunks of recommit.adapters.lerobot and recommit.adapters.openpi makes one"
+            )
+        self.options, self.slots, self.policy = options, slots, policy
+        self._seconds = 0.0
+
+    def predict(self, observations: Sequence[Any]) -> Plans:
+        """The policy's plans for these observations, timed."""
+        batch, begin = stacked(observations), time.perf_counter()
+        plans = read_plans(self.policy.predict(batch))
+        self._seconds += time.perf_counter() - begin
+        if len(plans) != len(observations):
+            raise ValueError(f"policy: expected {len(observations)} chunks, one per observation, got {len(plans)}")
+        return plans
+
+    def play(self, rule: Rule, seeds: Sequence[int], *, keep: bool = False) -> Played:
+        """An episode for each seed of one batch; ``keep`` its plans for a rule's thresholds."""
+        self._seconds = 0.0
+        with seeded(seeds[0]):
+            if callable(getattr(self.policy, "reset", None)):
+                self.policy.reset()
+            episodes = Episodes(self, rule, self.slots.reset(seeds), keep=keep)
+            while len(episodes.running):
+                episodes.tick()
+        return Played(episodes.outcomes, self._seconds, episodes.queue.plans if keep else None)
+
+
+class Episodes:
+    """A batch of episodes that began at the same tick."""
+
+    def __init__(self, player: Player, rule: Rule, observations: list[Any], *, keep: bool = False) -> None:
+        count = len(observations)
+        self.player, self.options, self.observations = player, player.options, observations
+        self.outcomes = [Outcome() for _ in range(count)]
+        self.running: Rows = np.arange(count)
+        self.queue = Queue(rule, count, record=False, keep=keep)
+        self.t = 0
+        self._asked: list[tuple[int, Rows, Plans]] = []  # when it arrives, for whom, what
+        self._waiting = np.zeros(count, np.bool_)
+        self._last: dict[int, Any] = {}
+
+    def tick(self) -> None:
+        """Chunks arrive, others are asked for, one action each is executed."""
+        self._arrive()
+        self._ask()
+        if not self.options.latency:
+            self._arrive()
+        self._last |= dict(self._actions())
+        rows = self.running.tolist()
+        steps = self.player.slots.step(rows, [self._last[row] for row in rows])
+        over = [self._note(row, step) for row, step in zip(rows, steps, strict=True)]
+        self.running = self.running[~np.array(over)]
+        self.t += 1
+
+    def _note(self, row: int, step: Step) -> bool:
+        """What a tick adds to an episode; is it over?"""
+        outcome, options = self.outcomes[row], self.options
+        self.observations[row] = step.observation
+        outcome.total += step.reward
+        outcome.ticks += 1
+        said = succeeded(step.info, options.success)
+        if said is not None:
+            outcome.success = said
+        won = bool(said) and options.stop == "success"
+        return step.ended or won or outcome.ticks >= options.max_steps
+
+    def _ask(self) -> None:
+        """Ask the policy where few enough actions are left and no chunk is on its way."""
+        left = self.queue.remaining[self.running]
+        rows = self.running[(left <= self.options.lead) & ~self._waiting[self.running]]
+        if not len(rows):
+            return
+        plans = self.player.predict([self.observations[row] for row in rows])
+        stale = self.options.lead if self.t else 0  # of the first chunk, for which the robot waits, nothing is
+        usable(self.options, plans.horizon)
+        plans = part(plans, np.arange(len(rows)), slice(stale, stale + plans.horizon - self.options.lead))
+        self._asked.append((self.t + self.options.latency, rows, plans))
+        self._waiting[rows] = True
+        for row in rows:
+            self.outcomes[row].queries += 1
+
+    def _arrive(self) -> None:
+        """Queue the chunks that arrive now, of episodes that still run."""
+        for _, rows, plans in [each for each in self._asked if each[0] == self.t]:
+            here = np.isin(rows, self.running)
+            if here.any():
+                self.queue.fill(part(plans, np.flatnonzero(here), slice(None)), rows[here])
+            self._waiting[rows] = False
+        self._asked = [each for each in self._asked if each[0] > self.t]
+
+    def _actions(self) -> Iterator[tuple[int, Any]]:
+        """The action of each running episode: the next of its queue, or what is sent while it waits."""
+        space = self.player.slots.space
+        empty = self.queue.remaining[self.running] == 0
+        moving, standing = self.running[~empty], self.running[empty]
+        if len(moving):
+            for row, action in zip(moving.tolist(), self.queue.pop(moving), strict=True):
+                yield row, action.astype(space.dtype) if np.ndim(action) else space.dtype.type(action)
+        if len(standing):
+            yield from zip(standing.tolist(), self._waits(standing), strict=True)
+
+    def _waits(self, rows: Rows) -> list[Any]:
+        space = self.player.slots.space
+        if self.options.hold == "last" and self.t:
+            return [self._last[row] for row in rows]
+        if callable(getattr(self.player.policy, "idle", None)):
+            return [*plain(self.player.policy.idle(stacked([self.observations[row] for row in rows])))]
+        if self.options.hold == "last" and not space.shape:
+            return [space.dtype.type(space.start)] * len(rows)  # nothing was executed yet
+        return [*idle(space, len(rows))]
+
+
+def read_plans(said: Any) -> Plans:
+    """The plans in what a policy returned: chunks alone, ``Plans``, or fields by name in a mapping or a dataclass.
+
+    Without ``actions``, the plan is the mean of the samples.
+    """
+    if isinstance(said, Plans):
+        return said
+    if is_dataclass(said) and not isinstance(said, type):
+        said = {field.name: getattr(said, field.name) for field in fields(said)}
+    if not isinstance(said, Mapping):
+        return Plans(np.asarray(plain(said)))
+    values: dict[str, Any] = {
+        name: np.asarray(plain(said[name])) for name in ("actions", *MORE) if said.get(name) is not None
+    }
+    if "actions" not in values and "samples" in values and values["samples"].dtype.kind == "f":
+        values["actions"] = values["samples"].mean(axis=1, dtype=values["samples"].dtype)
+    if "actions" not in values:
+        raise ValueError(f"policy: expected chunks, or a mapping with `actions`, got one with {sorted(said)}")
+    return Plans(**values)
+
+
+def part(plans: Plans, rows: Rows, places: slice) -> Plans:
+    """These plans, cut to these places; what was left of the last ones is for the queue to say."""
+    cut = {"actions": plans.actions[rows, places]}
+    for name in MORE:
+        values = getattr(plans, name)
+        if values is not None:
+            chosen = values[rows]
+            cut[name] = chosen if name in WHOLE else chosen[:, :, places] if name in SAMPLES else chosen[:, places]
+    return replace(plans, previous=None, **cut)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Global random streams begin at ``seed``, so that a policy that draws from them can be played again; afterwards
+    they are as before."""
+    torch: Any = sys.modules.get("torch")
+    before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    if torch:
+        torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        if torch:
+            torch.set_rng_state(before[2])

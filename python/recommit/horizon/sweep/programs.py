@@ -1,0 +1,187 @@
+"""The functions that make an environment and a policy, and hashes of what they are made from."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import platform
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.storage import errors, files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+#: Versions of these stand in a card where they are imported.
+PACKAGES = {
+    "recommit": "recommit",
+    "numpy": "numpy",
+    "gymnasium": "gymnasium",
+    "gymnasium_robotics": "gymnasium-robotics",
+    "mujoco": "mujoco",
+    "metaworld": "metaworld",
+    "torch": "torch",
+    "stable_baselines3": "stable-baselines3",
+    "lerobot": "lerobot",
+    "openpi_client": "openpi-client",
+    "jax": "jax",
+    "scipy": "scipy",
+}
+HERE = Path(__file__).resolve().parents[1]
+
+
+def is_id(name: str) -> bool:
+    """Is it an environment of Gymnasium's register, such as Pendulum-v1?"""
+    return ":" not in name or bool(re.search(r"-v\d+$", name))
+
+
+def place(what: str, name: str) -> tuple[str, str]:
+    """File or module, and the function in it."""
+    path, _, function = name.rpartition(":")
+    if not path or not function.isidentifier():
+        raise ValueError(f"{what}: expected file.py:function or module:function, got {name or 'nothing'}")
+    return path, function
+
+
+def short(name: str) -> str:
+    """As a card has it: without the folders of a file."""
+    return name if is_id(name) else f"{Path(place('name', name)[0]).name}:{place('name', name)[1]}"
+
+
+def load(what: str, name: str) -> Any:
+    """The function of a file or a module. A file is run, with its folder among those that it may import from."""
+    path, function = place(what, name)
+    if path.endswith(".py"):
+        if not Path(path).is_file():
+            raise ValueError(f"{what}: expected a file, found no {path}")
+        sys.path.insert(0, str(Path(path).absolute().parent))
+        spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(path)
+    if not hasattr(module, function):
+        raise ValueError(f"{what}: expected a function of {path}, which has no {function}, got {name}")
+    return getattr(module, function)
+
+
+def source(what: str, name: str) -> dict[str, Any]:
+    """Name and hash of the file that a function is in; a Gymnasium id has none. Nothing is run."""
+    if what == "env" and is_id(name):
+        return {"name": name, "sha256": None}
+    path = place(what, name)[0]
+    if not path.endswith(".py"):
+        try:
+            found = importlib.util.find_spec(path)
+        except ImportError:
+            found = None
+        if found is None or found.origin is None or not Path(found.origin).is_file():
+            raise ValueError(f"{what}: expected a module that is installed, got {path}")
+        path = found.origin
+    if not Path(path).is_file():
+        raise ValueError(f"{what}: expected a file, found no {path}")
+    return {"name": short(name), "sha256": files.file_sha256(Path(path))}
+
+
+def of_object(value: Any) -> dict[str, Any]:
+    """Name and hash of the source of an object's class, or of a function."""
+    own = value if inspect.isroutine(value) or inspect.isclass(value) else type(value)
+    try:
+        text: str | None = inspect.getsource(own)
+    except (OSError, TypeError):
+        text = None
+    return {"name": own.__qualname__, "sha256": files.sha256(text.encode()) if text else None}
+
+
+def tree(paths: Sequence[Path]) -> dict[str, str]:
+    """sha256 of files, and of all files in folders, by name."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"files: expected files or folders, found no {path}")
+        inner = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+        found |= {each.relative_to(path.parent).as_posix(): files.file_sha256(each) for each in inner}
+    return found
+
+
+def code() -> str:
+    """A hash of the rules and of the sweep themselves."""
+    return _lines(sorted((each.relative_to(HERE).as_posix(), files.file_sha256(each)) for each in HERE.rglob("*.py")))
+
+
+def _lines(pairs: Sequence[tuple[str, str]]) -> str:
+    return files.sha256("\n".join(f"{digest} {name}" for name, digest in pairs).encode())
+
+
+def state(policy: Any) -> str | None:
+    """A hash of the numbers of a policy that has a ``state_dict``, as torch's networks have, or whose attributes do."""
+    found = {"": policy} if hasattr(policy, "state_dict") else dict(getattr(policy, "__dict__", {}))
+    digest, some = hashlib.sha256(), False
+    for name, each in sorted(found.items()):
+        values = each.state_dict() if callable(getattr(each, "state_dict", None)) and not inspect.isclass(each) else {}
+        for key in sorted(values):
+            if hasattr(values[key], "shape"):
+                array = np.ascontiguousarray(plain(values[key]))
+                digest.update(f"{name}.{key} {array.dtype} {array.shape}\n".encode())
+                digest.update(array.tobytes())
+                some = True
+    return digest.hexdigest() if some else None
+
+
+def plain(value: Any) -> Any:
+    """A tensor of torch as an array; numpy has no bfloat16."""
+    if not hasattr(value, "detach"):
+        return value
+    value = value.detach().cpu()
+    return (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that are imported."""
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for module, name in PACKAGES.items():
+        if module in sys.modules:
+            try:
+                found[name] = metadata.version(name)
+            except metadata.PackageNotFoundError:
+                found[name] = "unknown"
+    return found
+
+
+def made(what: str, maker: Any, arguments: dict[str, Any]) -> Any:
+    """What a function returns; an object that is no function is taken as it is."""
+    if not callable(maker) or (hasattr(maker, "predict") and not inspect.isclass(maker)):
+        return maker
+    try:
+        return maker(**arguments)
+    except TypeError as error:
+        raise ValueError(
+            f"{what}: expected a function of {sorted(arguments) or 'no arguments'}, got {error}"
+        ) from error
+
+
+def environment(name: str, arguments: dict[str, Any]) -> Any:
+    """The environment of an id or a function."""
+    if not is_id(name):
+        return made("env", load("env", name), arguments)
+    try:
+        import gymnasium
+    except ImportError:
+        raise errors.need("gymnasium", "envs") from None
+    return gymnasium.make(name, **arguments)
+
+
+def maker(name: str, arguments: dict[str, Any]) -> Callable[[], Any]:
+    """Makes one more such environment at each call."""
+    return lambda: environment(name, arguments)

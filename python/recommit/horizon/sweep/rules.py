@@ -1,0 +1,138 @@
+"""Which rules a sweep tries, and with which thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from recommit import horizon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.horizon.plans import Plans
+    from recommit.horizon.rule import Rule, ThresholdRule
+
+KINDS: tuple[Literal["product", "least", "entropy"], ...] = ("product", "least", "entropy")
+#: Why a rule of scores is left out whose scores are all alike, such as disagreement where first actions never differ.
+NOTHING = "the plans give it no finite score, so that there is no threshold to try"
+#: Up to this many actions in a chunk, every one of them is a fixed depth; beyond, so many of them are.
+EVERY = 16
+
+
+@dataclass(frozen=True)
+class Family:
+    """A rule by name, and its one number to choose, if it has one."""
+
+    name: str
+    make: Callable[[float], Rule]
+    #: Candidates of the number; None for a rule without one.
+    numbers: Callable[[Plans, int], NDArray[np.float64]] | None = None
+
+
+def fixed_depths(chosen: tuple[int, ...], allowed: range) -> list[int]:
+    """The fixed depths: those that were chosen, every one, or sixteen that are spread by their logarithm."""
+    if wrong := [each for each in chosen if each not in allowed]:
+        raise ValueError(f"depths: expected {allowed[0]}..{allowed[-1]}, which the chunks allow, got {wrong[0]}")
+    if chosen or len(allowed) <= EVERY:
+        return [*chosen] or [*allowed]
+    return sorted({*np.geomspace(allowed[0], allowed[-1], EVERY).round().astype(int).tolist()})
+
+
+def families(depths: tuple[int, ...], continuous: bool) -> list[Family]:
+    """Every rule of one plan or two, restricted to ``depths``. Vectors are hardly ever equal: where they are compared,
+    how far apart they may be is the number to choose."""
+    share = Family("agreement", lambda x: horizon.Agreement(0.5, tolerance=x, depths=depths), _of_samples)
+    return [
+        *(_scored(f"confidence {kind}", partial(horizon.Confidence, kind=kind, depths=depths)) for kind in KINDS),
+        _scored("disagreement", partial(horizon.Disagreement, depths=depths)),
+        share if continuous else _scored("agreement", partial(horizon.Agreement, depths=depths)),
+        Family("consecutive", partial(horizon.Consecutive, depths=depths), _of_tails if continuous else None),
+        Family("repetition", partial(horizon.Repetition, depths=depths), _of_first if continuous else None),
+        Family("entropy jump", lambda _: horizon.EntropyJump(depths=depths)),
+        Family("first event", lambda _: horizon.FirstEvent(depths=depths)),
+    ]
+
+
+def _scored(name: str, make: Callable[[float], ThresholdRule]) -> Family:
+    return Family(name, make, lambda plans, count: make(0.5).thresholds(plans, count))
+
+
+def candidates(
+    plans: Plans, depths: tuple[int, ...], count: int
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
+    """Rules to try by name, each with up to ``count`` numbers that cut its scores on these plans into equal parts; and
+    why the others are left out."""
+    found, left_out = {}, {}
+    for family in families(depths, plans.continuous):
+        try:
+            numbers = [0.0] if family.numbers is None else np.unique(family.numbers(plans, count)).tolist()
+            made = [family.make(number) for number in numbers]
+            made[0].choose(plans)
+        except ValueError as error:
+            left_out[family.name] = NOTHING if str(error).startswith("plans:") else str(error)
+        else:
+            found[family.name] = [described(rule) for rule in made]
+    return found, left_out
+
+
+def described(rule: Rule) -> dict[str, Any]:
+    """A rule as plain values: its class, and its fields."""
+    values = {each.name: getattr(rule, each.name) for each in fields(rule)}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return {"rule": type(rule).__name__, **{name: value for name, value in plain.items() if value is not None}}
+
+
+def rule_of(values: dict[str, Any]) -> Rule:
+    """The rule that was ``described``."""
+    arguments = {
+        name: tuple(each) if isinstance(each, list) else each for name, each in values.items() if name != "rule"
+    }
+    kind = getattr(horizon, values["rule"]) if values["rule"] in horizon.__all__ else None
+    if not (isinstance(kind, type) and issubclass(kind, horizon.Rule)):
+        raise ValueError(f"rule: expected one of recommit.horizon, got {values['rule']}")  # noqa: TRY004
+    made: Rule = kind(**arguments)
+    return made
+
+
+def number(values: dict[str, Any]) -> float | None:
+    """The number of a described rule that was chosen: a tolerance, or else a threshold; None if it has none."""
+    numbers = [values[name] for name in ("tolerance", "threshold") if name in values]
+    return next((each for each in numbers if each), numbers[-1] if numbers else None)
+
+
+def _of_samples(plans: Plans, count: int) -> NDArray[np.float64]:
+    """How far half of the samples are from the plan, so far along it."""
+    if plans.samples is None:
+        raise ValueError("Agreement needs Plans.samples [N, S, H, D]: plans from the same observation that begin alike")
+    apart = np.abs(plans.samples - plans.actions[:, None]).max(axis=-1)
+    return _quantiles(np.maximum.accumulate(np.median(apart, axis=1), axis=1), count)
+
+
+def _of_tails(plans: Plans, count: int) -> NDArray[np.float64]:
+    """How far a plan is from the rest of the last one, so far along it."""
+    if plans.previous is None:
+        return np.zeros(1)
+    places = min(plans.horizon, plans.previous.actions.shape[1])
+    apart = np.abs(plans.actions[:, :places] - plans.previous.actions[:, :places]).max(axis=-1)
+    there = np.arange(places) < plans.previous.remaining[:, None]
+    return _quantiles(np.maximum.accumulate(apart, axis=1)[there], count)
+
+
+def _of_first(plans: Plans, count: int) -> NDArray[np.float64]:
+    """How far a plan gets from its first action."""
+    apart = np.abs(plans.actions[:, 1:] - plans.actions[:, :1]).max(axis=-1)
+    return _quantiles(np.maximum.accumulate(apart, axis=1), count)
+
+
+def _quantiles(values: NDArray[Any], count: int) -> NDArray[np.float64]:
+    if not values.size:
+        return np.zeros(1)
+    levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+    result: NDArray[np.float64] = np.quantile(values.astype(np.float64).ravel(), levels, method="inverted_cdf")
+    return result

@@ -1,0 +1,197 @@
+"""A sweep from beginning to end: what is known already is read, what is missing is played, and the card is written.
+
+OUT/sweep.json       what is swept: another sweep is refused in this folder
+OUT/episodes.jsonl   every answer as it came, each with its sha256
+OUT/card.json        the card, the same bytes for any number of processes and interruptions
+OUT/table.md         its table, with the measured time per query
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from recommit.horizon.actions import Fixed
+from recommit.horizon.sweep import card as cards
+from recommit.horizon.sweep import programs, table
+from recommit.horizon.sweep.rules import described, fixed_depths
+from recommit.horizon.sweep.worker import Children, Seat, local
+from recommit.storage import errors, files, jsonl, ownership, verified
+from recommit.storage.lock import Lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from recommit.horizon.sweep.options import SweepOptions
+    from recommit.horizon.sweep.worker import Reply, Request
+
+    Ask = Callable[[Sequence[Request]], Iterator[tuple[int, Reply]]]
+    Progress = Callable[[int, int, str], None]
+
+MARK, LOG, CARD, TABLE, FIGURE = "sweep.json", "episodes.jsonl", "card.json", "table.md", "figure.svg"
+#: Options that do not change a card, or stand elsewhere in it.
+ELSEWHERE = ("out", "jobs", "env", "policy", "files")
+
+
+def run(
+    options: SweepOptions,
+    *,
+    env: Callable[[], Any] | None = None,
+    policy: Any = None,
+    progress: Progress = lambda _done, _total, _what: None,
+) -> dict[str, Any]:
+    """Sweep, or go on with a sweep that was interrupted, and write the card; it is returned too.
+
+    Args:
+        options: what is swept.
+        env: makes the environment, in the place of ``options.env``. It and ``policy`` stay in this process.
+        policy: an object with ``predict``, in the place of ``options.policy``.
+        progress: hears of the episodes done, those to do, and what is played.
+    """
+    about = made_from(options, env, policy)
+    ownership.refuse_foreign(options.out, (MARK,), "a sweep")
+    files.make_folders(files.Files(), options.out.absolute())
+    with Lock(options.out, work="sweep"), Children(options) as children:
+        files.sweep(files.Files(), options.out)
+        _begin(options, about)
+        live = env is not None or policy is not None
+        seat = Seat(options, env, policy)
+        ask: Ask = (lambda requests: local(seat, requests)) if live else children.ask
+        with jsonl.JsonLines(options.out / LOG, durable=False) as log:
+            sweep = Sweep(options, Answers(ask, log, options.batch), progress)
+            content = {**about, **sweep.content()}
+        card = cards.made(content)
+        written = {CARD: cards.text(card), TABLE: table.text(card, sweep.answers.milliseconds)}
+        for name, text in written.items():
+            files.replace(files.Files(), options.out / name, text.encode())
+    return card
+
+
+def made_from(options: SweepOptions, env: Callable[[], Any] | None, policy: Any) -> dict[str, Any]:
+    """What is swept, as plain values with hashes; nothing of it is run."""
+    settings = {name: value for name, value in asdict(options).items() if name not in ELSEWHERE}
+    return {
+        "env": programs.source("env", options.env) if env is None else programs.of_object(env),
+        "policy": programs.source("policy", options.policy) if policy is None else programs.of_object(policy),
+        "files": programs.tree(options.files),
+        "code": programs.code(),
+        "settings": {**settings, "depths": list(options.depths)},
+    }
+
+
+def _begin(options: SweepOptions, about: dict[str, Any]) -> None:
+    """Write down what is swept; going on with something else is refused."""
+    path = options.out / MARK
+    if verified.exists(options.out, MARK):
+        ownership.check(options.out, verified.values(options.out, MARK), about)
+    else:
+        files.replace(files.Files(), path, (json.dumps(about, sort_keys=True) + "\n").encode())
+
+
+class Answers:
+    """Answers to requests: those of the log, and new ones, which go into it as they come."""
+
+    def __init__(self, ask: Ask, log: jsonl.JsonLines, batch: int) -> None:
+        self._ask, self._log, self.batch = ask, log, batch
+        self._known: dict[str, Reply] = {}
+        for record in jsonl.read(log.path):
+            if record.get("sha256") != _digest([record.get("key"), record.get("reply")]):
+                raise errors.Damaged(f"{log.path}: expected answers as they were written, got another; remove the file")
+            self._known[record["key"]] = record["reply"]
+        self.seconds, self.queries = 0.0, 0
+
+    def get(self, requests: Sequence[Request], heard: Callable[[Request], None]) -> list[Reply]:
+        """An answer to each, in order."""
+        keys = [_digest(request) for request in requests]
+        missing = [i for i, key in enumerate(keys) if key not in self._known]
+        for i, request in enumerate(requests):
+            if i not in set(missing):
+                heard(request)
+        for i, reply in self._ask([requests[i] for i in missing]) if missing else ():
+            key = keys[missing[i]]
+            self._log.add({"key": key, "reply": reply, "sha256": _digest([key, reply])})
+            self._known[key] = reply
+            heard(requests[missing[i]])
+        replies = [self._known[key] for key in keys]
+        self.seconds += sum(reply.get("seconds", 0.0) for reply in replies)
+        self.queries += sum(sum(reply["outcomes"]["queries"]) for reply in replies if "outcomes" in reply)
+        return replies
+
+    @property
+    def milliseconds(self) -> float:
+        """Per query, as measured."""
+        return 1000 * self.seconds / max(self.queries, 1)
+
+
+def _digest(value: Any) -> str:
+    return files.sha256(json.dumps(value, sort_keys=True).encode())
+
+
+class Sweep:
+    """The stages of a sweep: look at the policy, try depths and thresholds on validation episodes, play test episodes.
+
+    Args:
+        options: what is swept.
+        answers: who plays.
+        progress: as in ``run``.
+    """
+
+    def __init__(self, options: SweepOptions, answers: Answers, progress: Progress) -> None:
+        self.options, self.answers, self._progress = options, answers, progress
+        self._done = self._total = 0
+
+    def content(self) -> dict[str, Any]:
+        """Everything that a card has of the episodes."""
+        options, seeds = self.options, self.options.seeds
+        (look,) = self._get("look", "look", {"seed": seeds["validation"][0]})
+        depths = fixed_depths(options.depths, range(look["allowed"][0], look["allowed"][1] + 1))
+        allowed = list(options.depths) or list(range(look["allowed"][0], look["allowed"][1] + 1))
+        tries = {f"fixed {depth}": [described(Fixed(depth))] for depth in depths}
+        first = self._play("validation", f"fixed {depths[0]}", tries[f"fixed {depths[0]}"][0], look["batch"])
+        kind = cards.score_kind([first], options.success)
+        found: dict[str, Any] = {"rules": {}, "left_out": {}}
+        if options.thresholds:
+            asked = {"seeds": seeds["validation"], "depth": depths[len(depths) // 2], "depths": allowed}
+            (found,) = self._get("rules", "rules", asked)
+        tries |= found["rules"]
+        self._done = 0  # the first row is counted again
+        self._total = sum(len(each) for each in tries.values()) * options.validation + len(tries) * options.episodes
+        validation = [
+            {"name": name, "rule": rule, "outcomes": self._play("validation", name, rule, look["batch"])}
+            for name, each in tries.items()
+            for rule in each
+        ]
+        chosen = cards.chosen(validation, kind, options.price)
+        test = [
+            {"name": name, "rule": rule, "outcomes": self._play("test", name, rule, look["batch"])}
+            for name, rule in chosen.items()
+        ]
+        return {
+            **look,
+            "score": kind,
+            "left_out": found["left_out"],
+            "seeds": seeds,
+            "validation": validation,
+            "rows": test,
+        }
+
+    def _get(self, what: str, ask: str, arguments: dict[str, Any]) -> list[Reply]:
+        self._progress(self._done, self._total, what)
+        return self.answers.get([{"ask": ask, "with": arguments}], lambda _: None)
+
+    def _play(self, split: str, name: str, rule: dict[str, Any], batch: int) -> dict[str, list[Any]]:
+        """What every episode of a split comes to under a rule: by field, a list."""
+        requests = blocks(rule, self.options.seeds[split], batch)
+
+        def heard(request: Request) -> None:
+            self._done += len(request["with"]["seeds"])
+            self._progress(self._done, self._total, f"{name}, {split}")
+
+        return cards.merged([reply["outcomes"] for reply in self.answers.get(requests, heard)])
+
+
+def blocks(rule: dict[str, Any], seeds: Sequence[int], batch: int) -> list[Request]:
+    """Requests for batches of episodes: what is played together depends on nothing but this."""
+    parts = [list(seeds[i : i + batch]) for i in range(0, len(seeds), batch)]
+    return [{"ask": "play", "with": {"rule": rule, "seeds": part}} for part in parts]

@@ -1,0 +1,84 @@
+"""A policy that plays while it is watched. Its plans are a graph, on which every commitment's regret is exact."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.graph import oracle
+from recommit.graph.build import PolicyGraph
+from recommit.graph.episodes import always, episodes, head
+from recommit.graph.graph import ALL_DEPTHS
+from recommit.graph.regret import attribute
+from recommit.graph.values import OptimalValues
+from recommit.prices import Prices
+from recommit.watch.match import Commitment, Played
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.graph.episodes import Chooser
+    from recommit.graph.regret import Attribution
+    from recommit.policy.policy import CommitPolicy
+    from recommit.watch.match import About, Level
+
+    Nodes = NDArray[np.int64]
+
+#: States that are planned in for the regrets of one episode at most, and those of a graph that is kept for the next.
+CAP, KEPT = 1 << 13, 1 << 15
+
+
+class PolicyMatch:
+    """A policy, at its own depths and at fixed ones; ``level`` gives the level of a number."""
+
+    def __init__(self, policy: CommitPolicy, about: About, prices: Prices, level: Callable[[int], Level]) -> None:
+        self.policy, self.about, self.prices, self.level = policy, about, prices, level
+        self._graph: PolicyGraph | None = None
+
+    def episode(self, level: Level, left: int, depth: int) -> Played:
+        """See ``Match``; greedy."""
+        graph = self._graph_of(level)
+        start = graph.nodes(level.state[None], left)
+        choose = always(graph, depth) if depth else head(graph)
+        turns = [nodes for _, _, nodes, _ in episodes(graph, start, left, choose)]
+        exact = self._search(graph, turns, left)
+        rows = attribute(OptimalValues.of(graph, left, self.prices), start, choose) if exact else None
+        return self._played(graph, start, left, choose, rows)
+
+    def _graph_of(self, level: Level) -> PolicyGraph:
+        """The plans so far on boards of this shape, or a new graph where that has grown large."""
+        graph = self._graph
+        if graph is None or len(graph) > KEPT or graph.puzzle != level.task:
+            graph = self._graph = PolicyGraph(self.policy, level.task, ALL_DEPTHS, piece=128)
+        return graph
+
+    def _search(self, graph: PolicyGraph, turns: list[Nodes], left: int) -> bool:
+        """Plan wherever the best way on may come by, from each observed state and from where each depth leads there;
+        could that be done within ``CAP``?"""
+        search = partial(oracle.search, graph, depths=ALL_DEPTHS)
+        for prices in dict.fromkeys((Prices(), self.prices)):
+            for turn, nodes in enumerate(turns):
+                for roots, remaining in ((nodes, left - turn), (np.unique(graph.landing[nodes]), left - turn - 1)):
+                    if search(roots=roots, budget=remaining, cap=CAP, prices=prices):
+                        return False
+        return True
+
+    def _played(
+        self, graph: PolicyGraph, start: Nodes, left: int, choose: Chooser, costs: Attribution | None
+    ) -> Played:
+        rows, nodes = [], [int(start[0])]
+        for turn, _, (node,), (column,) in episodes(graph, start, left, choose):
+            weights = np.exp(graph.logits[node] - graph.logits[node].max())
+            chances = tuple(np.rint(255 * weights / weights.sum()).astype(int).tolist())
+            plan = tuple(graph.plans_of(np.array([node]), np.array([column]))[0].tolist())
+            cost: tuple[float | None, int, int] = (None, 0, -1)
+            if costs is not None:
+                cost = float(costs.regret[turn]), int(costs.best[turn]), int(costs.cause[turn])
+            rows.append(Commitment(ALL_DEPTHS[column], int(graph.executed[node, column]), plan, chances, *cost))
+            nodes.append(int(graph.landing[node, column]))
+        distances = tuple(int(graph.distance[node]) for node in nodes)
+        return Played(tuple(rows), distances, bool(graph.goal[nodes[-1]]))

@@ -1,0 +1,180 @@
+"""A match: a policy at its own depths beside the same plans at a fixed depth, on one level and under one budget.
+
+live.PolicyMatch        plays, which needs torch    \\          page, server     a page, and who answers it
+recorded.RecordedMatch  has been played before       >  Match  terminal         the same in text
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from recommit.graph.regret import CAUSES
+from recommit.puzzles.levels import parse_levels
+from recommit.puzzles.registry import TASKS
+from recommit.puzzles.solutions import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recommit.prices import Prices
+    from recommit.puzzles.levels import Grid
+    from recommit.puzzles.puzzle import Puzzle
+
+PLAN = 8
+#: Fixed depths that the policy's own are compared with, and the one shown first.
+FIXED, USUAL = tuple(range(1, PLAN + 1)), 4
+#: Rows and columns of a board at most, observations of an episode likewise.
+MOST_SIDE, MOST_BUDGET = 64, 99
+#: Search nodes of a distance after a move by hand.
+NODES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Where a match begins."""
+
+    task: Puzzle
+    state: Grid
+    title: str
+
+    def described(self) -> dict[str, Any]:
+        """As a page takes it."""
+        rows, cols = self.state.shape
+        return {"title": self.title, "rows": rows, "cols": cols, "state": self.state.tobytes().hex()}
+
+
+@dataclass(frozen=True)
+class About:
+    """Who plays, and what counts."""
+
+    policy: str
+    #: sha256 of the policy's files.
+    weights: str
+    task: str
+    #: The depths that its head chooses from.
+    depths: tuple[int, ...]
+    budget: int
+    #: What actions and observations cost, in words.
+    value: str
+    #: What plays it again.
+    command: str = ""
+
+    def described(self) -> dict[str, Any]:
+        """As a page takes it."""
+        return {**vars(self), "depths": list(self.depths), "causes": list(CAUSES)}
+
+
+@dataclass(frozen=True)
+class Commitment:
+    """One observation, and what followed from it."""
+
+    depth: int
+    executed: int
+    #: All eight actions; ``depth`` of them were committed to.
+    plan: tuple[int, ...]
+    #: Of the policy's own depths, in 255ths.
+    chances: tuple[int, ...]
+    #: What it cost against the best of all eight depths, the nearest best one, and a place in ``CAUSES``, -1 where no
+    #: depth is better; None where nobody worked that out.
+    regret: float | None = None
+    best: int = 0
+    cause: int = -1
+
+
+@dataclass(frozen=True)
+class Played:
+    """Commitments in a row, and the exact distance to the goal before and after each."""
+
+    commitments: tuple[Commitment, ...]
+    distances: tuple[int, ...]
+    solved: bool
+
+    def packed(self) -> dict[str, Any]:
+        """As pages take it; see ``recommit.report.episodes``, beside whose letters there are whole plans, ``w``."""
+        every = self.commitments
+        result: dict[str, Any] = {
+            "h": "".join(str(each.depth) for each in every),
+            "x": "".join(str(each.executed) for each in every),
+            "w": "".join(str(action) for each in every for action in each.plan),
+            "p": "".join(f"{chance:02x}" for each in every for chance in each.chances),
+            "d": list(self.distances),
+            "solved": self.solved,
+        }
+        if all(each.regret is not None for each in every):
+            result["r"] = [round(1000 * (each.regret or 0)) for each in every]
+            result["b"] = "".join(str(each.best) for each in every)
+            result["c"] = "".join(str(each.cause + 1) for each in every)
+        return result
+
+    @classmethod
+    def unpacked(cls, packed: Mapping[str, Any], depths: int) -> Played:
+        """What ``packed`` gave, of a policy with so many depths."""
+        rows = []
+        for k, (depth, executed) in enumerate(zip(packed["h"], packed["x"], strict=True)):
+            plan = tuple(map(int, packed["w"][PLAN * k : PLAN * (k + 1)]))
+            letters = packed["p"][2 * depths * k : 2 * depths * (k + 1)]
+            chances = tuple(bytes.fromhex(letters))
+            cost = (packed["r"][k] / 1000, int(packed["b"][k]), int(packed["c"][k]) - 1) if "r" in packed else ()
+            rows.append(Commitment(int(depth), int(executed), plan, chances, *cost))
+        return cls(tuple(rows), tuple(packed["d"]), bool(packed["solved"]))
+
+
+class Match(Protocol):
+    """Who can be watched."""
+
+    about: About
+
+    def level(self, number: int) -> Level:
+        """The level of this number; ``LookupError`` where there is none."""
+
+    def episode(self, level: Level, left: int, depth: int) -> Played:
+        """An episode from a level with so many observations left, at a fixed ``depth``, or with 0 at the policy's own;
+        a ``ValueError`` says why there is none."""
+
+
+def pasted(text: str, task: str) -> Level:
+    """The first level of a text."""
+    levels = parse_levels(text)
+    if levels.task != task:
+        raise ValueError(f"level: expected one of {task}, got one of {levels.task}")
+    return of_state(task, levels[0], levels.titles[0] or "pasted level")
+
+
+def of_state(task: str, state: Grid, title: str) -> Level:
+    """A level of any state of a puzzle, which is checked."""
+    rows, cols = state.shape
+    puzzle = TASKS[task].of_states((int(rows), int(cols)))
+    puzzle.rows, puzzle.cols = int(rows), int(cols)  # of some puzzles any state tells its own
+    puzzle.check(state[None])
+    return Level(puzzle, state, title)
+
+
+def distance(level: Level) -> int:
+    """Exact, or UNKNOWN where it would take long."""
+    return int(level.task.distance(level.state[None], Limits(nodes=NODES), threads=1)[0])
+
+
+def ends(level: Level, played: Played) -> list[Grid]:
+    """The board at every observation, and at the end."""
+    states = [level.state]
+    for each in played.commitments:
+        actions = np.array([each.plan[: each.executed]], np.uint8)
+        states.append(level.task.execute(states[-1][None], actions, np.array([each.executed], np.int32)).states[0])
+    return states
+
+
+def words(prices: Prices) -> str:
+    """What the value of an episode is."""
+    paid = [f"{price:g} per {what}" for what, price in vars(prices).items() if price]
+    return f"solved, less {' and '.join(paid)}" if paid else "solved or not"
+
+
+def cost(regret: float, best: int, cause: int) -> str:
+    """What a commitment cost against the best depth."""
+    if cause < 0:
+        return "no depth is better"
+    lost = "the solution" if round(regret, 3) == 1 else f"{regret:.3f}"
+    return f"{lost} lost, best was h = {best} ({CAUSES[cause]})"

@@ -1,0 +1,47 @@
+"""The bench of Meta-World in little: every piece is made, what is missing is made again alike, and figures follow."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.unit.adapters import peers
+
+
+def campaign(out: Path) -> None:
+    words = ["-W", "ignore", "-m", "bench.robots.campaign", "--out", str(out), "--quick"]
+    done = subprocess.run(
+        [peers.interpreter("metaworld"), *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=peers.environment("metaworld"),
+        cwd=peers.ROOT,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+
+
+def digests(out: Path) -> dict[str, str]:
+    paths = [path for path in out.rglob("*") if path.is_file()]
+    return {path.relative_to(out).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+@pytest.mark.nightly
+def test_what_is_missing_is_made_again_alike(tmp_path):
+    out = tmp_path / "robots"
+    campaign(out)
+    before = digests(out)
+    pieces = sorted(name for name in before if "/graph/" not in name)[:: len(before) // 8]
+    for piece in [*pieces, "push/0/still/head-1.npz", "push/0/latency/oracle-0.json"]:
+        (out / piece).unlink(missing_ok=True)
+    campaign(out)
+    assert digests(out) == before
+    page = importlib.import_module("bench.robots.page")
+    figures = page.collect(out, "Here.")
+    still = figures["conditions"]["still"]["push"]
+    assert still["oracles"]["oracle"]["room"]["mean"] >= 0.0
+    assert {len(figures["conditions"][name]) for name in page.WORDS} == {1}
+    assert "push" in page.verdict(figures, "still")

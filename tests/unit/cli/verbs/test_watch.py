@@ -1,0 +1,150 @@
+"""``recommit watch`` and ``recommit play --agent``: recordings need numpy alone; a policy plays its own puzzle."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.waiting import HANG
+
+from recommit.cli import main
+from recommit.cli.boards import LevelOptions
+from recommit.watch import recorded
+from recommit.watch.match import FIXED, ends
+from recommit.watch.recorded import RecordedMatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Neither torch nor what reads flags, and no display.
+BARE = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("torch", "tyro", "rich", "PIL", "pyarrow", "matplotlib", "gymnasium", "yaml", "typing_extensions"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+from recommit.cli import main
+from recommit.watch import page, recorded, server
+values = recorded.read(recorded.names()[0])
+match = recorded.RecordedMatch(values)
+with server.MatchServer(match, page.make(match.about, values, asks=True)):
+    sys.exit(main(["watch"]))
+"""
+
+
+def test_a_recording_is_watched_with_numpy_alone() -> None:
+    display = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    bare = {name: value for name, value in os.environ.items() if name not in display}
+    words = [sys.executable, "-c", BARE]
+    done = subprocess.run(words, input="  ", capture_output=True, text=True, env=bare, timeout=HANG, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "observation 3: commits to" in done.stdout
+
+
+@pytest.mark.parametrize("name", recorded.names())
+def test_recordings_are_small_and_hold_every_fixed_depth(name: str) -> None:
+    values = recorded.read(name)
+    assert len(recorded.text(values)) < 200_000
+    assert values["command"].startswith("recommit play ")
+    assert f"--agent {name} " in values["command"]
+    assert len(values["weights"]) == 64
+    match = RecordedMatch(values)
+    for number in range(len(values["levels"])):
+        level = match.level(number)
+        for depth in (0, *FIXED):
+            played = match.episode(level, match.about.budget, depth)
+            boards = ends(level, played)
+            assert level.task.distance(boards).tolist() == list(played.distances), "exact, as it was when recorded"
+            assert bool(level.task.is_solved(boards[-1])) == played.solved
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["watch", "nothing"], "recording: expected one of "),
+        (["play", "--out", "x.html"], "agent: expected a policy"),
+        (["play", "--terminal"], "agent: expected a policy"),
+        (["play", "--agent", "x", "--out", "x.gif"], "out: expected a name that ends in .html or .json, got x.gif"),
+        (["play", "--agent", "x", "--out", "none/x.html"], "there is no folder none"),
+        (["play", "--agent", "x", "--budget", "100"], "budget: expected 1..99, got 100"),
+        (["play", "--agent", "x", "--count", "0"], "count: expected at least 1, got 0"),
+    ],
+)
+def test_wrong_calls(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tyro")
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_a_call_leaves_open_is_what_the_policy_was_trained_on(tmp_path: Path) -> None:
+    trained = ("sliding-3x3", "sokoban-7x7", "of a stranger-9999x1")
+    kinds = [{"length": [8, 16], "boxes": 1}, {"length": [9, 32], "boxes": 1}, {"length": [5, 40], "boxes": 3}]
+    recipe = {"task": "sokoban", "size": 7, "difficulties": kinds, "count": 1}
+    (tmp_path / "config.json").write_text(json.dumps({"data": [{"recipe": recipe}]}))
+
+    def own(**flags: Any) -> tuple[Any, ...]:
+        found = LevelOptions(**flags).of_policy(str(tmp_path), trained)
+        return found.task, found.size, found.boxes, found.length
+
+    assert own() == ("sliding", (3, 3), None, ())
+    assert own(task="sokoban") == ("sokoban", (7, 7), 1, (8, 32))
+    assert own(task="sokoban", boxes=3, length=(5,)) == ("sokoban", (7, 7), 3, (5,))
+    assert own(task="ice") == ("ice", (), None, ())
+    assert own(size=(9,)) == (None, (9,), None, ())
+    assert LevelOptions().of_policy("no run", trained[-1:]) == LevelOptions()
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Knows 2x3 boards alone."""
+    pytest.importorskip("torch")
+    pytest.importorskip("tyro")
+    from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
+    from recommit.policy.config import DecoderConfig, PolicyConfig
+    from recommit.policy.policy import CommitPolicy
+
+    folder = tmp_path_factory.mktemp("policy")
+    shape = ConvShape(width=8, blocks=1, z=16, reach=1)
+    backbone = ConvBackbone(ConvNet(shape), shape)
+    decoder = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
+    made = CommitPolicy(backbone, PolicyConfig(lora=None, decoder=decoder, trained=("sliding-2x3",)))
+    return made.save_pretrained(folder / "small")
+
+
+def test_a_policy_is_recorded_on_its_own_boards(
+    policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recommit.policy.checkpoint import weights_of
+
+    monkeypatch.chdir(policy.parent)
+    words = ["play", "--agent", "small", "--length", "3", "--count", "2", "--budget", "2", "--out"]
+    assert main([*words, str(tmp_path / "r.json")]) == 0
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'r.json'}: 2 levels, ")
+    values = json.loads((tmp_path / "r.json").read_text())
+    assert (values["policy"], values["task"], values["budget"]) == ("small", "sliding", 2)
+    assert values["weights"] == weights_of(policy)
+    command = f"recommit play --length 3 --agent small --budget 2 --out {tmp_path / 'r.json'} --count 2"
+    assert values["command"] == command
+    assert [(each["rows"], each["cols"]) for each in values["levels"]] == [(2, 3)] * 2
+    assert main([*words, str(tmp_path / "r.html")]) == 0
+    assert "connect-src" not in (tmp_path / "r.html").read_text()
+
+
+def test_its_episode_is_rendered_on_its_own_board(policy: Path, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    out = tmp_path / "e.png"
+    assert main(["render", "--agent", str(policy), "--budget", "1", "--cell", "10", "--out", str(out)]) == 0
+    assert out.stat().st_size
+
+
+def test_levels_end_with_their_file(policy: Path, tmp_path: Path) -> None:
+    levels = tmp_path / "levels.txt"
+    levels.write_text("1 2 3\n4 0 5\n\n1 2 3\n0 4 5\n")
+    out = tmp_path / "r.json"
+    assert main(["play", str(levels), "--agent", str(policy), "--budget", "1", "--out", str(out)]) == 0
+    assert len(json.loads(out.read_text())["levels"]) == 2

@@ -1,0 +1,80 @@
+"""Frozen splits stay what they are, their lengths are exact, and nobody trains on their levels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.data import frozen, held_out
+from recommit.data.spec import DataSpec
+from recommit.storage import recipe_text
+from recommit.storage.errors import Damaged
+
+#: Published: records of the leaderboard name them.
+PUBLISHED = {
+    "sliding-3x3": "7da9b6a2e44d687028131ded1360cda00e72018cc8159b2ffe6976781eb99bc3",
+    "sliding-4x4": "8cf667b1c13a05dfbbdf10844207185fd6b0a10e553257b6858a1f2af343f680",
+    "sokoban-7x7": "0324d6313dfa32b9eadfcce53c50d8402807ba2740e802750bcb48bdc1f556a6",
+}
+
+
+def test_they_are_those_that_were_published():
+    assert {name: frozen.read(name).sha256 for name in frozen.names()} == PUBLISHED
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_lengths_are_exact(name):
+    split = frozen.read(name)
+    some = np.arange(0, len(split.starts), 16)
+    assert (split.task.distance(split.starts[some]) == split.length[some]).all()
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_they_are_the_test_split_of_their_recipe(name):
+    """So a data set, an evaluation and a zero-shot run can be had of the same levels."""
+    split = frozen.read(name)
+    drawn = held_out.starts(split.recipe, "test", len(split.starts), ())
+    assert np.array_equal(drawn.states, split.starts)
+    assert split.recipe.ids(drawn.difficulty.tolist(), drawn.number.tolist()) == list(split.ids)
+
+
+def _presets():
+    for path in sorted((Path(recommit.__file__).parent / "recipes/reproduce").glob("*.yaml")):
+        for entry in recipe_text.read(path.read_text())["tasks"].values():
+            for size in entry.get("sizes") or [None]:
+                data = entry["data"] if size is None else {**entry["data"], "size": size}
+                yield DataSpec.from_dict(data)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_no_preset_that_keeps_splits_apart_trains_on_them(name):
+    split = frozen.read(name)
+    nobody = np.zeros(0, np.uint64)
+    same = [
+        spec
+        for spec in _presets()
+        if (spec.task, spec.size, spec.disjoint) == (split.recipe.task, split.recipe.size, split.recipe.disjoint)
+    ]
+    assert same
+    for spec in same:
+        held_out.refuse_shared(spec, split.starts, nobody)
+
+
+@pytest.mark.parametrize("field", ["length", "levels", "budgets", "prices", "ids"])
+def test_a_changed_file_is_refused(field, tmp_path, monkeypatch):
+    values = json.loads((frozen.FOLDER / "sliding-3x3.json").read_text())
+    changed = {"length": [2] * 1024, "budgets": [16, 10], "prices": {"action": 0.0, "observation": 0.01}}
+    changed |= {"levels": values["levels"][::-1], "ids": values["ids"][::-1]}
+    (tmp_path / "sliding-3x3.json").write_text(json.dumps({**values, field: changed[field]}))
+    monkeypatch.setattr(frozen, "FOLDER", tmp_path)
+    with pytest.raises(Damaged, match="expected what was written there"):
+        frozen.read("sliding-3x3")
+
+
+def test_another_name_lists_those_that_there_are():
+    with pytest.raises(ValueError, match="one of sliding-3x3, sliding-4x4, sokoban-7x7, got chess"):
+        frozen.read("chess")

@@ -1,0 +1,193 @@
+"""Scores follow from commitments by the rules alone, and a record that says anything else is refused."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.reference.simulate import SlidingTwin
+
+from recommit.data import frozen
+from recommit.evaluate import score as scoring
+from recommit.evaluate.score import ScoreOptions, score
+from recommit.storage.errors import Damaged
+from recommit.zero_shot.endpoints import ENDPOINTS
+from recommit.zero_shot.options import ZeroShotOptions
+from recommit.zero_shot.spec import ZeroShotSpec
+
+NAME = "sliding-3x3"
+#: Moves at random, up to three at a time, and every seventh board not at all beyond the second observation.
+AGENT = """
+import numpy as np
+
+def agent(boards, remaining):
+    depths = 1 + boards[:, 0, 0].astype(int) % 3
+    actions = (boards.reshape(len(boards), -1)[:, :8] + remaining) % 4
+    return depths, actions.astype(np.uint8)
+
+nothing = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("score")
+    (folder / "agent.py").write_text(AGENT)
+    record = score(
+        ScoreOptions(agent=f"{folder / 'agent.py'}:agent", split=NAME, out=folder / "record.json", run_code=True)
+    )
+    return folder, record
+
+
+def twin(commitments, budget, defect=False):
+    """Solved, actions and observations of every level, in plain Python; and the return at the split's prices."""
+    split = frozen.read(NAME)
+    rows = []
+    for start, level in zip(split.starts, commitments, strict=True):
+        board, rules, actions = bytearray(start.tobytes()), SlidingTwin(3, 3), 0
+        for word in level:
+            executed, _, _ = rules.execute(board, ["udlr".index(letter) for letter in word])
+            actions += executed
+        looks = len(level) - defect
+        solved = rules.is_solved(board)
+        rows.append((solved, actions, looks, solved - 0.005 * actions - 0.01 * looks))
+        assert looks <= budget
+    return np.array(rows, float).mean(axis=0)
+
+
+@pytest.mark.parametrize("budget", [15, 10])
+def test_figures_are_those_of_plain_python(made, budget):
+    record = made[1]
+    row = next(row for row in record["rows"] if row["decisions"] == budget)
+    found = [row[name] for name in ("solve_rate", "actions_per_episode", "decisions_per_episode", "value")]
+    assert found == pytest.approx(twin(record["commitments"][str(budget)], budget).tolist(), abs=1e-12)
+    assert found != pytest.approx(twin(record["commitments"][str(budget)], budget, defect=True).tolist(), abs=1e-12)
+
+
+def test_the_agent_is_told_what_remains(made):
+    """Under another budget the same boards are played otherwise, since this agent reads it."""
+    commitments = made[1]["commitments"]
+    assert [level[0] for level in commitments["15"]] != [level[0] for level in commitments["10"]]
+
+
+def test_a_record_is_checked_and_played_again(made):
+    folder, record = made
+    assert score(ScoreOptions(verify=folder / "record.json")) == record
+    assert score(ScoreOptions(verify=folder / "record.json", agent=str(folder / "agent.py"), run_code=True)) == record
+
+
+def test_no_file_is_run_unasked(tmp_path):
+    (tmp_path / "agent.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n{AGENT}")
+    with pytest.raises(ValueError, match="agent: expected --run-code beside it"):
+        score(ScoreOptions(agent=str(tmp_path / "agent.py"), split=NAME, out=tmp_path / "r.json"))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_another_agent_is_none_of_the_record(made, tmp_path):
+    folder, _ = made
+    (tmp_path / "agent.py").write_text(AGENT.replace("% 3", "% 2"))
+    with pytest.raises(ValueError, match=r"agent: expected .* of .*record\.json"):
+        score(ScoreOptions(verify=folder / "record.json", agent=str(tmp_path / "agent.py"), run_code=True))
+
+
+@pytest.mark.parametrize("path", [("name",), ("recommit",), ("agent", "sha256"), ("split_sha256",), ("split",)])
+def test_a_changed_word_is_refused(made, tmp_path, path):
+    *outer, last = path
+    record = copy.deepcopy(made[1])
+    inner = record
+    for key in outer:
+        inner = inner[key]
+    inner[last] += "0"
+    with pytest.raises((Damaged, ValueError)):
+        _verified(record, tmp_path)
+
+
+def test_a_better_figure_with_a_digest_of_its_own_is_refused(made, tmp_path):
+    record = copy.deepcopy(made[1])
+    record["rows"][0]["solve_rate"] += 0.01
+    record["sha256"] = frozen.digest(record)
+    with pytest.raises(Damaged, match="expected the figures of its commitments"):
+        _verified(record, tmp_path)
+
+
+def test_solved_by_more_moves_than_the_budget_is_refused(made, tmp_path):
+    record = copy.deepcopy(made[1])
+    record["commitments"]["10"][0] = ["u"] * 11
+    record["sha256"] = frozen.digest(record)
+    with pytest.raises(ValueError, match="at most 10 of level 0"):
+        _verified(record, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        (["uuuuuuuuu"], "1..8 letters of udlr in level 0, got 'uuuuuuuuu'"),
+        ([""], "1..8 letters"),
+        (["x"], "1..8 letters"),
+        ([3], "1..8 letters"),
+        ("ud", "a list of at most 15 of level 0"),
+    ],
+)
+def test_what_is_no_commitment_is_refused(level, message):
+    split = frozen.read(NAME)
+    with pytest.raises(ValueError, match=message):
+        scoring.row(split, 15, [level, *[[]] * (len(split.starts) - 1)])
+
+
+def test_nothing_goes_on_beyond_the_goal():
+    split = frozen.read(NAME)
+    plans = split.task.solve(split.starts[:1])
+    word = "".join("udlr"[action] for action in plans[0])
+    parts = [word[begin : begin + 8] for begin in range(0, len(word), 8)]
+    rest = [[]] * (len(split.starts) - 1)
+    assert scoring.row(split, 15, [parts, *rest])["solved"] == 1
+    for more in ([*parts, "u"], [*parts[:-1], parts[-1] + "u"] if len(parts[-1]) < 8 else [*parts, "d"]):
+        with pytest.raises(ValueError, match="none beyond the goal"):
+            scoring.row(split, 15, [more, *rest])
+
+
+def test_a_file_of_commitments_scores_as_who_wrote_it(made, tmp_path):
+    _, record = made
+    lines = [
+        json.dumps({"budget": int(budget), "level": number, "commitments": level})
+        for budget, levels in record["commitments"].items()
+        for number, level in enumerate(levels)
+    ]
+    (tmp_path / "moves.jsonl").write_text("\n".join(lines) + "\n")
+    again = score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json", name="mine"))
+    assert (again["rows"], again["name"]) == (record["rows"], "mine")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("agent.py:nothing", "a function nothing"), ("nowhere.py", "a Python file"), ("nobody", "folder of a run")],
+)
+def test_what_is_no_agent_is_refused(made, tmp_path, given, message):
+    where = f"{made[0]}/{given}" if given.startswith("agent") else given
+    with pytest.raises((ValueError, TypeError), match=message):
+        score(ScoreOptions(agent=where, split=NAME, out=tmp_path / "r.json", run_code=True))
+
+
+def test_models_can_be_asked_on_the_same_levels(tmp_path):
+    split = frozen.read(NAME)
+    options = ZeroShotOptions("m", tmp_path, data=Path(NAME), instances=40)
+    starts = ZeroShotSpec.of(options, ENDPOINTS["custom"]).starts()
+    assert np.array_equal(starts.states, split.starts[:40])
+    assert tuple(starts.ids) == split.ids[:40]
+
+
+def _verified(record, folder):
+    (folder / "record.json").write_text(json.dumps(record))
+    return score(ScoreOptions(verify=folder / "record.json"))
+
+
+def test_the_leaderboard_says_what_its_records_say():
+    board = importlib.import_module("bench.pages.leaderboard")
+    assert board.page() == board.PAGE.read_text(encoding="utf-8")

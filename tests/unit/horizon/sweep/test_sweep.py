@@ -1,0 +1,275 @@
+"""A card has every episode, chosen without those that it reports; and the same bytes however it came about."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+from tests.unit.horizon.sweep import toy, twin
+from tests.waiting import ended, until
+
+from recommit import stats
+from recommit.horizon import Plans, Tail
+from recommit.horizon.plans import joined
+from recommit.horizon.sweep import SweepOptions, run, text, worker
+from recommit.horizon.sweep import card as cards
+from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
+from recommit.storage import errors
+
+TOY = Path(toy.__file__)
+
+
+def options(out: Path, **given: Any) -> SweepOptions:
+    usual = {"env": f"{TOY}:make", "policy": f"{TOY}:Policy", "episodes": 5, "validation": 4, "thresholds": 2}
+    return SweepOptions(out=out, **{**usual, **given})
+
+
+def swept(out: Path, **given: Any) -> dict[str, Any]:
+    return run(options(out, **given), env=toy.make, policy=toy.Policy())
+
+
+@pytest.fixture(scope="module")
+def card(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return swept(tmp_path_factory.mktemp("sweep") / "out", latency=1, hold="last")
+
+
+def test_every_episode_of_a_fixed_depth_is_that_of_the_slow_loop(card: dict[str, Any]) -> None:
+    given = options(Path(), latency=1, hold="last")
+    for part, split in (("rows", "test"), ("validation", "validation")):
+        fixed = [row for row in card[part] if row["rule"]["rule"] == "Fixed"]
+        assert [row["rule"]["depth"] for row in fixed] == [1, 2, 3, 4, 5, 6]
+        for row in fixed:
+            expected = [twin.outcome(seed, lambda _, h=row["rule"]["depth"]: h, given) for seed in card["seeds"][split]]
+            assert row["outcomes"] == {name: [each[name] for each in expected] for name in expected[0]}
+
+
+def test_test_and_validation_share_no_seed(card: dict[str, Any]) -> None:
+    assert card["seeds"]["test"] == [0, 1, 2, 3, 4]
+    assert not set(card["seeds"]["test"]) & set(card["seeds"]["validation"])
+
+
+def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None:
+    def row(name: str, depth: int, won: list[int], queries: list[int]) -> dict[str, Any]:
+        outcomes = {"success": won, "total": [9.0 * depth] * len(won), "ticks": [1] * len(won), "queries": queries}
+        return {"name": name, "rule": {"rule": "Fixed", "depth": depth}, "outcomes": outcomes}
+
+    rows = [row("a", 1, [1, 0], [8, 8]), row("a", 2, [1, 1], [6, 6]), row("a", 3, [1, 1], [2, 4])]
+    rows.append(row("b", 4, [0], [1]))
+    assert {name: rule["depth"] for name, rule in cards.chosen(rows, "success", 0.0).items()} == {"a": 3, "b": 4}
+    assert cards.chosen([rows[0], rows[1]], "success", 1.0)["a"]["depth"] == 2
+    assert cards.chosen([rows[0], row("a", 5, [0, 0], [0, 0])], "success", 0.1)["a"]["depth"] == 5
+    assert cards.chosen(rows[:3], "return", 0.0)["a"]["depth"] == 3
+
+
+def test_a_summary_is_of_the_episodes(card: dict[str, Any]) -> None:
+    assert card["score"] == "success"
+    by_name = {row["name"]: row["outcomes"] for row in card["rows"]}
+    best = np.array(by_name[card["best_fixed"]]["success"], float)
+    for each in card["summary"]:
+        won, queries = (np.array(by_name[each["name"]][name], float) for name in ("success", "queries"))
+        assert each["score"] == [won.mean(), *stats.wilson(won.sum(), len(won))]
+        assert each["queries"][0] == queries.mean()
+        assert each["queries_of_successes"] == (queries[won > 0].mean() if won.any() else None)
+        less = stats.bootstrap(won - best)
+        assert each["minus_best_fixed"] == [less.mean, less.low, less.high]
+    points = [(each["score"][0], -each["queries"][0], each["frontier"]) for each in card["summary"]]
+    for score, fewer, frontier in points:
+        beaten = any(s >= score and f >= fewer and (s, f) != (score, fewer) for s, f, _ in points)
+        assert frontier != beaten
+
+
+def test_rules_without_their_inputs_are_left_out_and_the_table_says_so(card: dict[str, Any]) -> None:
+    names = [row["name"] for row in card["rows"]]
+    assert names[6:] == ["consecutive", "repetition"]
+    assert set(card["left_out"]) == {
+        *(f"confidence {kind}" for kind in ("product", "least", "entropy")),
+        *("disagreement", "agreement", "entropy jump", "first event"),
+    }
+    said = text(card, 2.5)
+    for name in (*names, *card["left_out"]):
+        assert name in said
+    assert "agreement: Agreement needs Plans.samples" in said
+    assert "2.5 ms" in said
+    assert "latency 1, mode hold" in said
+
+
+def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
+    rng = np.random.default_rng(0)
+    chunk = rng.normal(size=(40, 5, 2))
+    plans = joined([_with_tail(chunk[i : i + 20], rng) for i in (0, 20)])
+    found, left_out = candidates(plans, (1, 2, 3, 4, 5), 4)
+    assert set(found) >= {
+        "disagreement",
+        "agreement",
+        "consecutive",
+        "repetition",
+        "entropy jump",
+        "confidence entropy",
+    }
+    assert set(left_out) == {"confidence product", "confidence least", "first event"}
+    for name in ("disagreement", "agreement", "consecutive", "repetition"):
+        means = [rule_of(each).choose(plans).mean() for each in found[name]]
+        assert len(means) == 4
+        assert means == sorted(means), name
+        assert means[0] + 1 < means[-1], name
+
+
+def _with_tail(chunk: Any, rng: Any) -> Any:
+    tail = Tail(chunk + rng.normal(size=chunk.shape) / 10, np.full(len(chunk), 4))
+    return Plans(chunk, samples=chunk[:, None] + rng.normal(size=(len(chunk), 4, 5, 2)), previous=tail)
+
+
+def test_fixed_depths() -> None:
+    assert fixed_depths((), range(1, 17)) == list(range(1, 17))
+    spread = fixed_depths((), range(1, 51))
+    assert (spread[0], spread[-1], len(spread) <= 16) == (1, 50, True)
+    assert fixed_depths((2, 6), range(2, 7)) == [2, 6]
+    with pytest.raises(ValueError, match=r"depths: expected 2\.\.6, which the chunks allow, got 7"):
+        fixed_depths((2, 7), range(2, 7))
+
+
+def test_a_sweep_without_rules_and_a_return() -> None:
+    outcomes = {"success": [None, None], "total": [1.0, 2.0], "ticks": [1, 1], "queries": [1, 1]}
+    assert cards.score_kind([outcomes], "") == "return"
+    with pytest.raises(ValueError, match="success: expected a key of info that the environment gives, got won"):
+        cards.score_kind([outcomes], "won")
+    assert cards.scores(outcomes, "return").tolist() == [1.0, 2.0]
+    assert cards.score_kind([{**outcomes, "success": [None, False]}], "") == "success"
+
+
+@pytest.mark.parametrize("answers", [0, 1, 2, 9, 40])
+def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
+    answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept(tmp_path / "whole")
+    count, get = [0], worker.Seat.answer
+
+    def stops(seat: worker.Seat, request: Any) -> Any:
+        if count[0] == answers:
+            raise KeyboardInterrupt
+        count[0] += 1
+        return get(seat, request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(worker.Seat, "answer", stops)
+        with pytest.raises(KeyboardInterrupt):
+            swept(tmp_path / "parts")
+    log = tmp_path / "parts" / "episodes.jsonl"
+    assert log.read_bytes().count(b"\n") == answers
+    with log.open("ab") as file:  # what a crash of the machine leaves of a line
+        file.write(b'{"key": "to')
+    count[0] = 0
+    monkeypatch.setattr(worker.Seat, "answer", lambda seat, request: [get(seat, request), count.append(1)][0])
+    swept(tmp_path / "parts")
+    whole = (tmp_path / "whole" / "episodes.jsonl").read_bytes().count(b"\n")
+    assert len(count) - 1 == whole - answers, "what was played is not played again"
+    assert (tmp_path / "parts" / "card.json").read_bytes() == (tmp_path / "whole" / "card.json").read_bytes()
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from recommit.horizon.sweep import SweepOptions, run
+toy = sys.argv[1]
+names = {"env": f"{toy}:make", "policy": f"{toy}:Policy"}
+run(SweepOptions(out=Path("out"), episodes=6, validation=4, thresholds=2, batch=2, **names))
+"""
+
+
+def test_a_killed_sweep_goes_on_to_the_same_bytes_with_any_number_of_processes(tmp_path: Path) -> None:
+    log = tmp_path / "out" / "episodes.jsonl"
+    with ended(subprocess.Popen([sys.executable, "-c", KILLED, str(TOY)], cwd=tmp_path)) as process:
+        until(lambda: log.is_file() and log.read_bytes().count(b"\n") > 5, process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (tmp_path / "out" / "card.json").exists()
+    run(options(tmp_path / "out", episodes=6, batch=2, jobs=2))
+    alone = swept(tmp_path / "alone", episodes=6, batch=2)
+    card = cards.read(tmp_path / "out" / "card.json")
+    for made in (card, alone):  # objects are hashed by their source, and other packages may be imported beside them
+        for name in ("digest", "env", "policy", "versions"):
+            made.pop(name)
+    assert card == alone
+
+
+def test_another_sweep_is_refused_in_the_folder_and_a_changed_log_too(tmp_path: Path) -> None:
+    swept(tmp_path)
+    for other, what in [({"latency": 1}, r"settings\.latency was 0, is 1"), ({"depths": (1, 2)}, "depths was")]:
+        with pytest.raises(errors.WrongFolder, match=what):
+            swept(tmp_path, **other)
+    log = tmp_path / "episodes.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    record = json.loads(lines[3])
+    record["reply"]["outcomes"]["queries"][0] += 1
+    log.write_bytes(b"".join([*lines[:3], json.dumps(record).encode() + b"\n", *lines[4:]]))
+    with pytest.raises(errors.Damaged, match=r"episodes\.jsonl: expected answers as they were written"):
+        swept(tmp_path)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.txt").write_text("x")
+    with pytest.raises(errors.WrongFolder, match="got one with mine"):
+        swept(tmp_path / "own")
+
+
+def test_an_error_of_a_program_names_its_line(tmp_path: Path) -> None:
+    program = tmp_path / "bad.py"
+    program.write_text("class Policy:\n    def predict(self, observations):\n        return 1 / 0\n")
+    with pytest.raises(errors.DataError, match=r"bad\.py, line 3: ZeroDivisionError"):
+        run(options(tmp_path / "out", policy=f"{program}:Policy"))
+    with pytest.raises(ValueError, match=r"policy: expected a function of .*, which has no Nobody"):
+        run(options(tmp_path / "out2", policy=f"{program}:Nobody"))
+    for name, what in [
+        ("nowhere.py:make", "found no nowhere.py"),
+        ("make", "expected file.py:function"),
+        ("", "nothing"),
+    ]:
+        with pytest.raises(ValueError, match=f"policy: .*{what}"):
+            run(options(tmp_path / "out3", policy=name))
+
+
+def test_an_environment_that_ignores_seeds_is_refused(tmp_path: Path) -> None:
+    class Deaf(toy.Signal):
+        count = 0
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:  # noqa: ARG002
+            Deaf.count += 1
+            return super().reset(seed=Deaf.count, options=options)
+
+    with pytest.raises(ValueError, match="env: expected the same first observation from reset"):
+        run(options(tmp_path), env=Deaf, policy=toy.Policy())
+
+
+def test_programs_that_die_are_a_sentence(tmp_path: Path) -> None:
+    program = tmp_path / "dies.py"
+    program.write_text("import os\nclass Policy:\n    def predict(self, observations):\n        os._exit(7)\n")
+    with pytest.raises(errors.DataError, match="ended with status 7; the same command goes on"):
+        run(options(tmp_path / "out", policy=f"{program}:Policy"))
+
+
+def test_options_check_themselves() -> None:
+    for given, what in [
+        ({"episodes": 0}, "episodes: expected at least 1, got 0"),
+        ({"latency": -1}, "latency: expected at least 0, got -1"),
+        ({"env_kwargs": "[1]"}, "env_kwargs: expected a JSON object"),
+        ({"mode": "wait"}, "mode: expected hold or continue, got wait"),
+        ({"seed": 2**31}, "seed: expected seeds of all episodes below"),
+        ({"depths": (0,)}, "depths: expected at least 1, got 0"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            options(Path(), **given)
+    assert replace(options(Path()), depths=(4, 2, 2)).depths == (2, 4)
+
+
+def test_progress_counts_every_episode_once(tmp_path: Path) -> None:
+    heard: list[tuple[int, int, str]] = []
+    run(options(tmp_path), env=toy.make, policy=toy.Policy(), progress=lambda *each: heard.append(each))
+    done, total, _ = heard[-1]
+    assert done == total > 0

@@ -1,0 +1,160 @@
+"""A card with anything else in it than what was played is rejected, and the message says what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("gymnasium")
+from tests.unit.horizon.sweep import toy
+
+from recommit.cli import command_line
+from recommit.horizon.sweep import Rejected, SweepOptions, VerifyOptions, programs, run, verify
+from recommit.horizon.sweep import card as cards
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROGRAM = Path(toy.__file__).read_text(encoding="utf-8")
+
+
+class Made:
+    """A card, and the programs and files it was made with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.program, self.weights = folder, folder / "toy.py", folder / "weights"
+        self.program.write_text(PROGRAM)
+        self.weights.mkdir()
+        (self.weights / "w.bin").write_bytes(b"weights")
+        names = {"env": f"{self.program}:make", "policy": f"{self.program}:Policy"}
+        self.names = {**names, "files": (self.weights,)}
+        self.path = folder / "out" / "card.json"
+        given = {"episodes": 4, "validation": 2, "thresholds": 1, "depths": (1, 3), "latency": 1}
+        self.options = SweepOptions(out=self.path.parent, **self.names, **given)
+        self.card = run(self.options, env=toy.make, policy=toy.Policy())
+
+    def verify(self, card: dict[str, Any] | None = None, **given: Any) -> int:
+        path = self.path if card is None else self.folder / "other.json"
+        if card is not None:
+            path.write_text(cards.text(card))
+        return verify(VerifyOptions(card=path, **given), env=toy.make, policy=toy.Policy())
+
+    def forged(self, change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+        """Another card whose digest, summary and choices fit again."""
+        card = json.loads(self.path.read_text())
+        change(card)
+        rest = {name: value for name, value in card.items() if name not in ("digest", "summary", "best_fixed")}
+        return cards.made(rest)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return Made(tmp_path_factory.mktemp("verify"))
+
+
+def test_a_card_is_accepted(made: Made) -> None:
+    every = len(made.card["rows"]) * 4 + len(made.card["validation"]) * 2
+    assert made.verify(files=(made.weights,), episodes=10_000) == every
+    assert made.verify(files=(made.weights,), episodes=0) == 0
+    assert made.verify(files=(made.weights,), episodes=3) == 3
+
+
+def test_a_changed_byte_anywhere_is_rejected(made: Made) -> None:
+    data, other = made.path.read_bytes(), made.folder / "changed.json"
+    places = {data.index(b'"' + name.encode() + b'": ') + len(name) + 4 for name in made.card}
+    for place in [*places, *range(0, len(data), 97), len(data) - 1]:
+        for value in (data[place] ^ 1, ord(" ")):
+            other.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
+            if value != data[place]:
+                with pytest.raises((Rejected, ValueError)):
+                    verify(VerifyOptions(card=other, episodes=0), env=toy.make, policy=toy.Policy())
+    other.write_bytes(data + b"\n")
+    with pytest.raises(Rejected, match="the digest does not fit"):
+        verify(VerifyOptions(card=other, episodes=0), env=toy.make, policy=toy.Policy())
+
+
+@pytest.mark.parametrize("field", ["success", "total", "ticks", "queries"])
+def test_a_forged_episode_is_played_again(made: Made, field: str) -> None:
+    def change(card: dict[str, Any]) -> None:
+        values = card["rows"][0]["outcomes"][field]
+        values[2] = not values[2] if field == "success" else values[2] + 1
+
+    card = made.forged(change)
+    with pytest.raises(Rejected, match=f"fixed 1, episode of seed 2: {field}: the card has"):
+        made.verify(card, files=(made.weights,), episodes=10_000)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda card: card["summary"][0]["score"].__setitem__(0, 0.123), "summary: expected what follows"),
+        (lambda card: card.__setitem__("best_fixed", "fixed 9"), "best_fixed: expected what follows"),
+        (lambda card: card["rows"][-1]["rule"].__setitem__("tolerance", 9.0), "rows: expected what follows"),
+        (lambda card: card["seeds"]["test"].pop(), "rows, fixed 1: expected an episode for each seed"),
+        (lambda card: card["rows"][0]["outcomes"].pop("ticks"), "ticks: expected a list, got no such field"),
+        (lambda card: card.pop("code"), "code: expected text, got no such field"),
+    ],
+)
+def test_what_does_not_follow_from_the_episodes_is_rejected(made: Made, change: Any, what: str) -> None:
+    card = json.loads(made.path.read_text())
+    change(card)
+    with pytest.raises(Rejected, match=what):
+        made.verify({**card, "digest": cards.digest(card)}, episodes=0)
+
+
+def test_another_program_file_or_code_is_named(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Rejected, match=r"file weights/w\.bin: expected \w+, as the card has it, got none"):
+        made.verify(episodes=0)
+    (made.weights / "w.bin").write_bytes(b"other")
+    with pytest.raises(Rejected, match=r"file weights/w\.bin: expected"):
+        made.verify(files=(made.weights,), episodes=0)
+    (made.weights / "w.bin").write_bytes(b"weights")
+    with monkeypatch.context() as patch:
+        patch.setattr(programs, "code", lambda: "other")
+        with pytest.raises(Rejected, match=r"code of recommit\.horizon: expected .* got other"):
+            made.verify(files=(made.weights,), episodes=0)
+    with pytest.raises(Rejected, match=r"policy .*: expected"):
+        verify(VerifyOptions(card=made.path, files=(made.weights,)), env=toy.make, policy=Made)
+    with pytest.raises(Rejected, match=r"env .*: expected"):
+        verify(VerifyOptions(card=made.path, files=(made.weights,)), env=lambda: None, policy=toy.Policy())
+
+
+def test_the_command_rejects_other_programs_and_runs_none_that_a_card_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tyro")
+    program = tmp_path / "toy.py"
+    program.write_text(PROGRAM)
+    names = {"env": f"{program}:make", "policy": f"{program}:Policy"}
+    run(SweepOptions(out=tmp_path / "out", episodes=2, validation=1, thresholds=0, depths=(2,), **names))
+    words = ["sweep", "verify", str(tmp_path / "out" / "card.json"), "--quiet"]
+    given = [each for name, value in names.items() for each in (f"--{name}", value)]
+    assert command_line.main([*words, *given]) == 0
+    assert "accepted; 3 of its episodes were played again" in capsys.readouterr().out
+    assert command_line.main(words) == 2
+    assert "policy: expected --policy with the program that the card calls toy.py:Policy" in capsys.readouterr().err
+    assert command_line.main([*words, *given[2:]]) == 2
+    assert "env: expected --env" in capsys.readouterr().err
+    program.write_text(PROGRAM + "\n")
+    assert command_line.main([*words, *given]) == 1
+    assert "policy (toy.py:Policy): expected" in capsys.readouterr().err
+
+
+def test_numbers_of_a_network_are_hashed() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Holds:
+        def __init__(self) -> None:
+            torch.manual_seed(0)
+            self.net = torch.nn.Linear(2, 2, dtype=torch.bfloat16)
+
+    one, other = Holds(), Holds()
+    assert programs.state(one) == programs.state(other) is not None
+    with torch.no_grad():
+        other.net.bias[0] += 1
+    assert programs.state(one) != programs.state(other)
+    assert programs.state(one.net) is not None
+    assert programs.state(object()) is None

@@ -1,0 +1,101 @@
+"""The policies of the package are what their cards say, and are read by their names wherever a folder is taken."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import numpy as np
+
+import recommit
+from recommit.cli import main
+from recommit.evaluate import EvaluateOptions, evaluate
+from recommit.policy import pretrained
+from recommit.policy.checkpoint import local_folder, save_compact, weights_of
+from recommit.runs.directory import recipe_of
+from recommit.storage import verified
+
+NAMES = pretrained.names()
+
+
+def test_there_are_policies_and_their_names_are_words():
+    assert NAMES
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_files_are_those_of_its_card_and_small(name):
+    folder = pretrained.FOLDER / name
+    verified.verify(folder)
+    card = pretrained.card(name)
+    assert weights_of(local_folder(name)) == card["weights"]
+    assert sum(path.stat().st_size for path in folder.rglob("*")) < 3e6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_plays_as_its_card_says(name, tmp_path):
+    """On another processor sums may round otherwise and turn a plan; a policy that lost its training solves nothing."""
+    check = pretrained.card(name)["check"]
+    rows = evaluate(EvaluateOptions(name, tmp_path, ("adaptive", "fixed-4"), instances=check["instances"]))
+    for row, kept in zip(rows, check["rows"], strict=True):
+        assert (row["agent"], row["budget"]) == (kept["agent"], kept["budget"])
+        assert abs(row["solved"] - kept["solved"]) <= 2
+        assert row["actions_per_episode"] == pytest.approx(kept["actions_per_episode"], rel=0.05)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damaged_one_is_noticed_by_the_figures(name):
+    """The defect that the test above is for: weights that load and are others."""
+    policy = recommit.CommitPolicy.from_pretrained(name)
+    with torch.no_grad():
+        policy.decoder.outputs[0].weight.copy_(policy.decoder.outputs[0].weight.flip(0))
+    check = pretrained.card(name)["check"]
+    task = recipe_of(name).puzzle()
+    states = task.generate(check["instances"], seed=0, length=(8, 16)).states
+    honest = recommit.CommitPolicy.from_pretrained(name).act(task, states)[1][:, 0]
+    spoiled = policy.act(task, states)[1][:, 0]
+    optimal = task.optimal_actions(states)
+    rows = np.arange(len(states))
+    assert optimal[rows, honest].mean() > 0.8 > optimal[rows, spoiled].mean()
+
+
+def test_what_is_saved_in_half_precision_is_the_policy_to_the_bit(tmp_path):
+    policy = recommit.CommitPolicy.from_pretrained(NAMES[0])
+    with torch.no_grad():
+        policy.decoder.outputs[0].weight.mul_(1 / 3)
+    save_compact(policy, tmp_path / "policy")
+    again = recommit.CommitPolicy.from_pretrained(tmp_path / "policy")
+    for (name, here), there in zip(policy.named_parameters(), again.parameters(), strict=True):
+        assert here.dtype == there.dtype == torch.float32, name
+        assert torch.equal(here, there), name
+
+
+def test_a_folder_that_is_called_so_goes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NAMES[0]).mkdir()
+    assert local_folder(NAMES[0]) == tmp_path.joinpath(NAMES[0]).relative_to(tmp_path)
+
+
+def test_a_name_that_none_has_lists_those_that_there_are():
+    with pytest.raises(ValueError, match=f"one of .*{NAMES[0]}.*got none by the name sliding-9x9"):
+        recommit.CommitPolicy.from_pretrained("sliding-9x9")
+
+
+def test_the_verb_prints_the_cards(capsys):
+    assert main(["policies"]) == 0
+    table = capsys.readouterr().out
+    assert main(["policies", "--json"]) == 0
+    cards = json.loads(capsys.readouterr().out)
+    assert sorted(cards) == NAMES
+    for name, card in cards.items():
+        rate = next(r["solve_rate"] for r in card["figures"] if (r["agent"], r["budget"]) == ("adaptive", "loose"))
+        line = next(line for line in table.splitlines() if line.startswith(f"| {name} "))
+        assert f"{100 * rate:.1f}" in line
+
+
+def test_an_episode_takes_a_name():
+    state = recommit.Sliding(3).generate(1, seed=3, length=(8, 8)).states[0]
+    assert recommit.episode("sliding-3x3", state).states.shape[1:] == (3, 3)
