@@ -12,7 +12,6 @@ import numpy as np
 from bench.robots.tasks import DEPTHS, Arm, H, starts
 
 from recommit import horizon
-from recommit.adapters.metaworld import expert
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,6 +142,8 @@ def imagined(inputs: Floats, plans: Floats, depths: Any) -> Floats:
 
 def demonstrations(task: str, seed: int, count: int, ticks: int) -> list[tuple[Floats, Floats]]:
     """Observations [T, 39] and actions [T, 4] of solved episodes of a hand that shakes; H ticks more than they took."""
+    from recommit.adapters.metaworld import expert
+
     arm, act, result = Arm(task, "still", ticks + H), expert(f"{task}-v3"), []
     for number in starts("demonstrations", seed, 4 * count):
         arm.reset(number)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit import rng
-from recommit.adapters.metaworld import MetaWorld, hold
 from recommit.envs import SnapshotEnv
+
+if TYPE_CHECKING:
+    from recommit.adapters.metaworld import MetaWorld
 
 TASKS = ("push", "pick-place", "peg-insert-side", "assembly", "basketball", "hand-insert", "shelf-place", "soccer")
 #: Actions of a plan, and the depths to choose from.
@@ -48,6 +50,8 @@ class Arm(SnapshotEnv):
     kept = (*SnapshotEnv.kept, "before")
 
     def __init__(self, task: str, condition: str, ticks: int = TICKS, *, rewards: bool = False) -> None:
+        from recommit.adapters.metaworld import MetaWorld, hold
+
         chosen = CONDITIONS[condition]
         super().__init__(
             MetaWorld(f"{task}-v3", rewards=rewards, max_steps=ticks),

@@ -32,7 +32,7 @@ class Prices:
         checks.number("action", self.action, 0.0)
         checks.number("observation", self.observation, 0.0)
 
-    def cost(self, executed: NDArray[np.integer]) -> Floats:
+    def cost(self, executed: NDArray[np.integer] | NDArray[np.floating]) -> Floats:
         """Costs of commitments that execute so many actions: each has one observation."""
         return executed.astype(np.float64) * self.action + self.observation
 

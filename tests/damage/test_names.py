@@ -32,7 +32,7 @@ from recommit.cli import main
 from recommit.data import manifest
 from recommit.policy.backbones import backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.report import page
+from recommit.report import document
 from recommit.runs import checkpoints, progress
 from recommit.storage import verified
 from recommit.storage.files import Files, sha256
@@ -283,7 +283,7 @@ TRUSTING = {
     ),
     "a recipe": ((config, "_callers", lambda _: ()), ("plan.yaml", ("sft", "run", "wandb"), "repository"), "network"),
     "a page": (
-        (page, "rules", lambda task: Path(f"{task}.js").read_text()),
+        (document, "rules", lambda task: Path(f"{task}.js").read_text()),
         ("eval/summary.json", (0, "task"), "file"),
         "read",
     ),

@@ -37,6 +37,7 @@ def episodes(
     Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
     An episode ends at a goal, or where the graph has no plan, or none that is for so few observations.
     """
+    graph.check_plain()
     who, here = np.arange(len(starts)), np.array(starts, np.int64)
     budgets = np.broadcast_to(budget, len(starts))
     for turn in range(int(budgets.max(initial=0))):

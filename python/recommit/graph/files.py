@@ -77,6 +77,7 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it
     is.
     """
+    graph.check_plain()
     place = Path(folder).absolute()
     work = files.Files()
     files.make_folders(work, place)
@@ -210,12 +211,13 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
     if len(manifest["shape"]) != (2 if manifest["task"] else 0):
         raise ValueError(f"shape: expected rows and columns of a puzzle, or nothing, got {manifest['shape']}")
     shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
-    arrays = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
+    arrays: dict[str, Any] = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
     arrays |= {name: array.reshape(len(nodes), *shapes[name]) for name, array in arrays.items() if name in shapes}
     if manifest["task"]:
         registry.puzzle(manifest["task"])  # refuses what is none
         if "states" not in arrays or "plans" not in arrays or "probs" not in arrays or "logits" not in arrays:
             raise ValueError("nodes: expected states, plans, probs and logits")
+    arrays |= {name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS}
     return CommitmentGraph(
         depths=ALL_DEPTHS if manifest["task"] else tuple(manifest["depths"]),
         goal=arrays["distance"] == 0,
@@ -224,7 +226,6 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         budget=manifest["budget"],
         source=manifest["source"],
         **arrays,
-        **{name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS},
     )
 
 

@@ -6,12 +6,16 @@ first). Plans are greedy, so an episode is a walk along edges, and whoever choos
 depth, the oracle -- walks in the same graph. The value of a depth policy is then a sum over edges instead of a mean
 over sampled episodes (``graph/values.py``).
 
+With a ``delay``, a node is a state with the actions that are still queued when it is observed; where actions may fail,
+an edge leads to several nodes, each with its probability (``graph/delays.py``).
+
 A graph grows while a policy plans (``graph/build.py``) and can be kept as files (``graph/files.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graph.chances import Chances
     from recommit.puzzles.puzzle import Puzzle
 
     Nodes = NDArray[np.int64]
@@ -48,8 +53,10 @@ class CommitmentGraph:
     and where that leads, is only read where the node is ``planned`` and no goal."""
 
     depths: tuple[int, ...]
-    landing: NDArray[np.integer]  #: [N, depths] the node where the commitment ends, or ``NOWHERE``
-    executed: NDArray[np.integer]  #: [N, depths] actions until there or until the goal
+    #: [N, depths] the node where the commitment ends, or ``NOWHERE``; from N on, one of ``chances``.
+    landing: NDArray[np.integer]
+    #: [N, depths] actions until there or until the goal; expected ones where actions may fail.
+    executed: NDArray[Any]
     goal: NDArray[np.bool_]  #: [N] solved states
     planned: NDArray[np.bool_]  #: [N] states with a plan
     distance: NDArray[np.integer]  #: [N] actions to the goal, below zero where it is out of reach
@@ -76,6 +83,13 @@ class CommitmentGraph:
     #: Plans are there for episodes of at most so many observations, and only in states from which the goal can still be
     #: reached with those that are left (see ``hopeless``); 0: in every state, for any number of observations.
     budget: int = 0
+    #: Actions that pass from an observation until its plan is there, and those that are queued at each node [N, delay].
+    delay: int = 0
+    pending: NDArray[np.uint8] | None = None
+    #: [N, 2] where no observation is left: is it solved by what is queued, and by how many actions? Expected ones.
+    ending: NDArray[np.float64] | None = None
+    #: Ends of commitments in which actions may fail.
+    chances: Chances | None = None
     #: [N] where an episode ends without the goal, and nothing is paid any more; of a graph that is of no puzzle.
     ended: NDArray[np.bool_] | None = None
     #: Where it is from: any plain values.
@@ -84,14 +98,15 @@ class CommitmentGraph:
     def __post_init__(self) -> None:
         nodes, many, head = len(self.goal), len(self.depths), len(self.head_depths)
         wanted = {"landing": (nodes, many), "executed": (nodes, many), "distance": (nodes,)}
+        kinds = {"executed": "iuf", "goal": "b", "planned": "b"}
         for name, shape in (wanted | {"goal": (nodes,), "planned": (nodes,)}).items():
-            checks.shape(name, checks.array(name, getattr(self, name), "iu" if name in wanted else "b"), shape)
+            checks.shape(name, checks.array(name, getattr(self, name), kinds.get(name, "iu")), shape)
         checks.shape("groups", self.groups, self.starts.shape)
         for each in ("depths", "head_depths"):
             _within(each, np.array(getattr(self, each), np.int64), 1, PLAN if self.task else MOST_DEPTH)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
-        _within("landing", self.landing, NOWHERE, nodes - 1)
+        _within("landing", self.landing, NOWHERE, nodes - 1 + (len(self.chances) if self.chances else 0))
         _within("executed", self.executed, 0, self.depths[-1])
         _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
         _within("starts", self.starts, 0, nodes - 1)
@@ -100,6 +115,8 @@ class CommitmentGraph:
         self._check("logits", (nodes, head))
         self._check("ended", (nodes,))
         self._check("disagreement", (nodes, DISAGREEMENTS * PLAN))
+        self._check("pending", (nodes, self.delay))
+        self._check("ending", (nodes, 2))
         if self.features is not None:
             self._check("features", (nodes, *self.features.shape[1:2]))
         if self.samples is not None:
@@ -146,7 +163,7 @@ class CommitmentGraph:
             return False
         ends = self.planned | self.over
         if not self.budget:
-            return bool(ends[self.landing[self.planned]].all() and ends[self.starts].all())
+            return bool(ends[self.reached(self.landing[self.planned])].all() and ends[self.starts].all())
         seen, front = np.zeros(len(self), np.bool_), self.starts
         for remaining in range(self.budget, 0, -1):  # most are left where a state is first reached
             front = np.unique(front)
@@ -154,8 +171,59 @@ class CommitmentGraph:
             if not ends[front].all():
                 return False
             seen[front] = True
-            front = self.landing[front[~self.goal[front]]]
+            front = self.reached(self.landing[front[~self.goal[front]]])
         return True
+
+    @property
+    def plain(self) -> bool:
+        """Does every commitment end in one node, and begin with an empty queue? Then an episode is a walk."""
+        return self.chances is None and not self.delay
+
+    def check_plain(self) -> None:
+        """For what follows episodes, commitment by commitment."""
+        if not self.plain:
+            raise ValueError(
+                "graph: expected one without delays and slips, whose episodes are walks, got one with them; "
+                "recommit.graph.values has values of best depths and of rules on it"
+            )
+
+    def onward(self, values: NDArray[Any]) -> NDArray[Any]:
+        """[landings, ...] the ``values`` [N, ...] of nodes, with their expectations over chances behind them."""
+        return values if self.chances is None else np.concatenate([values, self.chances.expected(values)])
+
+    def arrived(self, landing: NDArray[np.integer], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[N] how much of the ``mass`` of these landings comes to each node."""
+        if self.chances is None:
+            return np.bincount(landing, mass, len(self)).astype(np.float64, copy=False)
+        every = np.bincount(landing, mass, len(self) + len(self.chances)).astype(np.float64, copy=False)
+        return every[: len(self)] + self.chances.spread(every[len(self) :], len(self))
+
+    def reached(self, landing: NDArray[np.integer]) -> NDArray[np.integer]:
+        """The nodes of some landings, in no order where there are chances."""
+        if self.chances is None:
+            return landing
+        single = landing < len(self)
+        return np.concatenate([landing[single], self.chances.ends(landing[~single] - len(self))])
+
+    def reach(self, remaining: NDArray[np.integer] | int) -> NDArray[np.int64]:
+        """How many actions an episode may still have with so many observations: whole plans, the last ``delay`` actions
+        of each but the last executed while the next one is made."""
+        result: NDArray[np.int64] = (PLAN - self.delay) * np.asarray(remaining, np.int64) + self.delay
+        return result
+
+    def nodes(self, states: States) -> Nodes:
+        """The node of each state; all have to be there."""
+        found = [self._numbers.get(state.tobytes(), NOWHERE) for state in states]
+        if missing := found.count(NOWHERE):
+            raise ValueError(
+                f"graph: expected one of every state that comes up, got one without {missing:,} of {len(found):,}; "
+                "build it with --every-state, or give the growing graph of a policy"
+            )
+        return np.array(found, np.int64)
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return self.numbers()
 
     def hopeless(self, nodes: NDArray[np.integer], remaining: NDArray[np.integer] | int) -> NDArray[np.bool_]:
         """From which nodes can nobody reach the goal with so many observations? Asked of a graph with a ``budget``
@@ -163,7 +231,7 @@ class CommitmentGraph:
         if not self.budget:
             return np.zeros(len(nodes), np.bool_)  # nobody is asked how far the goal is
         distance = self.distance[nodes]
-        return (distance < 0) | (distance > PLAN * np.asarray(remaining))
+        return (distance < 0) | (distance > self.reach(remaining))
 
     def column(self, depth: int) -> int:
         """The column of a depth."""
@@ -201,6 +269,7 @@ class CommitmentGraph:
     ) -> CommitmentGraph:
         """Some of the nodes, in order; edges that leave them lead ``NOWHERE``. ``starts`` are among them, each a group
         of its own if there are no ``groups``."""
+        self.check_plain()
         number = np.full(len(self) + 1, NOWHERE, np.int32)  # the last one is that of NOWHERE
         number[:-1][nodes] = np.arange(nodes.sum(), dtype=np.int32)
         arrays = {k: v for k, v in self.arrays().items() if isinstance(v, np.ndarray) and v.shape != (0,)}

@@ -114,6 +114,7 @@ def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Flo
     """Everything about depths that are sampled by ``probs`` [N, depths], the same at every visit, as an expectation.
     Rows of nodes without a choice are not read."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
+    graph.check_plain()
     rows = chosen_rows(graph)
     checks.shape("probs", checks.array("probs", probs, "f"), (len(graph), len(graph.depths)))
     checks.between("probs", probs[rows], 0, 1)

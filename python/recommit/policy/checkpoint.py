@@ -200,15 +200,15 @@ def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
 def local_folder(name: str | Path) -> Path:
     """A folder as it is, of a run its best policy, also of one that comes with the package. It asks no hub: a run that
     was mistyped is not there."""
-    name = pretrained.find(name)
-    if os.path.lexists(Path(name) / "best.json"):
-        return verified.inside(Path(name), verified.values(Path(name), "best.json", {"policy": str})["policy"])
-    if (Path(name) / "checkpoints").is_dir():
+    folder = pretrained.find(name)
+    if os.path.lexists(folder / "best.json"):
+        return verified.inside(folder, verified.values(folder, "best.json", {"policy": str})["policy"])
+    if (folder / "checkpoints").is_dir():
         raise ValueError(
             f"{name}: expected a run with a best policy, got one without best.json; go on with its training"
         )
-    if Path(name).is_dir():
-        return Path(name)
+    if folder.is_dir():
+        return folder
     known = ", ".join(pretrained.names())
     raise ValueError(
         f"run: expected the folder of a run or of a saved policy, or one of {known} (recommit policies), "

@@ -105,4 +105,6 @@ def install(extra: str) -> str:
 
 def need(package: str, extra: str) -> Unavailable:
     """The error that says which extra brings a missing package."""
-    return Unavailable(f"{package} is not installed; in a clone of recommit: {install(extra)}")
+    error = Unavailable(f"{package} is not installed; in a clone of recommit: {install(extra)}")
+    error.name = package
+    return error

@@ -46,7 +46,8 @@ def program_of(page: str, heading: str) -> PageProgram:
 
 def of(text: str, heading: str) -> PageProgram:
     """The same of a page's text."""
-    section = re.split(r"^## ", text.split(f"\n## {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    below = re.split(rf"^###? {heading}$", text, maxsplit=1, flags=re.MULTILINE)[1]
+    section = re.split(r"^###? ", below, maxsplit=1, flags=re.MULTILINE)[0]
     found = PROGRAM.search(section)
     assert found, f"{heading}: expected a py block and a text block under it"
     return PageProgram(found[1], found[2])

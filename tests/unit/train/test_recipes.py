@@ -57,17 +57,13 @@ STAGES = {"sft": SftConfig, "grpo": GrpoConfig}
 def test_the_quick_recipe_is_the_laptops_cut_short():
     """What docs/start.md trains, whose figures were printed with these values."""
     sft = config.load("quick-sliding", cls=SftConfig, stage="sft")
-    assert sft == config.load("laptop-sliding", ("optim.steps=300", "run.threads=1"), cls=SftConfig, stage="sft")
-    cut = (
-        "head=null",
-        "phases=[{steps: 10, head_updates: 30}]",
-        "advantage.max_expansions=4",
-        "advantage.depth_weighting=chosen",
-    )
-    changes = (*cut, "prices.action=0.004", "optim.depth_head_lr=3e-3", "run.threads=1")
-    validation = ("validation.every=10", "validation.instances=128")
+    cut = ("optim.steps=600", "validation.every=600", "run.threads=1")
+    assert sft == config.load("laptop-sliding", cut, cls=SftConfig, stage="sft")
+    last = "head_only: true, head_updates: 60, depth_head_lr: 3e-3, starts: 3840, budgets: [10, 15], price_action: 0.01"
+    phases = f"phases=[{{steps: 7}}, {{steps: 5, head_updates: 10}}, {{steps: 1, {last}}}]"
+    cut = (phases, "validation.every=13", "validation.instances=128", "run.threads=1")
     grpo = config.load("quick-sliding", cls=GrpoConfig, stage="grpo")
-    assert grpo == config.load("laptop-sliding", (*changes, *validation), cls=GrpoConfig, stage="grpo")
+    assert grpo == config.load("laptop-sliding", cut, cls=GrpoConfig, stage="grpo")
 
 
 @pytest.mark.parametrize(("name", "column"), [("laptop-sliding", 0), ("laptop-sokoban", 1)])

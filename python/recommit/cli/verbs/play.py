@@ -169,10 +169,18 @@ def play(options: PlayOptions) -> None:
 
 def _watch(options: PlayOptions) -> None:
     """Watch a policy that plays, or write down how it does."""
-    from recommit.watch import page, recorded
+    from recommit.runs.process import configure_inference, preserved_torch_state
 
     if options.out is not None:
         check_place(options.out)
+    with preserved_torch_state():
+        configure_inference(0)
+        _show(options)
+
+
+def _show(options: PlayOptions) -> None:
+    from recommit.watch import page, recorded
+
     match, chosen = _match(options)
     if options.out is None:
         first = {**match.level(chosen.index).described(), "number": chosen.index}
@@ -213,7 +221,6 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices
-    from recommit.runs.process import configure_inference
     from recommit.watch import match as match_of
     from recommit.watch.live import PolicyMatch
 
@@ -221,7 +228,6 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
     policy = CommitPolicy.from_pretrained(folder, anyway=options.anyway).eval()
     policy.replace_prices(prices)
     chosen = options.of_policy(options.agent, policy.config.trained)
-    configure_inference(0)
     task = chosen.level().task
 
     def level(number: int) -> Level:

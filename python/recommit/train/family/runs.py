@@ -15,7 +15,7 @@ from recommit.runs import parallel
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.directory import lasting
 from recommit.runs.progress import named
-from recommit.storage import files, ownership, verified
+from recommit.storage import files, ownership, recipe_text, verified
 from recommit.storage.recipe_text import brief
 from recommit.train.config import load, mapping, names_of, of_caller, plain, section
 from recommit.train.grpo.config import GrpoConfig
@@ -131,10 +131,18 @@ def family_configs(
     recipe: str, names: Sequence[str], changes: Sequence[str], flags: dict[str, Any]
 ) -> dict[str, GrpoConfig]:
     """The configuration of each run: the stage grpo of a recipe, what its stage family says of fixed depths or of a run
-    of this name, ``flags`` that are not None, and ``changes``. A run that is not called like its variant has it among
-    its values."""
+    of this name, ``flags`` that are not None, and ``changes``, of which those of ``family.NAME`` change that stage. A
+    run that is not called like its variant has it among its values."""
     of_family = section(recipe, "family", said=[*flags, *names_of(changes)])
-    special = {name: mapping(values, f"family.{name}") for name, values in of_family.items()}
+    special = {name: dict(mapping(values, f"family.{name}")) for name, values in of_family.items()}
+    for change in changes:
+        path, _, text = change.partition("=")
+        if path.startswith("family."):
+            _, name, *field = path.strip().split(".", 2)
+            if not field:
+                raise ValueError(f"set: expected family.NAME.FIELD=VALUE, got {change!r}")
+            special.setdefault(name, {})[field[0]] = recipe_text.read(text)
+    changes = [change for change in changes if not change.startswith("family.")]
     own = {name: {"variant": name, **special.get(name, {})} for name in names}
     fixed = {name: special.get("fixed", {}) if variant(values["variant"]).depth else {} for name, values in own.items()}
     flags = {name: value for name, value in flags.items() if value is not None}

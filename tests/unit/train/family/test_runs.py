@@ -17,7 +17,7 @@ from recommit.storage.files import Files
 from recommit.train import config
 from recommit.train.family import processes
 from recommit.train.family.launch import LaunchOptions
-from recommit.train.family.runs import Run
+from recommit.train.family.runs import Run, family_configs
 from recommit.train.grpo.config import GrpoConfig
 
 
@@ -115,3 +115,12 @@ def test_a_recipe_of_one_process_is_not_shared_by_ranks(tmp_path):
     with pytest.raises(ValueError, match=r"gpus-per-run: expected 1 for run with engine\.kind plain, got 2"):
         processes.check(LaunchOptions(gpus=2, device="cpu").fleet(), [run])
     processes.check(LaunchOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), [run])
+
+
+def test_a_caller_changes_one_run_of_a_family():
+    changes = ["phases=[{steps: 3}]", "family.fixed.optim.steps=31", "family.fixed-4.rollout.instances=64"]
+    given = family_configs("laptop-sliding", ("adaptive", "fixed-4", "fixed-8"), changes, {})
+    assert [each.optim.steps for each in given.values()] == [3, 31, 31]
+    assert (given["fixed-4"].rollout.instances, given["fixed-8"].rollout.instances) == (64, 512)
+    with pytest.raises(ValueError, match=r"expected family\.NAME\.FIELD=VALUE"):
+        family_configs("laptop-sliding", ("fixed-4",), ["family.fixed=3"], {})
