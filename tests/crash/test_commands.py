@@ -33,6 +33,7 @@ tasks:
     sft:
       - optim.steps=2
       - optim.batch=16
+      - model.backbone=random:small
       - >-
         model.shape={{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64,
         vision_width: 16, vision_heads: 1, vision_ffn: 32}}

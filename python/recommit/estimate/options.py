@@ -95,7 +95,9 @@ class EstimateOptions:
         """The boards: as said, or as in the presets of ``recommit reproduce`` that train by this recipe."""
         from recommit.train.config import tasks
 
-        boards = dict(map(_board, _entries(self.recipe, joint=True)))
+        boards = dict[str, tuple[int, ...]]()
+        for entry in _entries(self.recipe, joint=True):  # of several sizes the first
+            boards.setdefault(*_board(entry))
         names = (self.task,) if self.task else tuple(boards) or tasks(self.recipe) or self.model.policy.tasks
         shapes = [self.size or boards.get(name) or registry.puzzle(name).usual.size for name in names]
         pairs = zip(names, shapes, strict=True)
