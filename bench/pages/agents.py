@@ -37,6 +37,11 @@ def sliding_fixed_4(boards: Boards, remaining: int) -> Commitments:  # noqa: ARG
     return _fixed("sliding-3x3", boards, 4)
 
 
+def sokoban_fixed_8(boards: Boards, remaining: int) -> Commitments:  # noqa: ARG001
+    """The plans of the policy sokoban-7x7, always eight actions of them."""
+    return _fixed("sokoban-7x7", boards, 8)
+
+
 @cache
 def _policy(name: str) -> CommitPolicy:
     return CommitPolicy.from_pretrained(name).eval()

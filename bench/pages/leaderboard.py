@@ -26,7 +26,10 @@ OURS = {
         "sliding_fixed_4": "its plans, fixed depth 4",
     },
     "sliding-4x4": {"optimal": "optimal plans (exact)"},
-    "sokoban-7x7": {"optimal": "optimal plans (exact)"},
+    "sokoban-7x7": {
+        "optimal": "optimal plans (exact)",
+        "sokoban_fixed_8": "plans of policy sokoban-7x7, fixed depth 8",
+    },
 }
 
 

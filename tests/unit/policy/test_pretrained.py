@@ -50,10 +50,11 @@ def test_it_plays_as_its_card_says(name, tmp_path):
 def test_a_damaged_one_is_noticed_by_the_figures(name):
     """The defect that the test above is for: weights that load and are others."""
     policy = recommit.CommitPolicy.from_pretrained(name)
-    with torch.no_grad():
-        policy.decoder.outputs[0].weight.copy_(policy.decoder.outputs[0].weight.flip(0))
     check = pretrained.card(name)["check"]
     task = recipe_of(name).puzzle()
+    output = policy.decoder.outputs[policy.task_index(task)]
+    with torch.no_grad():
+        output.weight.copy_(output.weight.flip(0))
     states = task.generate(check["instances"], seed=0, length=(8, 16)).states
     honest = recommit.CommitPolicy.from_pretrained(name).act(task, states)[1][:, 0]
     spoiled = policy.act(task, states)[1][:, 0]
