@@ -56,7 +56,7 @@ def write(name: str) -> None:
     values = json.loads(json.dumps(values))
     path = frozen.FOLDER / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    content = json.dumps({**values, "sha256": frozen.digest(values)}, indent=1) + "\n"
+    content = json.dumps({**values, "sha256": frozen.digest(values)}) + "\n"
     files.replace(files.Files(), path, content.encode())
     assert np.array_equal(frozen.read(name).starts, states)
     print(
