@@ -6,13 +6,15 @@ orders of files, and of tests in files, by one and by four workers in turn, with
 programs that never rest; the fourth without AVX-512, the fifth with 10 ms for all that is flushed to the disk. The
 seeds belong to the day. Planted: a test that fails after another one. Clones: ``bash scripts/test`` in RECOMMIT_CLONES
 (10) fresh clones of the last commit, one after the other, beside the same programs; hours, so that a run that was ended
-goes on after the clones of this commit that had passed. Planted: a clone with a file that lint refuses.
+goes on after the clones of this commit that had passed. Planted: a clone with a file that lint refuses. With
+RECOMMIT_LOOPS=0 a machine that is busy already gets no more programs; how busy others kept it is published.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 ORDERS = int(os.environ.get("RECOMMIT_ORDERS", "5"))
 CLONES = int(os.environ.get("RECOMMIT_CLONES", "10"))
-LOOPS = 2
+LOOPS = int(os.environ.get("RECOMMIT_LOOPS", "2"))
 #: What libraries with several kernels read to use older ones.
 WITHOUT_AVX512 = {
     "ATEN_CPU_CAPABILITY": "avx2",
@@ -66,6 +68,15 @@ def busy() -> Iterator[None]:
         for program in programs:
             program.kill()
             program.wait()
+
+
+def seconds_of_others() -> float:
+    """Processor time of all that is not this process, nor a program that it has waited for."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        spent = [int(each) for each in file.readline().split()[1:]]
+    busy_ticks = sum(spent[:3]) + sum(spent[5:7])  # not idle, waiting for a disk, or lent to other machines
+    ours = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return busy_ticks / os.sysconf("SC_CLK_TCK") - ours
 
 
 def slow_disk() -> dict[str, str]:
@@ -119,37 +130,41 @@ def clones(plant: bool) -> tuple[int, str]:
     """README's second command, as on a fresh machine."""
     commit, record = run(["git", "rev-parse", "HEAD"]).strip(), BUILD / "clones.json"
     passed = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    minutes: list[float] = [] if plant else passed.get(commit, [])
+    took: list[list[float]] = [] if plant else passed.get(commit, [])
     record.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, busy():
-        for number in range(0 if plant else len(minutes), 1 if plant else CLONES):
+        for number in range(0 if plant else len(took), 1 if plant else CLONES):
             clone = Path(folder) / str(number)
             run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
             if plant:
                 (clone / "tests" / "planted.py").write_text("import os\n", encoding="utf-8")
-            began, command = (
-                time.monotonic(),
-                ["bash", "scripts/test", *(["--only", "lint", "--light"] if plant else [])],
-            )
+            command = ["bash", "scripts/test", *(["--only", "lint", "--light"] if plant else [])]
             # The clone makes an environment of its own, and is not to find ours.
             inherited = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
             inherited["PATH"] = os.pathsep.join(
                 p for p in inherited["PATH"].split(os.pathsep) if ROOT not in Path(p).parents
             )
+            began, others = time.monotonic(), seconds_of_others()
             done = subprocess.run(
                 command, check=False, cwd=clone, env=inherited, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
-            minutes.append((time.monotonic() - began) / 60)
+            seconds = time.monotonic() - began
+            took.append([seconds / 60, (seconds_of_others() - others) / seconds])
             said = done.stdout.decode("utf-8", "replace")
             if done.returncode:
                 record.unlink(missing_ok=True)  # in a row: the next run begins anew
             expect(done.returncode == 0, f"clone {number + 1}, status {done.returncode}:\n{said[-4000:]}")
             if not plant:
-                record.write_text(json.dumps({commit: minutes}), encoding="utf-8")
-            print(f"clone {number + 1}: {minutes[-1]:.1f} minutes", file=sys.stderr)
+                record.write_text(json.dumps({commit: took}), encoding="utf-8")
+            print(
+                "clone {}: {:.1f} minutes, others kept {:.2f} processors busy".format(number + 1, *took[-1]),
+                file=sys.stderr,
+            )
             shutil.rmtree(clone)
-    times = ", ".join(f"{each:.1f}" for each in minutes)
-    return len(minutes), f"clones beside {LOOPS} busy programs, all passed; minutes: {times}"
+    times = ", ".join(f"{minutes:.1f} ({busy_:.2f})" for minutes, busy_ in took)
+    return len(
+        took
+    ), f"clones, all passed; minutes, and how many of {os.cpu_count()} processors others kept busy: {times}"
 
 
 if __name__ == "__main__":
