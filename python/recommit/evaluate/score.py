@@ -169,9 +169,9 @@ def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, A
 def _played_again(path: Path, record: dict[str, Any], split: FrozenSplit, agent: ScoredAgent) -> None:
     """Refuse a record of another agent, and one that says more for it than chance does on another processor: whoever
     made it may have put better commitments into a few levels."""
-    for name, now in (("kind", agent.kind), ("sha256", agent.sha256)):
-        if now != record["agent"][name]:
-            raise ValueError(f"agent: expected {name} {record['agent'][name][:12]} of {path}, got {now[:12]}")
+    for name, here in (("kind", agent.kind), ("sha256", agent.sha256)):
+        if here != record["agent"][name]:
+            raise ValueError(f"agent: expected {name} {record['agent'][name][:12]} of {path}, got {here[:12]}")
     most = OTHERWISE if agent.kind in COMPUTED else 0.0
     for before, budget in zip(record["rows"], split.budgets, strict=True):
         then, now = record["commitments"][str(budget)], agent.commitments(split, budget)

@@ -187,14 +187,12 @@ def _serve(
         try:
             child.stdin.write(json.dumps(item[1]) + "\n")
             child.stdin.flush()
-            reply = child.stdout.readline()
-        except (OSError, ValueError):
-            reply = ""
-        if not reply:
+            reply = json.loads(child.stdout.readline())
+        except (OSError, ValueError):  # it is gone, perhaps in the middle of a line
             why = f"a process that played episodes ended with status {child.wait()}; the same command goes on"
             done.put((item[0], {"error": why, "wrong_call": False}))
             return
-        done.put((item[0], json.loads(reply)))
+        done.put((item[0], reply))
 
 
 def answer(seat: Seat, request: Request) -> Reply:
