@@ -103,9 +103,10 @@ class Answers:
         self._ask, self._log, self.batch = ask, log, batch
         self._known: dict[str, Reply] = {}
         for record in jsonl.read(log.path):
-            if record.get("sha256") != _digest([record.get("key"), record.get("reply")]):
+            key, reply = record.get("key"), record.get("reply")
+            if record.get("sha256") != _digest([key, reply]) or not isinstance(key, str) or not isinstance(reply, dict):
                 raise errors.Damaged(f"{log.path}: expected answers as they were written, got another; remove the file")
-            self._known[record["key"]] = record["reply"]
+            self._known[key] = reply
         self.seconds, self.queries = 0.0, 0
 
     def get(self, requests: Sequence[Request], heard: Callable[[Request], None]) -> list[Reply]:
