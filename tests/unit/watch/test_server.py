@@ -169,20 +169,11 @@ def test_it_plays_from_any_state(server: MatchServer) -> None:
 
 def test_a_request_that_comes_by_and_by_is_not_waited_for(server: MatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte comes in time, and the whole would take hours."""
-    monkeypatch.setattr(server_module, "PATIENCE", 0.1)
-    with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
-        connection.settimeout(0.05)
+    monkeypatch.setattr(server_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(server_module.MatchHandler, "timeout", None)  # of a byte: as if it had come
+    with socket.create_connection(("127.0.0.1", server.server_port), HANG) as connection:
         connection.sendall(f"GET /{server.token}/ HTTP/1.1\r\nX: ".encode())
-        for _ in range(1000):
-            try:
-                connection.sendall(b"a")
-                if connection.recv(100):
-                    return
-            except TimeoutError:
-                continue
-            except OSError:
-                return
-    pytest.fail("the server still listens")
+        connection.recv(1)
 
 
 def test_nothing_is_written_down(server: MatchServer, capfd: pytest.CaptureFixture[str]) -> None:
