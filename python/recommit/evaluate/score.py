@@ -318,7 +318,7 @@ def _checked(said: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.uint8
 
 
 def _of_file(path: Path, split: FrozenSplit, budget: int) -> Commitments:
-    """Lines {"budget": 15, "level": 0, "commitments": ["uldr", "u"]}; a level that no line names has none."""
+    """Lines {"budget": 15, "level": 0, "commitments": ["uldr", "u"]}, one for every level and budget."""
     found: dict[tuple[int, int], list[str]] = {}
     for line in verified.lines(path.parent, path.name):
         verified.expect(path, line, {"budget": int, "level": int, "commitments": [str]})
@@ -329,7 +329,13 @@ def _of_file(path: Path, split: FrozenSplit, budget: int) -> Commitments:
                 f"got budget {brief(place[0])}, level {brief(place[1])}{' again' if place in found else ''}"
             )
         found[place] = line["commitments"]
-    return [found.get((budget, number), []) for number in range(len(split.starts))]
+    wanted = [(budget, number) for number in range(len(split.starts))]
+    if missing := [place for place in wanted if place not in found]:
+        raise ValueError(
+            f"{path}: expected a line for each of {len(wanted)} levels at budget {budget}, got "
+            f"{len(wanted) - len(missing)} and none for level {missing[0][1]}; nothing done is an empty list"
+        )
+    return [found[place] for place in wanted]
 
 
 def _of_zero_shot(folder: Path, split: FrozenSplit, budget: int) -> DecisionRows:

@@ -215,7 +215,7 @@ def test_a_few_better_levels_are_not_what_the_agent_played(made, tmp_path):
 
 
 def test_moves_in_a_file_are_those_of_the_record_to_the_letter(tmp_path):
-    (tmp_path / "moves.jsonl").write_text("")
+    (tmp_path / "moves.jsonl").write_text(nothing_done())
     record = score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json"))
     with pytest.raises(ValueError, match="got others in 1 of 1024 levels"):
         _verified(_sealed(record, frozen.read(NAME), 1, (15,)), tmp_path, agent=str(tmp_path / "moves.jsonl"))
@@ -280,6 +280,18 @@ def test_what_an_agent_must_not_say(tmp_path, body, message):
         score(ScoreOptions(agent=str(tmp_path / "agent.py"), split=NAME, out=tmp_path / "r.json", run_code=True))
 
 
+def nothing_done(levels=1024):
+    """A file of moves without any."""
+    lines = [{"budget": budget, "level": level, "commitments": []} for budget in (10, 15) for level in range(levels)]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_level_that_nobody_played_is_no_level_left_alone(tmp_path):
+    (tmp_path / "moves.jsonl").write_text(nothing_done(1023))
+    with pytest.raises(ValueError, match=r"each of 1024 levels at budget \d+, got 1023 and none for level 1023"):
+        score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json"))
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -295,7 +307,7 @@ def test_moves_of_no_level_or_of_one_again_are_refused(tmp_path, lines):
 
 
 def test_names_are_shown_on_the_leaderboard_and_never_obeyed(monkeypatch, tmp_path):
-    (tmp_path / "moves.jsonl").write_text("")
+    (tmp_path / "moves.jsonl").write_text(nothing_done())
     monkeypatch.setattr(board := importlib.import_module("bench.pages.leaderboard"), "RECORDS", tmp_path)
     name = "<script>x</script> | <!-- end --> [a](javascript:x)"
     score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "a](b) c.json", name=name))
