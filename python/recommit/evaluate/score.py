@@ -17,7 +17,7 @@ import numpy as np
 
 from recommit.data import frozen
 from recommit.evaluate import metrics, summaries, transcripts
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MOST_ACTIONS
 from recommit.rollout.decision_rows import DecisionRows, carried_out, join, of_callable
 from recommit.storage import errors, files, verified
 from recommit.storage.python_file import definition
@@ -161,7 +161,7 @@ def replayed(split: FrozenSplit, budget: int, commitments: Commitments) -> Decis
         who = np.array([i for i, level in enumerate(commitments) if len(level) > turn], np.intp)
         words = [commitments[i][turn] for i in who]
         depth = np.array([len(word) for word in words], np.int64)
-        actions = np.zeros((len(who), MAX_ACTIONS), np.uint8)
+        actions = np.zeros((len(who), MOST_ACTIONS), np.uint8)
         for place, word in enumerate(words):
             actions[place, : len(word)] = [LETTERS.index(letter) for letter in word]
         rows, states[who] = carried_out(split.task, states, who, turn, depth, actions)
@@ -181,8 +181,9 @@ def _check(split: FrozenSplit, budget: int, commitments: Commitments) -> None:
         if not isinstance(level, list) or len(level) > budget:
             raise ValueError(f"commitments: expected a list of at most {budget} of level {number}, got {brief(level)}")
         for word in level:
-            if not isinstance(word, str) or not 1 <= len(word) <= MAX_ACTIONS or set(word) - set(LETTERS):
-                raise ValueError(f"commitments: expected 1..8 letters of udlr in level {number}, got {brief(word)}")
+            if not isinstance(word, str) or not 1 <= len(word) <= MOST_ACTIONS or set(word) - set(LETTERS):
+                letters = f"1..{MOST_ACTIONS} letters of udlr"
+                raise ValueError(f"commitments: expected {letters} in level {number}, got {brief(word)}")
 
 
 @dataclass(frozen=True)

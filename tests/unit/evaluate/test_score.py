@@ -128,10 +128,10 @@ def test_solved_by_more_moves_than_the_budget_is_refused(made, tmp_path):
 @pytest.mark.parametrize(
     ("level", "message"),
     [
-        (["uuuuuuuuu"], "1..8 letters of udlr in level 0, got 'uuuuuuuuu'"),
-        ([""], "1..8 letters"),
-        (["x"], "1..8 letters"),
-        ([3], "1..8 letters"),
+        ([17 * "u"], "1..16 letters of udlr in level 0, got 'uuuuuuuuuuuuuuuuu'"),
+        ([""], "1..16 letters"),
+        (["x"], "1..16 letters"),
+        ([3], "1..16 letters"),
         ("ud", "a list of at most 15 of level 0"),
     ],
 )
