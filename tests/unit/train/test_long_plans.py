@@ -113,11 +113,16 @@ def test_reinforcement_goes_on_in_the_same_bits(trained, warm, tmp_path):
     [("state", "fixed-16"), ("branch", "adaptive"), ("episode", "random"), ("exact", "depth-only")],
 )
 def test_every_estimator_and_variant_trains_longer_plans(warm, tmp_path, estimator, name):
-    assert grpo.train(rl(estimator, variant=name, optim={"steps": 1}), warm, tmp_path / "rl", quiet=True) == 0
+    config = {"variant": name, "optim": {"steps": 1}}
+    if name == "depth-only":
+        config |= {"head": {"features": "z+confidence", "hidden": 6}, "phases": [{"steps": 1, "head_updates": 2}]}
+    assert grpo.train(rl(estimator, **config), warm, tmp_path / "rl", quiet=True) == 0
     (line,) = lines(tmp_path / "rl")
     assert np.isfinite(line["loss"])
     if name == "fixed-16":
         assert line["depths"] == {"16": 1.0}
+    if name == "depth-only":
+        assert policy_of(tmp_path / "rl").depth_head.inputs == 32 + 3 * LENGTH, "the confidence of every action"
 
 
 AGENTS = ("fixed-16", "adaptive", "fixed-12-sampled", "random", "mixture", "oracle-dp", "adaptive-memory")
