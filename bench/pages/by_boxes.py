@@ -1,19 +1,18 @@
-"""Rules and heads on a Sokoban policy's commitment graph by the number of boxes and the length of the levels.
+"""Fixed depths, a rule and the head on a Sokoban policy's commitment graph, by boxes and length of the levels.
 
-    recommit graph build RUN --split validation --starts 512 --budget 6 --out validation
-    recommit graph build RUN --split test --starts 1024 --budget 6 --out test
-    python -m bench.pages.by_boxes validation test --budget 6 --csv docs/assets/tables/by-boxes.csv
+    recommit graph build sokoban-7x7 --split validation --starts 512 --budget 6 --out validation
+    recommit graph build sokoban-7x7 --split test --starts 1024 --budget 6 --out test
+    python -m bench.pages.by_boxes validation test --budget 6 --csv docs/assets/tables/by-boxes-world-model.csv
 
-Thresholds and the best fixed depth are chosen on all levels of the first graph, and played on those of the second. The
-value of an episode is 1 if it is solved, minus the price of its actions, which is 0 here: in a graph with a budget
-episodes that are lost are not followed to their end. Regret is given by cause, as shares.
+The best fixed depth and the rule's threshold are chosen on all levels of the first graph, and played on those of the
+second, where an episode is worth 1 if it is solved and nothing has a price. Regret is in points, its causes are shares
+of it in percent.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
 
     from recommit.graph.graph import CommitmentGraph
 
-RULES = ("head", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "confidence-product", "confidence-least")
+RULES = ("head", "confidence-product")
+#: Causes of regret -> the table's words.
+CAUSES = ("lost level", "too deep", "too shallow", "loop", "last observation")
 
 
 def parts(graph: CommitmentGraph, cut: int) -> dict[str, NDArray[np.bool_]]:
@@ -42,33 +43,34 @@ def parts(graph: CommitmentGraph, cut: int) -> dict[str, NDArray[np.bool_]]:
         word = f"{many} {'box' if many == 1 else 'boxes'}"
         result[word] = boxes == many
         result[f"{word}, up to {cut} actions"] = (boxes == many) & (length <= cut)
-        result[f"{word}, more"] = (boxes == many) & (length > cut)
+        result[f"{word}, longer"] = (boxes == many) & (length > cut)
     return {name: which for name, which in result.items() if which.any()}
 
 
 def rows(validation: CommitmentGraph, graph: CommitmentGraph, setting: Setting, cut: int) -> list[dict[str, Any]]:
-    """Every rule on every part."""
+    """Every part of the levels."""
     chosen_on, result = GraphScorer(validation, (setting,)), []
     entries = [rule_registry.named(name) for name in RULES]
+    fixed = chosen_on.best_fixed(setting)
     for name, which in parts(graph, cut).items():
         scorer = GraphScorer(replace(graph, starts=graph.starts[which], groups=graph.groups[which]), (setting,))
-        oracle = scorer.oracle(setting).mean()
-        for row in score(scorer, entries, chosen_on):
-            if row.shared:
-                continue
-            low, high = share(scorer.played(row.entry(rule_registry.named(row.rule)), setting).outcome()[0])
-            gain = "" if row.gain is None else f"{row.gain:.2f} ({row.gain_low:.2f} to {row.gain_high:.2f})"
-            result.append(
-                {
-                    "levels": name, "count": int(which.sum()), "rule": row.rule,
-                    "solved": f"{100 * row.solved:.1f}", "low": f"{100 * low:.1f}", "high": f"{100 * high:.1f}",
-                    "actions": f"{row.actions:.1f}", "observations": f"{row.observations:.2f}",
-                    "value": f"{100 * row.value:.1f}", "oracle value": f"{100 * oracle:.1f}", "gain share": gain,
-                    "best fixed": chosen_on.best_fixed(setting),
-                    **{f"regret: {cause}": f"{100 * part:.0f}" for cause, part in row.causes.items()},
-                }
-            )  # fmt: skip
-            print(json.dumps(result[-1]), flush=True)
+        scored = {row.rule: row for row in score(scorer, entries, chosen_on) if not row.shared}
+        head = scored["head"]
+        low, high = share(scorer.played(head.entry(entries[0]), setting).outcome()[0])
+        gain = "" if head.gain is None else f"{head.gain:.2f} ({head.gain_low:.2f} .. {head.gain_high:.2f})"
+        causes = {cause: head.causes.get(cause, 0.0) for cause in CAUSES}
+        result.append(
+            {
+                "levels": name, "count": int(which.sum()),
+                f"fixed depth {fixed}": f"{100 * scorer.fixed(setting, fixed).mean():.1f}",
+                "confidence": f"{100 * scored['confidence-product'].solved:.1f}",
+                "head (95 %)": f"{100 * head.solved:.1f} ({100 * low:.1f} .. {100 * high:.1f})",
+                "oracle depth": f"{100 * scorer.oracle(setting).mean():.1f}",
+                "actions": f"{head.actions:.1f}", "observations": f"{head.observations:.2f}",
+                "gain share of the head": gain, "regret": f"{100 * (scorer.oracle(setting).mean() - head.value):.1f}",
+                **{cause: f"{100 * part:.0f}" for cause, part in causes.items()},
+            }
+        )  # fmt: skip
     return result
 
 
@@ -77,17 +79,16 @@ def main() -> None:
     parser.add_argument("validation", type=Path)
     parser.add_argument("graph", type=Path)
     parser.add_argument("--budget", type=int, required=True, help="observations")
-    parser.add_argument("--price-action", type=float, default=0.0, help="for graphs without a budget alone")
     parser.add_argument("--cut", type=int, default=17, help="the longest short level")
-    parser.add_argument("--csv", type=Path, help="where the table is written, too")
+    parser.add_argument("--csv", type=Path, required=True, help="where the table is written")
     arguments = parser.parse_args()
-    setting = Setting(arguments.budget, Prices(arguments.price_action, 0.0))
+    setting = Setting(arguments.budget, Prices(0.0, 0.0))
     every = rows(files.read(arguments.validation), files.read(arguments.graph), setting, arguments.cut)
-    if arguments.csv:
-        with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(dict.fromkeys(key for row in every for key in row)), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(every)
+    with arguments.csv.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(every[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(every)
+    print(arguments.csv.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

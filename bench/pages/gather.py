@@ -206,7 +206,7 @@ def of_ablation(folder: Path) -> dict[str, Any]:
     return {"task": "ablation", "test_set": plan["test_set"], "instances": plan["instances"], "rows": rows}
 
 
-def of_episodes(folders: list[Path]) -> dict[str, Any]:
+def of_episodes(folders: list[Path], name: str) -> dict[str, Any]:
     """Every pair's differences, seed by seed."""
     rows, sets, tables = [], set(), set()
     for folder in folders:
@@ -230,7 +230,7 @@ def of_episodes(folders: list[Path]) -> dict[str, Any]:
                     about = {"seed": int(own), "K": decisions, "against": words[other]}
                     rows.append({**about, **_differences(played[head], played[other], rooms)})
     ((test_set, instances),), (table,) = sets, tables
-    return {"task": table, "test_set": test_set, "instances": instances, "rows": rows}
+    return {"task": name or table, "test_set": test_set, "instances": instances, "rows": rows}
 
 
 def _others(summary: list[dict[str, Any]], own: str) -> dict[str, str]:
@@ -261,12 +261,12 @@ def main(words: list[str]) -> int:
     parser.add_argument("what", choices=("heads", "prices", "episodes", "ablation"))
     parser.add_argument("folders", nargs="+", type=Path, help="evaluations, seeds 0, 1, ...; of an ablation its puzzle")
     parser.add_argument("--split", default="", help="heads: which instances these are of")
-    parser.add_argument("--name", default="", help="heads: what the tables are called; the puzzle if not said")
+    parser.add_argument("--name", default="", help="heads, episodes: what the tables are called")
     asked = parser.parse_args(words)
     figures = {
         "heads": lambda: of_heads(asked.folders, asked.split, asked.name),
         "prices": lambda: at_prices(asked.folders),
-        "episodes": lambda: of_episodes(asked.folders),
+        "episodes": lambda: of_episodes(asked.folders, asked.name),
         "ablation": lambda: of_ablation(*asked.folders),
     }[asked.what]()
     path = ASSETS / f"heads-{figures['task']}.json"

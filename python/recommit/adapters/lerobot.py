@@ -5,6 +5,7 @@ Needs torch; LeRobot itself is not imported: any module with ``predict_action_ch
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     Batch = dict[str, Any]
 
+#: What LeRobot calls the pictures of all cameras together.
+_IMAGES = "observation.images"
+
 
 class AdaptiveQueue(nn.Module):
     """A LeRobot policy whose every environment has a queue of its own, filled as deep as ``rule`` says.
@@ -30,8 +34,9 @@ class AdaptiveQueue(nn.Module):
     own queue is empty, and it alone: the policy gets a batch of these rows. ``decisions`` logs each decision.
     Everything else, such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
 
-    A policy that gathers observations inside its ``select_action`` (Diffusion, VQ-BeT, TD-MPC) has nothing to predict
-    from here, and temporal ensembling needs a query per action: both are refused.
+    For a policy that plans from its last observations (Diffusion, VQ-BeT) these are kept here, for each environment
+    those of its own episode; at its beginning the first one stands for all. Temporal ensembling needs a query per
+    action and is refused.
 
     Args:
         policy: a ``PreTrainedPolicy``, or what has its methods.
@@ -49,9 +54,10 @@ class AdaptiveQueue(nn.Module):
         read_plans: Callable[[NDArray[np.floating], Batch], Plans] | None = None,
     ) -> None:
         super().__init__()
-        _refuse_stateful(policy)
+        _refuse_ensembling(policy)
         self.policy = policy
         self.rule = rule
+        self._last: dict[str, Tensor] = {}  # [B, n, ...] the last observations, of what the policy gathers
         self.samples = samples
         self._plans = read_plans
         self._queue: Queue | None = None
@@ -83,8 +89,16 @@ class AdaptiveQueue(nn.Module):
         """[B, D] the next action of each environment."""
         self.eval()
         queue = self._open(_size(batch))
+        batch = _with_images(self.policy, batch)
+        for name, length in _gathered(self.policy, batch).items():
+            now, last = batch[name][:, None], self._last.get(name)
+            if last is None or last.shape[0] != queue.count:
+                last = now.repeat_interleave(length, dim=1)
+            first = torch.from_numpy(queue.t == 0).to(now.device).view(-1, *[1] * (now.ndim - 1))
+            self._last[name] = torch.where(first, now, torch.cat([last[:, 1:], now], dim=1))
 
         def query(rows: NDArray[np.intp]) -> Plans:
+            _remember(self.policy, _rows(self._last, rows, queue.count))
             part = batch if len(rows) == queue.count else _rows(batch, rows, queue.count)
             return self._query(part, kwargs)
 
@@ -112,6 +126,7 @@ class AdaptiveQueue(nn.Module):
     def reset(self) -> None:
         """New episodes everywhere, of a batch of any size: queues and the policy's own memory are emptied."""
         self.policy.reset()
+        self._last = {}
         if self._queue is not None:
             self._queue.reset()
 
@@ -129,6 +144,9 @@ class AdaptiveQueue(nn.Module):
 class Chunks:
     """A policy as ``recommit sweep`` asks one: ``predict(observations)`` gives the chunks of a batch.
 
+    A policy that plans from its last n observations (Diffusion, VQ-BeT) needs an environment that gives these:
+    ``gymnasium.wrappers.FrameStackObservation(env, n)``.
+
     Args:
         policy: a ``PreTrainedPolicy``, or what has its methods.
         prepare: makes the policy's batch of the environment's observations, which are stacked: here belongs LeRobot's
@@ -143,7 +161,7 @@ class Chunks:
         prepare: Callable[[Any], Batch] | None = None,
         finish: Callable[[Tensor], Tensor] = lambda chunks: chunks,
     ) -> None:
-        _refuse_stateful(policy)
+        _refuse_ensembling(policy)
         self.policy = policy.eval()
         self._prepare = prepare or _tensors
         self._finish = finish
@@ -155,7 +173,16 @@ class Chunks:
     @torch.no_grad()
     def predict(self, observations: Any) -> Tensor:
         """[N, H, D] the chunk of each observation."""
-        return self._finish(self.policy.predict_action_chunk(self._prepare(observations)))
+        batch = _with_images(self.policy, self._prepare(observations))
+        gathered = _gathered(self.policy, batch)
+        for name, length in gathered.items():
+            if batch[name].ndim < 2 or batch[name].shape[1] != length:
+                raise ValueError(
+                    f"observations: expected the last {length} of {name}, as FrameStackObservation(env, {length}) "
+                    f"gives them, got an array of shape {list(batch[name].shape)}"
+                )
+        _remember(self.policy, {name: batch[name] for name in gathered})
+        return self._finish(self.policy.predict_action_chunk(batch))
 
 
 def _tensors(observations: Any) -> Batch:
@@ -163,14 +190,32 @@ def _tensors(observations: Any) -> Batch:
     return {name: each if isinstance(each, list) else torch.as_tensor(each).float() for name, each in named.items()}
 
 
-def _refuse_stateful(policy: nn.Module) -> None:
-    """A policy that cannot be asked for the chunk of one observation alone."""
-    config = getattr(policy, "config", None)
-    if getattr(config, "temporal_ensemble_coeff", None) is not None:
+def _refuse_ensembling(policy: nn.Module) -> None:
+    if getattr(getattr(policy, "config", None), "temporal_ensemble_coeff", None) is not None:
         raise ValueError("policy: expected temporal_ensemble_coeff=None, got a policy queried before every action")
-    if getattr(policy, "_queues", None) is not None and getattr(config, "n_obs_steps", 1) > 1:
-        steps = config.n_obs_steps  # type: ignore[union-attr]
-        raise ValueError(f"policy: expected n_obs_steps of 1, since select_action gathers observations, got {steps}")
+
+
+def _gathered(policy: nn.Module, batch: Batch) -> dict[str, int]:
+    """Of which observations the policy plans from the last ones, and from how many."""
+    queues: dict[str, deque[Tensor]] = getattr(policy, "_queues", None) or {}
+    lengths = {name: int(queue.maxlen or 1) for name, queue in queues.items() if name != "action"}
+    if missing := sorted(set(lengths) - set(batch)):
+        raise ValueError(f"batch: expected {', '.join(missing)}, which the policy plans from, got {sorted(batch)}")
+    return lengths
+
+
+def _with_images(policy: nn.Module, batch: Batch) -> Batch:
+    """As the policy's own ``select_action`` has them: the pictures of all cameras as one tensor."""
+    cameras = getattr(getattr(policy, "config", None), "image_features", None)
+    if not cameras or _IMAGES not in (getattr(policy, "_queues", None) or {}):
+        return batch
+    return {**batch, _IMAGES: torch.stack([batch[camera] for camera in cameras], dim=-4)}
+
+
+def _remember(policy: Any, last: Batch) -> None:
+    """Put [B, n, ...] observations where ``predict_action_chunk`` looks for them."""
+    for name, each in last.items():
+        policy._queues[name] = deque(each.unbind(1), maxlen=each.shape[1])
 
 
 def _size(batch: Batch) -> int:

@@ -71,8 +71,8 @@ def printed(name: str, code: str, folder: Path) -> str:
     python = foreign.interpreter(name) if name in foreign.NEEDS else peers.interpreter(name)
     (folder / "program.py").write_text(code, encoding="utf-8")
     words = [python, "program.py"]
-    if name == "lerobot":  # whose own needs are not all installed: see lerobot_act.py
-        words = [python, "-c", "import lerobot_act_alone, runpy; runpy.run_path('program.py')"]
+    if name == "lerobot":  # whose own needs are not all installed: see lerobot_alone.py
+        words = [python, "-c", "import lerobot_alone, runpy; runpy.run_path('program.py')"]
     seen = [str(Path(__file__).parent)] if name == "lerobot" else []
     path = os.pathsep.join([*seen, peers.PATH if name not in foreign.NEEDS else ""])
     environment = {**peers.environment(name), "PYTHONPATH": path}

@@ -1,6 +1,9 @@
-"""The queue of LeRobot policies, against their abstract signatures; a nightly test runs it around a real ACT."""
+"""The queue of LeRobot policies, against their abstract signatures; a nightly test runs it around real ones."""
 
 from __future__ import annotations
+
+from collections import deque
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +24,13 @@ class Short(horizon.Fixed):
         depths = super().propose(plans)
         depths[plans.actions[:, 0, 0] == 1] = 1
         return depths
+
+
+class Alternating(horizon.Fixed):
+    """Two actions where a plan begins with a first observation below 100, one elsewhere."""
+
+    def propose(self, plans):
+        return np.where(plans.actions[:, 0, 0] < 100, 2, 1)
 
 
 def batch(size):
@@ -88,22 +98,76 @@ def test_it_is_the_policy_for_all_else():
     assert isinstance(queue, torch.nn.Module)
 
 
-def test_what_gathers_observations_is_refused():
-    class Config:
-        n_obs_steps = 2
-
+def gathering(steps=3):
+    """A policy whose plans say which observations it had: the last ones, oldest first, and its cameras'."""
     policy = lerobot_policy()
-    policy.config, policy._queues = Config(), {}
-    with pytest.raises(ValueError, match="n_obs_steps of 1, since select_action gathers observations, got 2"):
-        AdaptiveQueue(policy, horizon.Fixed(1))
-    policy.config.temporal_ensemble_coeff = 0.01
+    policy.config = SimpleNamespace(image_features={"left": None, "right": None})
+    policy._queues = {name: deque(maxlen=steps) for name in ("observation.state", "observation.images", "action")}
+
+    def predict(batch):
+        assert len(batch["observation.state"]) == len(batch["left"])
+        seen = torch.stack(list(policy._queues["observation.state"]), dim=1)
+        pictures = torch.stack(list(policy._queues["observation.images"]), dim=1)
+        assert pictures.shape[1:] == (steps, 2, 1, 1, 1)
+        assert torch.equal(pictures.sum(dim=(2, 3, 4, 5)), 30 * seen[..., 0])
+        return seen.repeat(1, 1, 2).flatten(1)[:, None].expand(-1, CHUNK, -1)
+
+    policy.predict_action_chunk = predict
+    return policy
+
+
+def seen(values):
+    """Observations of so many environments, by two cameras, too."""
+    state = torch.tensor(values, dtype=torch.float32)[:, None]
+    return {
+        "observation.state": state,
+        "left": state[..., None, None] * 10,
+        "right": state[..., None, None] * 20,
+        "task": ["push"] * len(values),
+    }
+
+
+def test_each_episode_has_the_observations_of_its_own():
+    queue = AdaptiveQueue(gathering(), Alternating(1))
+    had = [queue.select_action(seen([t, 100 + t]))[:, ::2].tolist() for t in range(3)]
+    assert had[0] == [[0, 0, 0], [100, 100, 100]]
+    assert had[1] == [[0, 0, 0], [100, 100, 101]]  # the first goes on with what it planned
+    assert had[2] == [[0, 1, 2], [100, 101, 102]]
+    queue.reset_rows([1])
+    had = [queue.select_action(seen([t, 200 + t]))[:, ::2].tolist() for t in range(3, 6)]
+    assert [each[1] for each in had] == [[203, 203, 203], [203, 203, 204], [203, 204, 205]]
+    assert had[1][0] == [2, 3, 4]
+    queue.reset()
+    assert queue.select_action(seen([7]))[0, ::2].tolist() == [7, 7, 7]
+    with pytest.raises(
+        ValueError, match=r"batch: expected observation.state, which the policy plans from, got \['left'"
+    ):
+        queue.select_action({"left": torch.ones(1, 1, 1, 1), "right": torch.ones(1, 1, 1, 1)})
+
+
+def test_a_sweep_gives_the_last_observations():
+    policy = gathering(2)
+    policy.predict_action_chunk = lambda batch: torch.stack(list(policy._queues["observation.state"]), dim=1)  # noqa: ARG005
+    policy.config.image_features = None
+    del policy._queues["observation.images"]
+    chunks = Chunks(policy)
+    assert chunks.predict(np.arange(4.0).reshape(2, 2, 1))[:, :, 0].tolist() == [[0, 1], [2, 3]]
+    with pytest.raises(ValueError, match=r"the last 2 of observation.state, as FrameStackObservation\(env, 2\)"):
+        chunks.predict(np.zeros((2, 3)))
+
+
+def test_a_query_per_action_is_refused():
+    policy = lerobot_policy()
+    policy.config = SimpleNamespace(temporal_ensemble_coeff=0.01)
     with pytest.raises(ValueError, match="temporal_ensemble_coeff=None"):
         AdaptiveQueue(policy, horizon.Fixed(1))
 
 
 @pytest.mark.nightly
-def test_around_a_real_act(tmp_path):
-    assert "equal to ACT's own queue" in foreign.run("lerobot", "lerobot_act.py", tmp_path)
+def test_around_real_policies(tmp_path):
+    assert "equal to the queues of ACT and Diffusion" in foreign.run(
+        "lerobot", "lerobot_policies.py", tmp_path, "alone"
+    )
 
 
 def test_a_sweep_asks_for_chunks_of_tensors():
