@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.unit.train.runs import TINY, interrupt_and_go_on, lines, plan_of, sam
 
 import recommit
 from recommit.data import DataSpec, Difficulty, build
+from recommit.evaluate import score
 from recommit.evaluate.evaluation import evaluate
 from recommit.evaluate.options import EvaluateOptions
 from recommit.graph.build import build as build_graph
@@ -188,6 +190,20 @@ def test_a_match_is_played_and_kept(trained):
             (e.depth, e.executed, e.plan) for e in played.commitments
         ]
     assert {each.depth for each in played.commitments} == {16}
+
+
+def test_deep_commitments_are_scored_letter_by_letter(warm, tmp_path):
+    policy = policy_of(warm)
+    with torch.no_grad():
+        policy.depth_head.bias[-1] = 1.0
+    policy.save_pretrained(tmp_path / "deep")
+    split = SimpleNamespace(task=TASK, starts=STARTS, length=TASK.distance(STARTS), prices=Prices())
+    words = score.read_agent(str(tmp_path / "deep")).commitments(split, 2)
+    first = ["".join("udlr"[action] for action in plan) for plan in policy.act(TASK, STARTS).plans]
+    assert [level[0] for level in words] == first
+    rows = score.replayed(split, 2, words)
+    assert set(rows.depth.tolist()) == {LENGTH}
+    assert rows.before[: len(STARTS)].tolist() == split.length.tolist()
 
 
 def test_a_head_of_shallower_depths_shortens_plans(warm, tmp_path):
