@@ -9,11 +9,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from recommit.data import frozen
 from recommit.evaluate.score import ScoreOptions, score, verify
 from recommit.policy import pretrained
 from recommit.storage import files
+from recommit.storage.terminal_text import cell
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, RECORDS = DOCS / "leaderboard.md", DOCS / "assets/leaderboard"
@@ -79,12 +81,12 @@ def _line(split: str, row: dict[str, Any], path: Path, name: str) -> str:
     cells = [
         f"`{split}`",
         str(row["decisions"]),
-        name.replace("|", "/"),
+        cell(name),
         spread("solve_rate", "solve_low", "solve_high"),
         f"{row['actions_per_episode']:.1f}",
         f"{row['decisions_per_episode']:.1f}",
         spread("value", "value_low", "value_high"),
-        f"[JSON](assets/leaderboard/{path.name})",
+        f"[JSON](assets/leaderboard/{quote(path.name)})",
     ]
     return f"| {' | '.join(cells)} |"
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Z95 = 1.959963984540054
 #: Up to so many pairs that differ, McNemar's test is the exact binomial one.
 EXACT_PAIRS = 1000
+#: Counts of a bootstrap that are in memory at once.
+MOST_DRAWN = 1 << 25
 
 
 def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
@@ -115,7 +117,9 @@ def _ratio(
     pairs, counts = np.unique(over + 1j * under, return_counts=True)  # complex numbers sort quicker than rows
     values = np.stack([pairs.real, pairs.imag], axis=1)
     generator = np.random.Generator(np.random.Philox(key=rng.derived_seed(seed, rng.Purpose.BOOTSTRAP, 0)))
-    sums = generator.multinomial(int(counts.sum()), counts / counts.sum(), size=rounds) @ values
+    weights, piece = counts / counts.sum(), max(1, MOST_DRAWN // len(values))
+    sizes = [min(piece, rounds - done) for done in range(0, rounds, piece)]
+    sums = np.concatenate([generator.multinomial(int(counts.sum()), weights, size=size) @ values for size in sizes])
     sums = sums[sums[:, 1] > least]
     low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))
     total = counts @ values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from dataclasses import replace
 from math import comb
 
@@ -43,6 +44,19 @@ def test_mcnemar_with_many_pairs_is_close_to_exact():
     exact = min(1.0, 2 * sum(comb(3750, i) for i in range(1751)) // 2**3700 / 2**50)
     assert stats.mcnemar(one, other) == pytest.approx(exact, rel=0.1)
     assert stats.mcnemar(one, ~one) == 1.0, "as many on either side say nothing"
+
+
+def test_a_bootstrap_of_many_different_numbers_takes_little_memory(monkeypatch):
+    """A file of a few megabytes may have a million of them."""
+    values = np.random.default_rng(0).normal(size=2000)
+    whole = stats.bootstrap(values)
+    monkeypatch.setattr(stats, "MOST_DRAWN", 1 << 16)
+    tracemalloc.start()
+    pieces = stats.bootstrap(values)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert vars(pieces) == pytest.approx(vars(whole))
+    assert peak < 1 << 22
 
 
 def test_bootstrap_covers_and_is_reproducible():

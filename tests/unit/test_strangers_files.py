@@ -63,6 +63,7 @@ ROWS = {
     "reward in Python": ["unit/train/grpo/test_config.py::test_no_recipe_names_a_program_for_rewards"],
     "program of a sweep (`--policy`, `--env`)": ["unit/horizon/sweep/test_verification.py"],
     "card of a sweep": ["unit/horizon/sweep/test_verification.py"],
+    "folder of a sweep to go on with": ["unit/horizon/sweep/test_sweep.py::test_a_log_of_something_else_is_refused"],
     "table of depths": ["unit/graph/test_own_rules.py"],
     "zero-shot run": ["unit/zero_shot/test_hostile.py"],
     "table of distances": ["cpp/test_table_file.cpp"],

@@ -28,6 +28,7 @@ from recommit.cli.verbs.sweep import sweep, verify
 from recommit.cli.verbs.watch import watch
 from recommit.runs import rank_watchdog
 from recommit.storage import errors
+from recommit.storage.recipe_text import brief
 from recommit.storage.terminal_text import say, tell, unread
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def _process_as_before() -> Iterator[None]:
 
 
 def _run(words: list[str]) -> int:
+    if nul := [word for word in words if "\0" in word]:  # no shell passes one, but a program may
+        raise WrongCall(f"expected words without the character NUL, got {brief(nul[0])}")
     if words in (["--version"], ["-V"]):
         import recommit
 

@@ -11,6 +11,7 @@ import numpy as np
 from recommit import rng
 from recommit.data import parquet, rows, shards
 from recommit.storage import errors
+from recommit.storage.recipe_text import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from recommit.data.dataset import Dataset
     from recommit.data.rows import LabelledRows
     from recommit.data.spec import DataSpec
+
+#: Rows that a stream may hand out: JSON knows whole numbers up to here.
+MOST_ROWS = 1 << 53
 
 
 class Resumable:
@@ -41,7 +45,10 @@ class Resumable:
         """Go on at the exact next row."""
         if state["identity"] != self.identity:
             raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
-        self.position = int(state["position"])
+        position = state["position"]
+        if not isinstance(position, int) or not 0 <= position < MOST_ROWS:
+            raise ValueError(f"state: expected a position of 0..{MOST_ROWS - 1}, got {brief(position)}")
+        self.position = position
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,10 @@ MOST_OBJECTS = 100_000
 #: What never changes, or is no state.
 FIXED = (
     *(type(None), bool, int, float, complex, str, bytes, range, frozenset, Enum, np.generic, np.dtype, type),
-    *(FunctionType, BuiltinFunctionType, MethodType, ModuleType, property, staticmethod, classmethod),
+    *(FunctionType, BuiltinFunctionType, ModuleType, property, staticmethod, classmethod),
 )
+#: What has a content besides its attributes.
+CONTAINERS = (dict, list, tuple, set, deque, np.ndarray)
 #: Arrays of a MuJoCo model that are large and that no environment changes.
 LARGE = ("mesh_", "tex_", "hfield_", "skin_", "names", "text_", "bvh_", "oct_")
 
@@ -76,8 +78,10 @@ class Walker:
                 restores.append(_generator(thing))
             elif (restore := _restore(thing)) is not None:
                 restores.append(restore)
-            elif not isinstance(thing, tuple | np.ndarray):
+            elif not isinstance(thing, tuple | np.ndarray | MethodType):
                 left.add(f"{type(thing).__module__}.{kind}")
+            if isinstance(thing, CONTAINERS) and hasattr(thing, "__dict__"):  # of a class of somebody's own
+                restores.append(_names(_attributes(thing)))
         return Memory(restores + simulations, generators, tuple(sorted(left)))
 
     def _mujoco(self, thing: Any) -> Restore:
@@ -121,8 +125,16 @@ def reachable(roots: tuple[Any, ...]) -> Iterator[Any]:
             waiting += thing.values()
         elif isinstance(thing, list | tuple | set | deque):
             waiting += thing
-        elif not isinstance(thing, np.ndarray):
-            waiting += getattr(thing, "__dict__", {}).values()
+        elif isinstance(thing, np.ndarray) and thing.dtype.hasobject:
+            waiting += thing.ravel().tolist()
+        elif isinstance(thing, MethodType):
+            waiting.append(thing.__self__)
+        waiting += _attributes(thing).values()
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    found = None if isinstance(thing, MethodType) else getattr(thing, "__dict__", None)
+    return found if isinstance(found, dict) else {}
 
 
 def _restore(thing: Any) -> Restore | None:
@@ -135,10 +147,13 @@ def _restore(thing: Any) -> Restore | None:
         return _filled(thing, list(thing), lambda target, content: target.__setitem__(slice(None), content))
     if isinstance(thing, set | deque):
         return _filled(thing, list(thing), lambda target, content: (target.clear(), _more(target)(content)))
-    content = thing if isinstance(thing, dict) else getattr(thing, "__dict__", None)
-    if not isinstance(content, dict):
+    if isinstance(thing, MethodType) or not isinstance(getattr(thing, "__dict__", thing), dict):
         return None
-    return _filled(content, dict(content), lambda target, content: (target.clear(), target.update(content)))
+    return _names(thing if isinstance(thing, dict) else _attributes(thing))
+
+
+def _names(values: dict[Any, Any]) -> Restore:
+    return _filled(values, dict(values), lambda target, content: (target.clear(), target.update(content)))
 
 
 def _more(target: Any) -> Callable[[Any], Any]:

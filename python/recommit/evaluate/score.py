@@ -8,6 +8,7 @@ played has written. Its record has every commitment, so that the figures follow 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,10 +18,10 @@ import numpy as np
 
 from recommit.data import frozen
 from recommit.evaluate import metrics, summaries, transcripts
-from recommit.policy.config import MOST_ACTIONS
+from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
 from recommit.rollout.decision_rows import DecisionRows, carried_out, join, of_callable
 from recommit.storage import errors, files, verified
-from recommit.storage.python_file import definition
+from recommit.storage.python_file import definition, failing_line
 from recommit.storage.recipe_text import brief
 from recommit.version import VERSION
 from recommit.zero_shot.spec import MANIFEST
@@ -53,8 +54,13 @@ FIGURES = (
     *("decisions", "instances", "solved", "solve_rate", "solve_low", "solve_high", "actions_per_episode"),
     *("decisions_per_episode", "spl", "lost", "value", "value_low", "value_high"),
 )
-#: On another processor sums round otherwise, and a policy plays a few levels otherwise: at most so many of a hundred.
-OTHERWISE = 2.0
+#: On another processor sums round otherwise, and what computes plays a few levels otherwise: at most so many of a
+#: hundred, and chance then favours neither side, so that the value stays within so much.
+OTHERWISE, DRIFT = 2.0, 0.005
+#: Kinds of agents that compute; others are files of what was played, which stay what they are.
+COMPUTED = ("policy", "function")
+#: Bytes of a record, and letters of a name, at most.
+MOST_RECORD, MOST_NAME = 1 << 26, 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +93,15 @@ class ScoreOptions:
             )
         if self.verify is not None and (self.split or self.out or self.name):
             raise ValueError("verify: expected a record and perhaps an agent, got --split, --out or --name besides")
+        if self.out and self.out.suffix.lower() != ".json":
+            raise ValueError(f"out: expected a name that ends in .json, got {self.out}")
+        if self.verify is None:
+            _check_name(self.called)
+
+    @property
+    def called(self) -> str:
+        """What the record calls the agent."""
+        return self.name or Path(self.agent).name
 
 
 def score(options: ScoreOptions) -> dict[str, Any]:
@@ -101,7 +116,7 @@ def score(options: ScoreOptions) -> dict[str, Any]:
         "format": FORMAT,
         "split": split.name,
         "split_sha256": split.sha256,
-        "name": options.name or Path(options.agent).name,
+        "name": options.called,
         "agent": {"kind": agent.kind, "sha256": agent.sha256},
         "recommit": VERSION,
         "rows": [row(split, budget, each) for budget, each in played.items()],
@@ -109,24 +124,42 @@ def score(options: ScoreOptions) -> dict[str, Any]:
     }
     values: dict[str, Any] = json.loads(json.dumps(record))
     values["sha256"] = frozen.digest(values)
-    files.replace(files.Files(), options.out, (json.dumps(values) + "\n").encode())
+    files.replace(files.Files(), options.out, _text(values))
     return values
+
+
+def _check_name(name: str) -> None:
+    """It stands in tables, on pages and in terminals."""
+    if not 1 <= len(name) <= MOST_NAME or not name.isprintable():
+        raise ValueError(f"name: expected 1..{MOST_NAME} printable characters, got {brief(name)}")
+
+
+def _text(record: dict[str, Any]) -> bytes:
+    """A record has one spelling."""
+    return (json.dumps(record) + "\n").encode()
 
 
 def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, Any]:
     """The record of a file, whose every figure follows from its commitments; a ValueError says what does not."""
-    record = verified.values(path.parent, path.name, RECORD)
+    data = verified.content(path.parent, path.name, MOST_RECORD)
+    record: dict[str, Any] = verified.parsed(path, data)
+    verified.expect(path, record, RECORD)
     if record["format"] != FORMAT:
         raise errors.Damaged(f"{path}: expected format {FORMAT}, got {record['format']}")
     if frozen.digest(record) != record["sha256"]:
         raise errors.Damaged(f"{path}: expected what was written there, got other values: its sha256 does not fit")
+    if sorted(record) != sorted(RECORD) or sorted(record["agent"]) != sorted(RECORD["agent"]) or _text(record) != data:
+        raise errors.Damaged(
+            f"{path}: expected the fields {', '.join(RECORD)}, once each, as recommit score writes them"
+        )
+    _check_name(record["name"])
     split = frozen.read(record["split"])
     if split.sha256 != record["split_sha256"]:
         raise errors.Damaged(f"{path}: expected split {split.sha256[:12]}, got {record['split_sha256'][:12]}")
     if sorted(record["commitments"]) != sorted(map(str, split.budgets)):
         raise errors.Damaged(f"{path}: expected budgets {split.budgets}, got {list(record['commitments'])[:8]}")
     rows = [row(split, budget, record["commitments"][str(budget)]) for budget in split.budgets]
-    if json.loads(json.dumps(rows)) != record["rows"]:
+    if json.dumps(rows) != json.dumps(record["rows"]):  # true is no 1
         raise errors.Damaged(f"{path}: expected the figures of its commitments, got others")
     if agent:
         _played_again(path, record, split, read_agent(agent, trusted=trusted))
@@ -134,15 +167,22 @@ def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, A
 
 
 def _played_again(path: Path, record: dict[str, Any], split: FrozenSplit, agent: ScoredAgent) -> None:
-    if agent.sha256 != record["agent"]["sha256"]:
-        raise ValueError(f"agent: expected {record['agent']['sha256'][:12]} of {path}, got {agent.sha256[:12]}")
-    for budget in split.budgets:
-        before, now = record["commitments"][str(budget)], agent.commitments(split, budget)
-        apart = sum(one != other for one, other in zip(before, now, strict=True))
-        if 100 * apart > OTHERWISE * len(now):
+    """Refuse a record of another agent, and one that says more for it than chance does on another processor: whoever
+    made it may have put better commitments into a few levels."""
+    for name, here in (("kind", agent.kind), ("sha256", agent.sha256)):
+        if here != record["agent"][name]:
+            raise ValueError(f"agent: expected {name} {record['agent'][name][:12]} of {path}, got {here[:12]}")
+    most = OTHERWISE if agent.kind in COMPUTED else 0.0
+    for before, budget in zip(record["rows"], split.budgets, strict=True):
+        then, now = record["commitments"][str(budget)], agent.commitments(split, budget)
+        apart = sum(one != other for one, other in zip(then, now, strict=True))
+        if 100 * apart > most * len(now):
             raise ValueError(
                 f"agent: expected the commitments of {path}, got others in {apart} of {len(now)} levels at K = {budget}"
             )
+        value = row(split, budget, now)["value"]
+        if abs(value - before["value"]) > DRIFT:
+            raise ValueError(f"agent: expected a value of {before['value']:.4f} at K = {budget}, got {value:.4f}")
 
 
 def row(split: FrozenSplit, budget: int, commitments: Commitments) -> dict[str, Any]:
@@ -210,9 +250,8 @@ class ScoredAgent:
 
 def read_agent(given: str, *, trusted: bool = False) -> ScoredAgent:
     """The agent that a word of the command line stands for."""
-    path, python, name = given.partition(".py")
-    if python and (not name or name.startswith(":")):
-        return _of_function(Path(f"{path}.py"), name[1:] or "agent", trusted=trusted)
+    if python := re.fullmatch(r"(.+\.py)(?::(\w+))?", given):
+        return _of_function(Path(python[1]), python[2] or "agent", trusted=trusted)
     if given.endswith(".jsonl"):
         return ScoredAgent("commitments", files.file_sha256(Path(given)), partial(_of_file, Path(given)))
     if (Path(given) / MANIFEST).is_file():
@@ -250,21 +289,56 @@ def _of_function(path: Path, name: str, *, trusted: bool) -> ScoredAgent:
         raise TypeError(f"agent: expected a function {name} in {path}, got {type(found).__name__}")
 
     def play(split: FrozenSplit, budget: int) -> DecisionRows:
-        return of_callable(lambda states, turn: found(states, budget - turn), split.task, split.starts, budget)
+        def act(states: NDArray[np.uint8], turn: int) -> tuple[Any, Any]:
+            count = len(states)
+            try:
+                said = found(states, budget - turn)
+            except (Exception, SystemExit) as error:
+                raise ValueError(f"agent: {failing_line(path, error)}: {type(error).__name__}: {error}") from error
+            return _checked(said, count)
+
+        return of_callable(act, split.task, split.starts, budget)
 
     return ScoredAgent("function", files.file_sha256(path), play)
 
 
+def _checked(said: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Depths and actions [N, 8..16], if they are some: 256 is no action, though it is 0 in eight bits."""
+    every = [np.asarray(each) for each in said] if isinstance(said, tuple | list) and len(said) == 2 else []
+    width = every[1].shape[-1] if every and every[1].ndim == 2 else 0
+    length = min(max(width, PLAN_LENGTH), MOST_ACTIONS)
+    shapes = [each.shape for each in every]
+    if shapes != [(count,), (count, length)] or any(each.dtype.kind not in "iu" for each in every):
+        kinds = " and ".join(f"{each.dtype} {list(each.shape)}" for each in every)
+        raise ValueError(
+            f"agent: expected whole numbers, depths [{count}] and actions [{count}, {PLAN_LENGTH}], "
+            f"or up to {MOST_ACTIONS}, got {kinds or type(said).__name__}"
+        )
+    for name, each, low, high in zip(("depths", "actions"), every, (1, 0), (length, 3), strict=True):
+        if each.min() < low or each.max() > high:
+            raise ValueError(f"agent: expected {name} of {low}..{high}, got {each.min()}..{each.max()}")
+    return every[0].astype(np.int64), np.ascontiguousarray(every[1], np.uint8)
+
+
 def _of_file(path: Path, split: FrozenSplit, budget: int) -> Commitments:
-    """Lines {"budget": 15, "level": 0, "commitments": ["uldr", "u"]}; a level that no line names has none."""
-    result: Commitments = [[] for _ in split.starts]
+    """Lines {"budget": 15, "level": 0, "commitments": ["uldr", "u"]}, one for every level and budget."""
+    found: dict[tuple[int, int], list[str]] = {}
     for line in verified.lines(path.parent, path.name):
         verified.expect(path, line, {"budget": int, "level": int, "commitments": [str]})
-        if not 0 <= line["level"] < len(result):
-            raise ValueError(f"{path}: expected levels of 0..{len(result) - 1}, got {line['level']}")
-        if line["budget"] == budget:
-            result[line["level"]] = line["commitments"]
-    return result
+        place = line["budget"], line["level"]
+        if place[0] not in split.budgets or not 0 <= place[1] < len(split.starts) or place in found:
+            raise ValueError(
+                f"{path}: expected budgets of {split.budgets} and levels of 0..{len(split.starts) - 1}, each once, "
+                f"got budget {brief(place[0])}, level {brief(place[1])}{' again' if place in found else ''}"
+            )
+        found[place] = line["commitments"]
+    wanted = [(budget, number) for number in range(len(split.starts))]
+    if missing := [place for place in wanted if place not in found]:
+        raise ValueError(
+            f"{path}: expected a line for each of {len(wanted)} levels at budget {budget}, got "
+            f"{len(wanted) - len(missing)} and none for level {missing[0][1]}; nothing done is an empty list"
+        )
+    return [found[place] for place in wanted]
 
 
 def _of_zero_shot(folder: Path, split: FrozenSplit, budget: int) -> DecisionRows:

@@ -35,15 +35,16 @@ class _Chains:
 
     def node(self, success: bool, queries: int, actions: int) -> int:
         """Where an episode is that ends so after so many queries and actions."""
-        if not queries:
-            return GOAL if success else ENDED
-        known = self.number.get((success, queries, actions))
-        if known is None:
+        new = []
+        while queries and (success, queries, actions) not in self.number:
             first = -(-actions // queries)  # how they are spread over the queries is not known, and makes no difference
-            landing = self.node(success, queries - 1, actions - first)
-            known = self.number[success, queries, actions] = 2 + len(self.rows)
-            self.rows.append((first, landing))
-        return known
+            new.append(((success, queries, actions), first))
+            queries, actions = queries - 1, actions - first
+        here = self.number[success, queries, actions] if queries else GOAL if success else ENDED
+        for key, first in reversed(new):
+            self.rows.append((first, here))
+            here = self.number[key] = 1 + len(self.rows)
+        return here
 
 
 def deviation_graph(
@@ -92,7 +93,7 @@ def _graph(
     return CommitmentGraph(
         depths=depths,
         landing=rows[:, :, 1].astype(np.int32),
-        executed=rows[:, :, 0].astype(np.int8),
+        executed=rows[:, :, 0].astype(np.int8 if rows[:, :, 0].max() <= 127 else np.int64),
         goal=nodes == GOAL,
         ended=nodes == ENDED,
         planned=nodes > ENDED,

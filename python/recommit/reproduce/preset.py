@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,12 +117,24 @@ def _refuse_alone(whole: dict[str, Any], changes: Sequence[str], preset: str) ->
     """Refuse changes to recipes that only the caller may make, of whom ``changes`` are."""
     from recommit.train import config
 
-    said = [".".join(name.split(".")[-2:]) for name in config.names_of(changes)]
-    for values in (*whole["tasks"].values(), whole.get("joint", {})):
+    for task, values in {**whole["tasks"], "": whole.get("joint", {})}.items():
         for stage in _CHANGES:
+            said = [
+                name
+                for puzzle, of, name in map(partial(_place, whole), config.names_of(changes))
+                if of == stage and puzzle in ("", task)
+            ]
             for change in values.get(stage, []):
                 name, _, text = change.partition("=")
                 config.refuse_alone({name.strip(): recipe_text.read(text)}, said, preset, f"{stage}.")
+
+
+def _place(whole: dict[str, Any], path: str) -> tuple[str, str, str]:
+    """What a caller's path changes: the puzzle, or all of them; the entry; the rest. What he says of one run of a
+    family, or of one puzzle, he has not said of the others."""
+    first, *rest = path.split(".")
+    puzzle, (entry, *rest) = (first, rest or [""]) if first in whole["tasks"] else ("", [first, *rest])
+    return puzzle, entry, ".".join(rest)
 
 
 def check(whole: dict[str, Any]) -> None:

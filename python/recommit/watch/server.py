@@ -6,9 +6,11 @@ this machine by name, and is no page of another place. No file is read or writte
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -60,6 +62,22 @@ class MatchHandler(BaseHTTPRequestHandler):
     timeout = PATIENCE
     server_version, sys_version = "recommit", ""
 
+    def setup(self) -> None:
+        """From now on a request has so long to come in, however many bytes of it come now and then."""
+        super().setup()
+        self._late = threading.Timer(PATIENCE, self._hear_no_more)
+        self._late.daemon = True
+        self._late.start()
+
+    def finish(self) -> None:
+        """It was answered."""
+        self._late.cancel()
+        super().finish()
+
+    def _hear_no_more(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RD)
+
     def do_GET(self) -> None:
         """The page."""
         if self._asked("") and self._allowed():
@@ -73,7 +91,7 @@ class MatchHandler(BaseHTTPRequestHandler):
         if name is None or not self._allowed() or self.headers.get_content_type() != "application/json":
             return self._refuse(403)
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit() and int(length[:9]) <= MOST):
+        if not (length.isascii() and length.isdigit() and len(length) <= len(str(MOST)) and int(length) <= MOST):
             return self._refuse(413)
         status, said = _answer(self.server, name, self.rfile.read(int(length)))
         return self._send(status, json.dumps(said).encode(), "application/json")

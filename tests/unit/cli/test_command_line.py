@@ -92,6 +92,12 @@ sys.exit(main())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
+def test_a_word_with_nul_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No system takes one in a name; what Python says of it names nothing."""
+    assert command_line.main(["levels", "generate", "--out", f"{tmp_path}/a\0b"]) == 2
+    assert "expected words without the character NUL, got" in capsys.readouterr().err
+
+
 def test_interrupted_is_130(tmp_path: Path) -> None:
     words = ["levels", "generate", "--size", "30", "--boxes", "20", "--count", "1000000", "--out", str(tmp_path / "x")]
     call = [sys.executable, "-c", BEGUN, *words]

@@ -95,6 +95,9 @@ def test_goes_on_at_the_exact_next_row(data, stop):
     assert [names(next(second)) for _ in range(70 - stop)] == stream[stop:]
     with pytest.raises(ValueError, match="state: expected one of"):
         Feed(data, 64, seed=2, window=400).load_state_dict(first.state_dict())
+    for position in (-1, 1 << 63, 10**30, 1.5, "3", None):
+        with pytest.raises(ValueError, match="state: expected a position of 0"):
+            second.load_state_dict({**first.state_dict(), "position": position})
 
 
 @pytest.mark.parametrize("world", [2, 3])

@@ -66,6 +66,33 @@ class Slots:
         return self.turns
 
 
+class Counts(list[int]):
+    """A container with an attribute besides its content."""
+
+    turns = 0
+
+    def turn(self) -> int:
+        self.turns += 1
+        return self.turns
+
+
+class Boxed:
+    """Keeps its state in an array of objects."""
+
+    def __init__(self) -> None:
+        self.box = np.array([Counts(), None], object)
+
+    def turn(self) -> int:
+        return int(self.box[0].turn())
+
+
+class Bound:
+    """Keeps nothing but a method, whose object has the state."""
+
+    def __init__(self) -> None:
+        self.turn = Counts().turn
+
+
 def actions(seed: int, count: int = 8) -> Any:
     return np.random.default_rng(seed).normal(size=(count, 1))
 
@@ -89,6 +116,14 @@ def test_a_moment_comes_back_bit_for_bit_and_however_often() -> None:
     assert ends[0] == ends[1] == ends[2]
     env.check(actions(3))
     assert (env.t, env.k, env.left_out) == (8, 1, ())
+
+
+@pytest.mark.parametrize("hidden", [Counts, Boxed, Bound])
+def test_what_is_in_containers_and_behind_methods_comes_back_too(hidden: Any) -> None:
+    env = SnapshotEnv(Walk(hidden()))
+    env.reset(1)
+    env.check(actions(0))
+    assert env.left_out == ()
 
 
 def test_names_of_one_array_stay_names_of_one_array() -> None:

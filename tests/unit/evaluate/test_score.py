@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -183,9 +184,138 @@ def test_models_can_be_asked_on_the_same_levels(tmp_path):
     assert tuple(starts.ids) == split.ids[:40]
 
 
-def _verified(record, folder):
-    (folder / "record.json").write_text(json.dumps(record))
-    return score(ScoreOptions(verify=folder / "record.json"))
+def _verified(record, folder, **options):
+    (folder / "record.json").write_text(json.dumps(record) + "\n")
+    return score(ScoreOptions(verify=folder / "record.json", **options))
+
+
+def _sealed(record, split, better, budgets):
+    """A record in which so many levels are solved by optimal plans, with figures and a digest that fit."""
+    record = copy.deepcopy(record)
+    plans = split.task.solve(split.starts[:better])
+    for budget in budgets:
+        levels = record["commitments"][str(budget)]
+        for number in range(better):
+            word = "".join("udlr"[action] for action in plans[number])
+            levels[number] = [word[begin : begin + 8] for begin in range(0, len(word), 8)]
+    record["rows"] = [scoring.row(split, budget, record["commitments"][str(budget)]) for budget in split.budgets]
+    return record | {"sha256": frozen.digest(record)}
+
+
+def test_a_few_better_levels_are_not_what_the_agent_played(made, tmp_path):
+    """Two of a hundred levels may be played otherwise on another processor, but not all of them for the better."""
+    folder, record = made
+    split = frozen.read(NAME)
+    again = {"agent": str(folder / "agent.py"), "run_code": True}
+    assert _verified(_sealed(record, split, 4, (10,)), tmp_path, **again)
+    with pytest.raises(ValueError, match=r"agent: expected a value of .* at K = 10, got"):
+        _verified(_sealed(record, split, 20, (10,)), tmp_path, **again)
+    with pytest.raises(ValueError, match=r"got others in 21 of 1024 levels at K = 10"):
+        _verified(_sealed(record, split, 21, (10,)), tmp_path, **again)
+
+
+def test_moves_in_a_file_are_those_of_the_record_to_the_letter(tmp_path):
+    (tmp_path / "moves.jsonl").write_text(nothing_done())
+    record = score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json"))
+    with pytest.raises(ValueError, match="got others in 1 of 1024 levels"):
+        _verified(_sealed(record, frozen.read(NAME), 1, (15,)), tmp_path, agent=str(tmp_path / "moves.jsonl"))
+    record["agent"]["kind"] = "policy"
+    with pytest.raises(ValueError, match="agent: expected kind policy"):
+        _verified(record | {"sha256": frozen.digest(record)}, tmp_path, agent=str(tmp_path / "moves.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"solve_rate": 1.0}, "expected the fields format, split"),
+        ({"name": "a\n# Hello"}, "name: expected 1..80 printable characters"),
+        ({"name": "x" * 81}, "name: expected 1..80"),
+        ({"name": ""}, "name: expected 1..80"),
+    ],
+)
+def test_a_record_has_its_fields_and_a_short_name(made, tmp_path, change, message):
+    record = made[1] | change
+    with pytest.raises((Damaged, ValueError), match=message):
+        _verified(record | {"sha256": frozen.digest(record)}, tmp_path)
+
+
+def test_a_field_is_there_once(made, tmp_path):
+    """Whoever reads the first of two figures is misled where the last one counts."""
+    text = (made[0] / "record.json").read_text()
+    (tmp_path / "r.json").write_text(text.replace("{", '{"rows": [{"solve_rate": 1.0}], ', 1))
+    with pytest.raises(Damaged, match="once each"):
+        score(ScoreOptions(verify=tmp_path / "r.json"))
+
+
+def test_true_is_no_figure(made, tmp_path):
+    record = copy.deepcopy(made[1])
+    record["rows"][0]["lost"] = False
+    with pytest.raises(Damaged, match="expected the figures"):
+        _verified(record | {"sha256": frozen.digest(record)}, tmp_path)
+
+
+def test_a_record_of_holes_is_not_read(tmp_path):
+    (tmp_path / "r.json").touch()
+    os.truncate(tmp_path / "r.json", 1 << 40)
+    with pytest.raises(Damaged, match="expected at most"):
+        score(ScoreOptions(verify=tmp_path / "r.json"))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return np.full(n, 4.5), np.zeros((n, 8), int)", r"whole numbers, depths \[1024\] .* got float64 \[1024\]"),
+        ("return np.full(n, 4), np.full((n, 8), 256)", "actions of 0..3, got 256..256"),
+        ("return np.full(n, 4), np.zeros((n, 4), int)", r"actions \[1024, 8\], or up to 16, got"),
+        ("return None", "got NoneType"),
+        ("raise SystemExit(0)", "agent.py, line 4: SystemExit"),
+        ("return {}[n]", "agent.py, line 4: KeyError: 1024"),
+    ],
+)
+def test_what_an_agent_must_not_say(tmp_path, body, message):
+    (tmp_path / "agent.py").write_text(
+        f"import numpy as np\ndef agent(boards, remaining):\n    n = len(boards)\n    {body}"
+    )
+    with pytest.raises(ValueError, match=message):
+        score(ScoreOptions(agent=str(tmp_path / "agent.py"), split=NAME, out=tmp_path / "r.json", run_code=True))
+
+
+def nothing_done(levels=1024):
+    """A file of moves without any."""
+    lines = [{"budget": budget, "level": level, "commitments": []} for budget in (10, 15) for level in range(levels)]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_level_that_nobody_played_is_no_level_left_alone(tmp_path):
+    (tmp_path / "moves.jsonl").write_text(nothing_done(1023))
+    with pytest.raises(ValueError, match=r"each of 1024 levels at budget \d+, got 1023 and none for level 1023"):
+        score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json"))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"budget": 10, "level": 0, "commitments": ["u"]}, {"budget": 10, "level": 0, "commitments": []}],
+        [{"budget": 11, "level": 0, "commitments": ["u"]}],
+        [{"budget": 10, "level": 1024, "commitments": ["u"]}],
+    ],
+)
+def test_moves_of_no_level_or_of_one_again_are_refused(tmp_path, lines):
+    (tmp_path / "moves.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(ValueError, match="expected budgets of"):
+        score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "r.json"))
+
+
+def test_names_are_shown_on_the_leaderboard_and_never_obeyed(monkeypatch, tmp_path):
+    (tmp_path / "moves.jsonl").write_text(nothing_done())
+    monkeypatch.setattr(board := importlib.import_module("bench.pages.leaderboard"), "RECORDS", tmp_path)
+    name = "<script>x</script> | <!-- end --> [a](javascript:x)"
+    score(ScoreOptions(agent=str(tmp_path / "moves.jsonl"), split=NAME, out=tmp_path / "a](b) c.json", name=name))
+    (line, _) = [each for each in board.table().splitlines() if "script" in each]
+    assert line.count(" | ") == 7
+    assert "<" not in line
+    assert line.count("](") == 1
+    assert line.endswith("[JSON](assets/leaderboard/a%5D%28b%29%20c.json) |")
 
 
 def test_the_leaderboard_says_what_its_records_say():

@@ -116,6 +116,23 @@ def _rewrite(folder, data):
     verified.seal(disk.Files(), folder, ("nodes.parquet", "starts.parquet", "manifest.json"))
 
 
+def test_an_episode_may_have_thousands_of_queries():
+    """MuJoCo's have a thousand ticks."""
+    long, once = np.full((1, 2), 5000), np.ones((1, 2), np.int64)
+    graph = deviation_graph([Branches((1, 2), (0,), once > 0, once * 1.0, long, long, long, once)])
+    node, seen = int(graph.starts[0]), 0
+    while not graph.goal[node]:
+        node, seen = int(graph.landing[node, 0]), seen + int(graph.executed[node, 0])
+    assert seen == 5000
+
+
+def test_a_base_rule_deeper_than_the_depths_is_refused():
+    """In eight bits 200 actions would be -56."""
+    one = np.ones((1, 2), np.int64)
+    with pytest.raises(ValueError, match=r"executed: expected numbers 0..2, got 199"):
+        deviation_graph([Branches((1, 2), (0,), one > 0, one * 1.0, 2 * one, 200 * one, 200 * one, one)])
+
+
 def test_branches_that_do_not_go_together_are_refused():
     one, other = branches(2)
     with pytest.raises(ValueError, match="branches: expected those of at least one state"):

@@ -267,6 +267,23 @@ def test_a_preset_does_not_say_who_hears_of_its_runs(stage, change, tmp_path):
     assert whole["tasks"]["one"][stage] == [change, "run.wandb=mine"]
 
 
+@pytest.mark.parametrize(
+    ("stage", "theirs", "said"),
+    [
+        ("grpo", "advantage.reward=theirs.py", "two.grpo.advantage.reward=mine.py"),
+        ("grpo", "advantage.reward=theirs.py", "grpo.family.adaptive.advantage.reward=mine.py"),
+        ("grpo", "run.wandb=theirs", "sft.run.wandb=mine"),
+        ("sft", "model.backbone=theirs/x", "two.sft.model.backbone=conv:small"),
+    ],
+)
+def test_what_is_said_of_one_part_is_not_said_of_another(tmp_path, stage, theirs, said):
+    """A stranger's reward would run for one puzzle because the caller has named his own for another."""
+    tasks = {"one": {**BARE, stage: [theirs]}, "two": BARE}
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump({"tasks": tasks}))
+    with pytest.raises(ValueError, match=rf"expected --set {stage}.* beside a file that may be a stranger's"):
+        preset.load(str(tmp_path / "p.yaml"), [said])
+
+
 @pytest.mark.parametrize("values", [{"budgets": ["loose", "--out", "/etc"]}, {"task": "--out=/etc"}])
 def test_words_of_a_preset_are_no_flags(values, tmp_path):
     """A launched evaluation has them on its command line."""

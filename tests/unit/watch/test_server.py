@@ -116,7 +116,7 @@ def test_nothing_but_get_and_post_is_answered(server: MatchServer, method: str) 
 def test_a_request_has_a_limit_and_must_say_its_size(server: MatchServer) -> None:
     whole = json.dumps({"number": 0}).encode().ljust(server_module.MOST)
     assert post(server, "level", whole)[0] == 200
-    for length in (str(server_module.MOST + 1), "9" * 5000, "-1", "1e3", "\u0661", ""):
+    for length in (str(server_module.MOST + 1), "9" * 5000, "00000000099999999999", "-1", "1e3", "\u0661", ""):
         with socket.create_connection(("127.0.0.1", server.server_port), HANG) as connection:
             head = f"POST /{server.token}/level HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
             words = f"{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
@@ -165,6 +165,15 @@ def test_it_plays_from_any_state(server: MatchServer) -> None:
     played = post(server, "episode", {**state(server), "left": 1, "depth": 0})[1]
     assert (played["h"], played["x"], played["d"], played["solved"]) == ("1", "1", [2, 1], False)
     assert post(server, "distance", state(server))[1] == {"distance": 2}
+
+
+def test_a_request_that_comes_by_and_by_is_not_waited_for(server: MatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes in time, and the whole would take hours."""
+    monkeypatch.setattr(server_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(server_module.MatchHandler, "timeout", None)  # of a byte: as if it had come
+    with socket.create_connection(("127.0.0.1", server.server_port), HANG) as connection:
+        connection.sendall(f"GET /{server.token}/ HTTP/1.1\r\nX: ".encode())
+        connection.recv(1)
 
 
 def test_nothing_is_written_down(server: MatchServer, capfd: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,10 @@ def score(options: ScoreOptions, json: bool = False) -> None:
         return
     head = ("agent", "split", "K", "solved, %", "95 % interval", "actions", "observations", "value (95 %)")
     tell(grid(head, [[record["name"], record["split"], *_scored(row)] for row in record["rows"]]))
-    where = f"{options.verify}: figures follow from its commitments" if options.verify else f"written to {options.out}"
+    where = f"written to {options.out}"
+    if options.verify:
+        played = f", and {options.agent} plays so" if options.agent else "; nobody played again, as no agent was named"
+        where = f"{options.verify}: figures follow from its commitments{played}"
     tell(f"\n{where}; sha256 {record['sha256'][:16]}, agent {record['agent']['kind']} {record['agent']['sha256'][:16]}")
 
 

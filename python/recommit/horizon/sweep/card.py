@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 SCHEMA, VERSION = "recommit.sweep", 1
 #: Bytes of a card that are read.
 MOST = 1 << 28
-_OUTCOMES = {"success": list, "total": list, "ticks": list, "queries": list}
-_ROW = {"name": str, "rule": {"rule": str}, "outcomes": _OUTCOMES}
+#: What an episode comes to.
+OUTCOMES: verified.Fields = {"success": (bool, type(None)), "total": verified.NUMBER, "ticks": int, "queries": int}
+_ROW = {"name": str, "rule": {"rule": str}, "outcomes": {name: [kind] for name, kind in OUTCOMES.items()}}
 _FIELDS = {
     "schema": str,
     "version": int,
@@ -34,7 +35,7 @@ _FIELDS = {
     "policy": {"name": str},
     "files": {},
     "code": str,
-    "settings": {"env_kwargs": str},
+    "settings": {"env_kwargs": str, "depths": [int], "price": verified.NUMBER},
     "versions": {},
     "score": str,
     "left_out": {},
@@ -174,7 +175,7 @@ def _check(path: Path, card: Card) -> None:
     """Refuse episodes that do not fit their seeds, and a summary or a choice that is not that of the episodes."""
     for name, split in (("validation", "validation"), ("rows", "test")):
         for row in card[name]:
-            for field in _OUTCOMES:
+            for field in OUTCOMES:
                 if len(row["outcomes"][field]) != len(card["seeds"][split]):
                     raise errors.Damaged(f"{path}: {name}, {row['name']}: expected an episode for each seed")
     try:

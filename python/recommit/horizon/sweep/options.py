@@ -13,6 +13,8 @@ from recommit.horizon import checks
 APART = 1_000_000
 #: Seeds are below this: some simulators take 32 bits.
 MOST_SEED = 2**31
+#: Thresholds of a rule at most.
+MOST_THRESHOLDS = 1000
 LEAST = dict.fromkeys(("validation", "episodes", "batch", "max_steps", "jobs"), 1) | dict.fromkeys(
     ("seed", "latency", "thresholds"), 0
 )
@@ -77,6 +79,8 @@ class SweepOptions:
         for name, choices in (("mode", ("hold", "continue")), ("hold", ("zero", "last")), ("stop", ("success", "end"))):
             checks.choice(name, getattr(self, name), choices)
         object.__setattr__(self, "price", checks.number("price", self.price, 0.0))
+        if self.thresholds > MOST_THRESHOLDS:
+            raise ValueError(f"thresholds: expected 0..{MOST_THRESHOLDS}, got {self.thresholds}")
         if max(self.episodes, self.validation) > APART or self.seed + APART + self.validation > MOST_SEED:
             raise ValueError(f"seed: expected seeds of all episodes below {MOST_SEED:,}, got {self.seed} as the first")
         self.arguments()
@@ -111,20 +115,23 @@ class VerifyOptions:
         card: The card.json of a sweep.
         policy: What makes the policy; see recommit sweep. The file is run.
         env: What makes the environment; a Gymnasium id need not be said again.
+        env_kwargs: Arguments of the environment, as a JSON object.
         files: The files and folders of the policy.
         episodes: How many episodes are played again.
-        seed: Which episodes: each seed draws others.
+        seed: Which episodes: each seed draws others (default: others every time, so that nobody knows which).
         jobs: Processes, with one thread each.
     """
 
     card: Path
     policy: str = ""
     env: str = ""
+    env_kwargs: str = "{}"
     files: tuple[Path, ...] = ()
     episodes: int = 20
-    seed: int = 0
+    seed: int | None = None
     jobs: int = 1
 
     def __post_init__(self) -> None:
         for name, least in {"episodes": 0, "seed": 0, "jobs": 1}.items():
-            object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from recommit.horizon.actions import Fixed
 from recommit.horizon.sweep import card as cards
@@ -59,10 +59,10 @@ def run(
         seat = Seat(options, env, policy)
         ask: Ask = (lambda requests: local(seat, requests)) if live else children.ask
         with jsonl.JsonLines(options.out / LOG, durable=False) as log:
-            sweep = Sweep(options, Answers(ask, log, options.batch), progress)
-            content = {**about, **sweep.content()}
+            answers = Answers(ask, log, options.batch)
+            content = {**about, **Sweep(options, answers, progress).content()}
         card = cards.made(content)
-        written = {CARD: cards.text(card), TABLE: table.text(card, sweep.answers.milliseconds)}
+        written = {CARD: cards.text(card), TABLE: table.text(card, answers.milliseconds)}
         for name, text in written.items():
             files.replace(files.Files(), options.out / name, text.encode())
     return card
@@ -89,6 +89,13 @@ def _begin(options: SweepOptions, about: dict[str, Any]) -> None:
         files.replace(files.Files(), path, (json.dumps(about, sort_keys=True) + "\n").encode())
 
 
+class Answering(Protocol):
+    """Who knows what requests came to, or finds out."""
+
+    def get(self, requests: Sequence[Request], heard: Callable[[Request], None]) -> list[Reply]:
+        """An answer to each, in order; each request is ``heard`` when it is answered."""
+
+
 class Answers:
     """Answers to requests: those of the log, and new ones, which go into it as they come."""
 
@@ -96,9 +103,10 @@ class Answers:
         self._ask, self._log, self.batch = ask, log, batch
         self._known: dict[str, Reply] = {}
         for record in jsonl.read(log.path):
-            if record.get("sha256") != _digest([record.get("key"), record.get("reply")]):
+            key, reply = record.get("key"), record.get("reply")
+            if record.get("sha256") != _digest([key, reply]) or not isinstance(key, str) or not isinstance(reply, dict):
                 raise errors.Damaged(f"{log.path}: expected answers as they were written, got another; remove the file")
-            self._known[record["key"]] = record["reply"]
+            self._known[key] = reply
         self.seconds, self.queries = 0.0, 0
 
     def get(self, requests: Sequence[Request], heard: Callable[[Request], None]) -> list[Reply]:
@@ -137,7 +145,7 @@ class Sweep:
         progress: as in ``run``.
     """
 
-    def __init__(self, options: SweepOptions, answers: Answers, progress: Progress) -> None:
+    def __init__(self, options: SweepOptions, answers: Answering, progress: Progress) -> None:
         self.options, self.answers, self._progress = options, answers, progress
         self._done = self._total = 0
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import secrets
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,16 +14,21 @@ import numpy as np
 from recommit import rng
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep import programs
-from recommit.horizon.sweep.options import SweepOptions
-from recommit.horizon.sweep.run import blocks
+from recommit.horizon.sweep.options import MOST_SEED, SweepOptions
+from recommit.horizon.sweep.run import ELSEWHERE, Sweep, blocks, made_from
 from recommit.horizon.sweep.worker import Children, Seat, local
-from recommit.storage import errors
+from recommit.storage import errors, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Sequence
 
     from recommit.horizon.sweep.card import Card
     from recommit.horizon.sweep.options import VerifyOptions
+    from recommit.horizon.sweep.run import Ask
+    from recommit.horizon.sweep.worker import Reply, Request
+
+#: Fields of a card that are checked where it is read.
+FOLLOWS = ("schema", "version", "best_fixed", "summary", "digest")
 
 
 class Rejected(errors.DataError):
@@ -43,23 +51,75 @@ def verify(
     card = read(options)
     again = sweep_of(options, card)
     _check_sources(options, card, env, policy)
+    _same("seeds", card["seeds"], again.seeds)
     if not options.episodes:
         return 0
-    requests = sample(card, options.episodes, options.seed)
-    look = {"ask": "look", "with": {"seed": card["seeds"]["validation"][0]}}
     with Children(again) as children:
         seat = Seat(again, env, policy)
         live = env is not None or policy is not None
-        ask = (lambda asked: local(seat, asked)) if live else children.ask
-        for _, reply in ask([look]):
-            _same("state of the policy", card.get("state"), reply["state"])
-        asked: Iterator[tuple[int, Any]] = ask([request for _, _, request in requests])
-        done = 0
-        for i, reply in asked:
+        ask: Ask = (lambda asked: local(seat, asked)) if live else children.ask
+        content = Sweep(again, Recorded(card, ask), progress=lambda *_: None).content()
+        made = {**made_from(again, env, policy), **content, "versions": card["versions"]}
+        for name in sorted((card.keys() | made.keys()) - set(FOLLOWS)):
+            _same(name, card.get(name), made.get(name))
+        seed = secrets.randbelow(MOST_SEED) if options.seed is None else options.seed
+        requests, done = sample(card, options.episodes, seed), 0
+        for i, reply in ask([request for _, _, request in requests]):
             _compare(card, *requests[i], reply["outcomes"])
             done += len(requests[i][2]["with"]["seeds"])
             progress(done, options.episodes, requests[i][0]["name"])
     return done
+
+
+class Recorded:
+    """What was played, from the card; what else a sweep asks, of the policy. So a sweep is made again that says which
+    rows, thresholds and episodes there must be: nobody can leave out those that do not suit him."""
+
+    def __init__(self, card: Card, ask: Ask) -> None:
+        self._card, self._ask = card, ask
+        self._episodes: dict[tuple[str, int], dict[str, Any]] = {}
+        for name, split in (("validation", "validation"), ("rows", "test")):
+            for row in card[name]:
+                for i, seed in enumerate(card["seeds"][split]):
+                    outcome = {field: row["outcomes"][field][i] for field in cards.OUTCOMES}
+                    self._episodes[_key(row["rule"]), seed] = outcome
+
+    def get(self, requests: Sequence[Request], heard: Callable[[Request], None]) -> list[Reply]:  # noqa: ARG002
+        """An answer to each, in order."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Reply:
+        if request["ask"] == "play":
+            rule, seeds = request["with"]["rule"], request["with"]["seeds"]
+            found = [self._episodes.get((_key(rule), seed)) for seed in seeds]
+            if None in found:
+                raise Rejected(f"rows: expected {_key(rule)}, which a sweep of this policy has, got no episodes of it")
+            return {"outcomes": {name: [each[name] for each in found if each] for name in cards.OUTCOMES}}
+        ((_, reply),) = self._ask([request])
+        if request["ask"] == "rules":
+            there = {
+                name: [row["rule"] for row in self._card["validation"] if row["name"] == name]
+                for name in reply["rules"]
+            }
+            reply["rules"] = {
+                name: there[name] if _near(there[name], now) else now for name, now in reply["rules"].items()
+            }
+        return reply
+
+
+def _key(rule: dict[str, Any]) -> str:
+    return json.dumps(rule, sort_keys=True)
+
+
+def _near(one: Any, other: Any) -> bool:
+    """Are rules the same but for the rounding of another processor?"""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_near(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_near, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+    return bool(one == other)
 
 
 def read(options: VerifyOptions) -> Card:
@@ -72,13 +132,17 @@ def read(options: VerifyOptions) -> Card:
 
 def sweep_of(options: VerifyOptions, card: Card) -> SweepOptions:
     """The options of the sweep that made the card, with programs that the call names."""
-    own = {each.name for each in fields(SweepOptions)}
-    settings = {name: value for name, value in card["settings"].items() if name in own}
+    own = {each.name for each in fields(SweepOptions)} - set(ELSEWHERE)
+    _same("settings", sorted(card["settings"]), sorted(own))
+    _same("arguments of the environment (--env-kwargs)", card["settings"]["env_kwargs"], options.env_kwargs)
     env = options.env or card["env"]["name"]
     if not options.env and (":" in env or not programs.is_id(env)):
         env = ""
-    settings |= {"depths": tuple(settings.get("depths", ())), "out": Path(), "jobs": options.jobs}
-    return SweepOptions(**settings, env=env, policy=options.policy)
+    told = {"out": Path(), "jobs": options.jobs, "env": env, "policy": options.policy, "files": options.files}
+    try:
+        return verified.typed(SweepOptions, {**card["settings"], "depths": tuple(card["settings"]["depths"]), **told})
+    except (TypeError, ValueError) as error:
+        raise Rejected(f"settings: {error}") from None
 
 
 def _check_sources(options: VerifyOptions, card: Card, env: Any, policy: Any) -> None:
@@ -92,9 +156,8 @@ def _check_sources(options: VerifyOptions, card: Card, env: Any, policy: Any) ->
                 "that a card names is run, got none"
             )
         now = programs.of_object(live) if live is not None else programs.source(what, name)
-        if what == "env" and now["sha256"] is None:
-            _same("env", card[what]["name"], now["name"])
         _same(f"{what} ({card[what]['name']})", card[what].get("sha256"), now["sha256"])
+        _same(what, card[what]["name"], now["name"])
     now_files = programs.tree(options.files)
     for name in sorted({*card["files"], *now_files}):
         _same(f"file {name}", card["files"].get(name), now_files.get(name))

@@ -17,7 +17,7 @@ import traceback
 from dataclasses import asdict, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -187,14 +187,12 @@ def _serve(
         try:
             child.stdin.write(json.dumps(item[1]) + "\n")
             child.stdin.flush()
-            reply = child.stdout.readline()
-        except (OSError, ValueError):
-            reply = ""
-        if not reply:
+            reply = json.loads(child.stdout.readline())
+        except (OSError, ValueError):  # it is gone, perhaps in the middle of a line
             why = f"a process that played episodes ended with status {child.wait()}; the same command goes on"
             done.put((item[0], {"error": why, "wrong_call": False}))
             return
-        done.put((item[0], json.loads(reply)))
+        done.put((item[0], reply))
 
 
 def answer(seat: Seat, request: Request) -> Reply:
@@ -216,10 +214,11 @@ def answer(seat: Seat, request: Request) -> Reply:
 def main() -> None:
     """Answer until the input ends."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
-    # Nothing but answers may reach the pipe, whatever a library prints.
-    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # Nothing but answers may reach the pipe, whatever a library prints, and nobody else may read what is asked.
+    questions, pipe = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    threading.Thread(target=_listen, args=(questions, lines), daemon=True).start()
     seat = Seat(_options(json.loads(lines.get())))
     while True:
         pipe.write(json.dumps(answer(seat, json.loads(lines.get()))) + "\n")
@@ -233,7 +232,7 @@ def _options(values: dict[str, Any]) -> SweepOptions:
     return SweepOptions(**own)
 
 
-def _listen(lines: queue.SimpleQueue[str]) -> None:
-    for line in sys.stdin:
+def _listen(questions: TextIO, lines: queue.SimpleQueue[str]) -> None:
+    for line in questions:
         lines.put(line)
     os._exit(0)  # the sweep is done with us, or dead: stop at once, even in the middle of an episode

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from recommit.horizon.plans import joined
 from recommit.horizon.sweep import SweepOptions, run, text, worker
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
+from recommit.horizon.sweep.run import LOG, Answers, _digest
 from recommit.storage import errors
 
 TOY = Path(toy.__file__)
@@ -252,6 +254,22 @@ def test_programs_that_die_are_a_sentence(tmp_path: Path) -> None:
     program.write_text("import os\nclass Policy:\n    def predict(self, observations):\n        os._exit(7)\n")
     with pytest.raises(errors.DataError, match="ended with status 7; the same command goes on"):
         run(options(tmp_path / "out", policy=f"{program}:Policy"))
+
+
+def test_a_program_that_asks_somebody_gets_no_answer(tmp_path: Path) -> None:
+    """It would read what the sweep asks it, and both would wait for ever."""
+    program = tmp_path / "asks.py"
+    program.write_text("class Policy:\n    def predict(self, observations):\n        return input()\n")
+    with pytest.raises(errors.DataError, match=r"asks\.py, line 3: EOFError"):
+        run(options(tmp_path / "out", policy=f"{program}:Policy"))
+
+
+@pytest.mark.parametrize("record", [{}, {"key": "x", "reply": 5}, {"key": [], "reply": {}}])
+def test_a_log_of_something_else_is_refused(tmp_path: Path, record: dict[str, Any]) -> None:
+    sha256 = _digest([record.get("key"), record.get("reply")])
+    (tmp_path / LOG).write_text(json.dumps({**record, "sha256": sha256}) + "\n")
+    with pytest.raises(errors.Damaged, match="expected answers as they were written"):
+        Answers(lambda _: iter(()), SimpleNamespace(path=tmp_path / LOG), 1)
 
 
 def test_options_check_themselves() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import queue
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +15,16 @@ pytest.importorskip("gymnasium")
 from tests.unit.horizon.sweep import toy
 
 from recommit.cli import command_line
-from recommit.horizon.sweep import Rejected, SweepOptions, VerifyOptions, programs, run, verify
+from recommit.horizon.sweep import (
+    Rejected,
+    SweepOptions,
+    VerifyOptions,
+    programs,
+    run,
+    verification,
+    verify,
+    worker,
+)
 from recommit.horizon.sweep import card as cards
 
 if TYPE_CHECKING:
@@ -103,6 +115,100 @@ def test_what_does_not_follow_from_the_episodes_is_rejected(made: Made, change: 
     change(card)
     with pytest.raises(Rejected, match=what):
         made.verify({**card, "digest": cards.digest(card)}, episodes=0)
+
+
+def played(made: Made, rule: dict[str, Any], seeds: list[int]) -> dict[str, list[Any]]:
+    """What episodes of these seeds come to."""
+    seat = worker.Seat(made.options, toy.make, toy.Policy())
+    asked = [seat.answer({"ask": "play", "with": {"rule": rule, "seeds": [seed]}})["outcomes"] for seed in seeds]
+    return cards.merged(asked)
+
+
+def same_seeds(made: Made, card: dict[str, Any]) -> None:
+    """One good episode, as often as it takes."""
+    card["seeds"]["test"] = [card["seeds"]["test"][0]] * 4
+    for row in card["rows"]:
+        row["outcomes"] = played(made, row["rule"], card["seeds"]["test"])
+
+
+def without(name: str) -> Callable[[Made, dict[str, Any]], None]:
+    """A card without what shows another row in a worse light."""
+
+    def change(_: Made, card: dict[str, Any]) -> None:
+        for part in ("rows", "validation"):
+            card[part] = [row for row in card[part] if row["name"] != name]
+        card["left_out"][name] = "there was no time"
+
+    return change
+
+
+def settings(**values: Any) -> Callable[[Made, dict[str, Any]], None]:
+    return lambda _, card: card["settings"].update(values)
+
+
+def said(**values: Any) -> Callable[[Made, dict[str, Any]], None]:
+    return lambda _, card: card.update(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (same_seeds, "seeds: expected"),
+        (without("fixed 3"), 'rows: expected {"depth": 3, "rule": "Fixed"}, which a sweep of this policy has'),
+        (without("repetition"), 'rows: expected .*"rule": "Repetition"'),
+        (said(batch=-1), "batch: expected -1"),
+        (said(horizon=99), "horizon: expected 99"),
+        (said(note="the best there is"), "note: expected the best"),
+        (lambda _, card: card["rows"][0].update(note=1), "rows: expected"),
+        (lambda _, card: card["policy"].update(name="Best"), "policy.*: expected Best"),
+        (settings(files=["/etc/passwd"]), "settings: expected"),
+        (settings(thresholds=10**9), "settings: thresholds: expected 0..1000"),
+        (settings(mode=[]), "settings: mode: expected"),
+        (settings(success=[]), "settings: success: expected str"),
+        (settings(env_kwargs='{"xml_file": "/x"}'), r"arguments of the environment \(--env-kwargs\): expected"),
+        (lambda _, card: card["rows"][0]["outcomes"].update(total=[10**400] * 4), "total.0: expected a finite number"),
+        (lambda _, card: card["rows"][0]["outcomes"].update(total=["1"] * 4), "total.0: expected a whole number"),
+    ],
+)
+def test_a_card_has_what_its_sweep_has(made: Made, change: Any, what: str) -> None:
+    """Every episode of such a card may have been played, and yet it says something else than a sweep would."""
+    card = made.forged(lambda card: change(made, card))
+    with pytest.raises(Rejected, match=what):
+        made.verify(card, files=(made.weights,), episodes=10_000)
+
+
+def test_thresholds_may_round_otherwise(made: Made) -> None:
+    def change(card: dict[str, Any]) -> None:
+        for row in [*card["validation"], *card["rows"]]:
+            if "tolerance" in row["rule"]:
+                row["rule"]["tolerance"] *= 1 + factor
+
+    factor = 1e-12
+    assert made.forged(change)["rows"] != made.card["rows"]
+    assert made.verify(made.forged(change), files=(made.weights,), episodes=3) == 3
+    factor = 1e-3
+    with pytest.raises(Rejected, match="rows: expected"):
+        made.verify(made.forged(change), files=(made.weights,), episodes=3)
+
+
+def test_nobody_knows_which_episodes_are_played_again(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever makes a card up need play honestly only those that are looked at, if he knows them."""
+    drawn = []
+    monkeypatch.setattr(verification, "sample", lambda _card, _episodes, seed: drawn.append(seed) or [])
+    for _ in range(2):
+        made.verify(files=(made.weights,))
+    assert drawn[0] != drawn[1]
+
+
+def test_an_answer_that_breaks_off_is_an_error() -> None:
+    """The child was killed in the middle of a line."""
+    half = "import sys; sys.stdin.readline(); sys.stdout.write('{\"outcomes\"'); sys.stdout.close()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    todo, done = queue.SimpleQueue[Any](), queue.SimpleQueue[Any]()
+    todo.put((0, {"ask": "look"}))
+    with subprocess.Popen([sys.executable, "-c", half], **pipes) as child:
+        worker._serve(child, todo, done)
+    assert "a process that played episodes ended with status 0" in done.get_nowait()[1]["error"]
 
 
 def test_another_program_file_or_code_is_named(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
