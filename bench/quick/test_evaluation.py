@@ -49,9 +49,9 @@ def made_up(rng: np.random.Generator, length: NDArray[np.int32], lean: float) ->
         after = (before[who] - gained).astype(np.int32)
         executed = np.where(after == 0, rng.integers(1, depth + 1), depth).astype(np.int8)
         half = np.full(len(who), 0.5, np.float32)
-        actions, chances = np.zeros(len(who), np.uint16), np.zeros(len(who), np.uint64)
+        actions, chances = np.zeros(len(who), np.uint32), [np.zeros(len(who), np.uint64)] * 4
         turns, start = np.full(len(who), turn, np.int16), before[who].astype(np.int32)
-        parts.append((who, turns, depth, executed, start, after, after == 0, half, half, actions, chances, chances))
+        parts.append((who, turns, depth, executed, start, after, after == 0, half, half, actions, *chances))
         before[who], alive[who] = after, after != 0
     return DecisionRows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 

@@ -61,22 +61,24 @@ def formula():
     return page.partition("### The loss")[2].partition("```text\n")[2].partition("```")[0]
 
 
-def divisors(config):
-    """Z, K and E by the page's table."""
+def divisors(config, length):
+    """Z, K and E by the page's table, which has plans of eight actions."""
+    named = {"8": str(length), "9": str(length + 1)}
     name = config.loss_normalization + (", ratio: joint" if config.ratio == "joint" else "")
     rows = ([cell.strip() for cell in line.split("   ") if cell.strip()] for line in formula().splitlines())
     (found,) = [cells[1:] for cells in rows if cells[:1] == [name]]
-    return found
+    return [named.get(each, each) for each in found]
 
 
 def loss(depth_logits, action_logits, batch, config, total, reference=None):
     """By that formula, of a ``GrpoBatch`` whose fields are nested lists; ``total`` is W."""
-    z, k, e = divisors(config)
+    length = len(action_logits[0][0])
+    z, k, e = divisors(config, length)
     result = 0.0
     for s in range(len(depth_logits)):
         state = {name: column[s] for name, column in batch.items()}
         w, plans, old = state["weight"], len(state["actions"]), reference and (reference[0][s], reference[1][s])
-        executed = [[j for j in range(8) if state["action_weight"][g][j] > 0] for g in range(plans)]
+        executed = [[j for j in range(length) if state["action_weight"][g][j] > 0] for g in range(plans)]
         for d, choice in enumerate(state["choices"]):
             change = log_softmax(depth_logits[s])[choice] - state["depth_old"][d]
             if config.ratio == "joint":

@@ -144,8 +144,9 @@ def position_weights(distance: NDArray[np.int16]) -> NDArray[np.uint8]:
     return result
 
 
-def covered(distance: NDArray[np.integer], depths: Sequence[int]) -> NDArray[np.bool_]:
-    """bool[N, 8, D]: does position j have a target in the sample of each depth? Not if the goal is nearer than that."""
+def covered(distance: NDArray[np.integer], depths: Sequence[int], places: int = NEXT) -> NDArray[np.bool_]:
+    """bool[N, places, D]: does position j have a target in the sample of each depth? Not if the goal is nearer than
+    that."""
     depth = np.array(depths)
-    result: NDArray[np.bool_] = (distance[:, None, None] >= depth) & (np.arange(NEXT)[:, None] < depth)
+    result: NDArray[np.bool_] = (distance[:, None, None] >= depth) & (np.arange(places)[:, None] < depth)
     return result

@@ -19,7 +19,6 @@ from recommit.estimate.schedule import EvaluationStage
 from recommit.policy.backbones.backbone import family, family_of
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
 from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
-from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.prompt import IMAGE, load_prompt
@@ -259,11 +258,12 @@ class Shadow:
         return lambda: loss.grpo_loss(self.policy, self.task, batch, stage.objective, 1.0, against, fresh=True)[0]
 
     def _imitated(self, many: int, config: TargetConfig) -> Any:
-        batch = targets.make(self.task, label(self.task, self._states(many)), config, seed=0, first=0)
+        rows, length = label(self.task, self._states(many)), self.policy.config.plan_length
+        batch = targets.make(self.task, rows, config, seed=0, first=0, length=length)
         return targets.sft_loss(self.policy, self.task, batch, config, 1.0)[0]
 
     def _imitate(self, passes: Passes) -> Work:
-        return lambda: self._imitated(passes.states, TargetConfig())
+        return lambda: self._imitated(passes.states, TargetConfig(depths=self.policy.config.depths))
 
     def _decisions(self, many: int) -> GrpoBatch:
         """What GRPO learns from, with nothing in it."""
@@ -273,7 +273,8 @@ class Shadow:
         judged = plans if not exact else 1 if self.variant.depth else depths
         if exact and self.policy.config.decoder.depth_conditioning != "none":
             plans *= judged  # those of each depth
-        whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
+        length, whole = self.policy.config.plan_length, np.zeros((many, judged), np.float32)
+        part = np.zeros((many, plans, length), np.float32)
         columns, actions = whole.astype(np.int64), part.astype(np.int64)
         weight, remaining = np.ones(many, np.float32), np.ones(many, np.int64)
         deepest = np.full((many, plans), self.policy.config.depths[-1], np.int64)
@@ -306,7 +307,8 @@ class Shadow:
         """Plans are sampled, by a head that chooses or for depths that are fixed."""
         shape = passes.states, passes.plans
         actor = Actor(self.policy, self.task, self.variant, seed=0)
-        uniform = torch.empty((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), device="meta")
+        own = self.policy.config
+        uniform = torch.empty((*shape, len(own.depths) + 4 * own.plan_length), device="meta")
         forced = None if self.variant.head else np.full(shape, max(self.variant.depth, 1))
         return partial(actor._pass, self._states(passes.states), uniform, forced, np.ones(passes.states, np.int64))
 

@@ -41,7 +41,7 @@ class _Kind(NamedTuple):
 ZERO_SHOT = "zero-shot"
 #: The best depths there are for a policy's plans.
 ORACLE = "oracle-dp"
-#: Agents by name; ``fixed-4`` stands for any of 1..8.
+#: Agents by name; ``fixed-4`` stands for any of 1..16.
 AGENTS = {
     "adaptive": _Kind("adaptive"),
     "adaptive-memory": _Kind("adaptive with memory", uses="memory"),
@@ -84,7 +84,7 @@ RULES = {
 MEMORY = "+memory"
 #: Ending of a name: under so many symmetry augmentations of every picture.
 _AUGMENTED = re.compile(r"(.*)\+aug([1248])")
-_FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
+_FIXED = re.compile(r"fixed-([1-9]|1[0-6])(-sampled)?")
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def check(base: str) -> str:
     """Return the name itself, or raise an error that lists the names."""
     if base not in AGENTS and not AgentName(base).depth and not AgentName(base).rule:
         raise ValueError(
-            f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-8), or of rules: {', '.join(RULES)} "
+            f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-16), or of rules: {', '.join(RULES)} "
             f"(any{MEMORY}), got {base}"
         )
     return base
@@ -263,6 +263,6 @@ def _symmetries(agent: AgentName) -> str:
 
 def _whose(agent: AgentName) -> str:
     kind = run_kind(agent.run)
-    if fixed := re.fullmatch(r"fixed-([1-8])", kind):
+    if fixed := _FIXED.fullmatch(kind):
         return "RL" if int(fixed[1]) == agent.depth else f"RL at depth {fixed[1]}"
     return _RUNS.get(kind, f"plans of {agent.run}" if agent.run else "")

@@ -19,7 +19,7 @@ from recommit.graph.episodes import always, head, sampled
 from recommit.graph.rule_episodes import adaptive_memory, rule_on_growing
 from recommit.horizon import Plans
 from recommit.horizon.rule import ThresholdRule
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
 from recommit.rollout import decision_rows
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
@@ -64,7 +64,7 @@ class PolicyPlayer:
     @cached_property
     def graph(self) -> PolicyGraph:
         """All depths, also those that the head cannot choose."""
-        depths = tuple(range(1, MAX_ACTIONS + 1))
+        depths = tuple(range(1, self.policy.config.plan_length + 1))
         return PolicyGraph(self.policy, self.task, depths, team=self.team, piece=PIECE, keep_probs=True)
 
     @cached_property
@@ -161,7 +161,7 @@ class PolicyPlayer:
     def marginal(self, budget: int) -> NDArray[np.float64]:
         """How often adaptive takes each of its depths."""
         rows = self.rows("adaptive", budget)
-        counts = np.bincount(rows.depth[rows.turn < budget], minlength=MAX_ACTIONS + 1)
+        counts = np.bincount(rows.depth[rows.turn < budget], minlength=MOST_ACTIONS + 1)
         of_head = counts[list(self.policy.config.depths)]
         result: NDArray[np.float64] = of_head / max(of_head.sum(), 1)
         return result
@@ -194,8 +194,8 @@ def solver(task: Puzzle) -> decision_rows.Agent:
 
     def agent(states: NDArray[np.uint8], _turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         solutions = task.solve(states)
-        depth = np.clip(solutions.length, 1, MAX_ACTIONS).astype(np.int64)
-        actions = np.zeros((len(states), MAX_ACTIONS), np.uint8)
+        depth = np.clip(solutions.length, 1, PLAN_LENGTH).astype(np.int64)
+        actions = np.zeros((len(states), PLAN_LENGTH), np.uint8)
         for i, (begin, many) in enumerate(zip(solutions.offsets[:-1], depth, strict=True)):
             plan = solutions.actions[begin : begin + many]
             actions[i, : len(plan)] = plan
@@ -210,7 +210,7 @@ def random_actions(seed: int) -> decision_rows.Agent:
     def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         stream = rng.streams(seed, rng.Purpose.RANDOM_ACTIONS, turn * (1 << 32) + np.arange(len(states)))
         depth = 1 << rng.below(rng.draw(stream, 0), 4)
-        columns = [rng.below(rng.draw(stream, 1 + i), 4) for i in range(MAX_ACTIONS)]
+        columns = [rng.below(rng.draw(stream, 1 + i), 4) for i in range(PLAN_LENGTH)]
         return depth, np.stack(columns, axis=1).astype(np.uint8)
 
     return agent

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.flop_counter import Watch, cost
 
 if TYPE_CHECKING:
@@ -53,4 +52,4 @@ def timed(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict
 def _observe(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> None:
     policy.vision.forget()
     remaining = torch.ones(len(states), dtype=torch.long).numpy() if policy.config.budget_conditioned else None
-    policy.plan(task, states, (MAX_ACTIONS,), remaining)  # ends when the host has the plan
+    policy.plan(task, states, (policy.config.plan_length,), remaining)  # ends when the host has the plan

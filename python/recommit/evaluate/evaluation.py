@@ -127,6 +127,9 @@ class Evaluation:
     def run(self) -> list[dict[str, Any]]:
         """Play whoever has not been played; then the main process writes every figure. The summary, empty on other
         ranks."""
+        for agent in self.options.names:
+            if agent.depth and agent.depth > (most := self._config(agent.run or self.run_folder).plan_length):
+                raise ValueError(f"agents: expected fixed-1 to fixed-{most}, as long as plans are, got {agent}")
         if self.team.is_main_process:
             policies = self._policies()
             test_set = held_out.name(self.starts)

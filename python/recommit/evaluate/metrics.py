@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.policy.config import MOST_ACTIONS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -19,6 +21,8 @@ BUCKETS = ("near", "mid", "far")
 #: How else near and far can be split: by thirds of the way from the start, or so that each holds a third of the
 #: decisions.
 EDGES = ("fixed", "thirds", "terciles")
+#: Numbers of actions that a decision may commit to, 0 of an answer that could not be read included.
+_DEPTHS = MOST_ACTIONS + 1
 
 
 @dataclass(frozen=True)
@@ -120,10 +124,10 @@ def summarise(played: EpisodeRows, rows: DecisionRows, budget: int) -> dict[str,
         "progress_per_action_solved": mean(efficiency[played.solved]),
         "progress_per_action_unsolved": mean(efficiency[~played.solved]),
         "progress_per_action_pooled": float(played.progress.sum() / max(played.actions.sum(), 1)),
-        **_taken(np.bincount(decisions.depth, minlength=9)),
-        "depth_shares_solved": _taken(np.bincount(decisions.depth[played.solved[decisions.instance]], minlength=9))[
-            "depth_shares"
-        ],
+        **_taken(np.bincount(decisions.depth, minlength=_DEPTHS)),
+        "depth_shares_solved": _taken(
+            np.bincount(decisions.depth[played.solved[decisions.instance]], minlength=_DEPTHS)
+        )["depth_shares"],
         "depth_entropy": mean(entropy),
         "trajectory_entropy": mean(depth_entropies(decisions, count)),
     }
@@ -131,7 +135,8 @@ def summarise(played: EpisodeRows, rows: DecisionRows, budget: int) -> dict[str,
 
 def depth_entropies(rows: DecisionRows, count: int) -> NDArray[np.float64]:
     """Entropy of the depths that an episode took, in nats; of episodes with decisions."""
-    taken = np.bincount(rows.instance * np.int64(9) + rows.depth, minlength=9 * count).reshape(count, 9)
+    place = rows.instance * np.int64(_DEPTHS) + rows.depth
+    taken = np.bincount(place, minlength=_DEPTHS * count).reshape(count, _DEPTHS)
     share = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
     each: NDArray[np.float64] = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
     return each[taken.any(axis=1)]
@@ -157,7 +162,7 @@ def by_distance(
     bucket = np.where(decisions.before < 0, 2, _buckets(decisions, played, chosen, edges))
     lowest = int(gained.min(initial=0))
     span = int(gained.max(initial=0)) - lowest + 1
-    taken = np.bincount((bucket * 9 + decisions.depth)[chosen], minlength=27).reshape(3, 9)
+    taken = np.bincount((bucket * _DEPTHS + decisions.depth)[chosen], minlength=3 * _DEPTHS).reshape(3, _DEPTHS)
     moved = np.bincount((bucket * span + gained - lowest)[chosen], minlength=3 * span).reshape(3, span)
     values = np.arange(lowest, lowest + span)
     return {

@@ -31,7 +31,7 @@ class EvaluateOptions:
         run: A training run; its data say what to play.
         out: The folder for rows and figures; the same command goes on where it was interrupted, and other agents may be
             added.
-        agents: adaptive, sampled, fixed-1 to fixed-8 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
+        agents: adaptive, sampled, fixed-1 to fixed-16 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
             oracle-delta, oracle-rate, adaptive-memory, solver, random-actions; rules without training:
             confidence-product, confidence-least, confidence-entropy, disagreement, entropy-jump, repetition, reversal,
             consecutive; RULE+memory has a memory. NAME@RUN is played by the policy of another run, zero-shot@FOLDER is

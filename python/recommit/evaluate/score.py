@@ -18,7 +18,7 @@ import numpy as np
 
 from recommit.data import frozen
 from recommit.evaluate import metrics, summaries, transcripts
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
 from recommit.rollout.decision_rows import DecisionRows, carried_out, join, of_callable
 from recommit.storage import errors, files, verified
 from recommit.storage.python_file import definition, failing_line
@@ -201,7 +201,7 @@ def replayed(split: FrozenSplit, budget: int, commitments: Commitments) -> Decis
         who = np.array([i for i, level in enumerate(commitments) if len(level) > turn], np.intp)
         words = [commitments[i][turn] for i in who]
         depth = np.array([len(word) for word in words], np.int64)
-        actions = np.zeros((len(who), MAX_ACTIONS), np.uint8)
+        actions = np.zeros((len(who), MOST_ACTIONS), np.uint8)
         for place, word in enumerate(words):
             actions[place, : len(word)] = [LETTERS.index(letter) for letter in word]
         rows, states[who] = carried_out(split.task, states, who, turn, depth, actions)
@@ -221,8 +221,9 @@ def _check(split: FrozenSplit, budget: int, commitments: Commitments) -> None:
         if not isinstance(level, list) or len(level) > budget:
             raise ValueError(f"commitments: expected a list of at most {budget} of level {number}, got {brief(level)}")
         for word in level:
-            if not isinstance(word, str) or not 1 <= len(word) <= MAX_ACTIONS or set(word) - set(LETTERS):
-                raise ValueError(f"commitments: expected 1..8 letters of udlr in level {number}, got {brief(word)}")
+            if not isinstance(word, str) or not 1 <= len(word) <= MOST_ACTIONS or set(word) - set(LETTERS):
+                letters = f"1..{MOST_ACTIONS} letters of udlr"
+                raise ValueError(f"commitments: expected {letters} in level {number}, got {brief(word)}")
 
 
 @dataclass(frozen=True)
@@ -302,16 +303,18 @@ def _of_function(path: Path, name: str, *, trusted: bool) -> ScoredAgent:
 
 
 def _checked(said: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Depths and actions, if they are some: 256 is no action, though it is 0 in eight bits."""
+    """Depths and actions [N, 8..16], if they are some: 256 is no action, though it is 0 in eight bits."""
     every = [np.asarray(each) for each in said] if isinstance(said, tuple | list) and len(said) == 2 else []
+    width = every[1].shape[-1] if every and every[1].ndim == 2 else 0
+    length = min(max(width, PLAN_LENGTH), MOST_ACTIONS)
     shapes = [each.shape for each in every]
-    if shapes != [(count,), (count, MAX_ACTIONS)] or any(each.dtype.kind not in "iu" for each in every):
+    if shapes != [(count,), (count, length)] or any(each.dtype.kind not in "iu" for each in every):
         kinds = " and ".join(f"{each.dtype} {list(each.shape)}" for each in every)
         raise ValueError(
-            f"agent: expected whole numbers, depths [{count}] and actions [{count}, {MAX_ACTIONS}], "
-            f"got {kinds or type(said).__name__}"
+            f"agent: expected whole numbers, depths [{count}] and actions [{count}, {PLAN_LENGTH}], "
+            f"or up to {MOST_ACTIONS}, got {kinds or type(said).__name__}"
         )
-    for name, each, low, high in zip(("depths", "actions"), every, (1, 0), (MAX_ACTIONS, 3), strict=True):
+    for name, each, low, high in zip(("depths", "actions"), every, (1, 0), (length, 3), strict=True):
         if each.min() < low or each.max() > high:
             raise ValueError(f"agent: expected {name} of {low}..{high}, got {each.min()}..{each.max()}")
     return every[0].astype(np.int64), np.ascontiguousarray(every[1], np.uint8)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import io
 import json
 import os
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +91,7 @@ class EvaluationStore:
 
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
-        self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
+        self.write_table(f"decisions/{name}.parquet", rows.stored())
 
     def has(self, name: str) -> bool:
         """Are there rows by this name in ``decisions/``?"""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import PLAN_LENGTH
 from recommit.rollout.decision_rows import DecisionRows, packed
 from recommit.storage import errors, verified
 from recommit.zero_shot.game import Game
@@ -123,7 +123,7 @@ def _replayed(game: Game, record: dict[str, Any]) -> tuple[NDArray[np.uint8], ND
 
 
 def _actions(decisions: list[dict[str, Any]]) -> NDArray[np.uint8]:
-    actions = np.zeros((len(decisions), MAX_ACTIONS), np.uint8)
+    actions = np.zeros((len(decisions), PLAN_LENGTH), np.uint8)
     for i, one in enumerate(decisions):
         actions[i, : one["h"]] = [ACTIONS.index(word) for word in one["actions"]]
     return actions

@@ -97,15 +97,16 @@ class PolicyGraph(CommitmentGraph):
         self.remaining: Nodes = np.zeros(0, np.int64)
         self._inputs: list[tuple[Nodes, NDArray[np.float32]]] = []
         self._distance: NDArray[np.int32] = np.zeros(0, np.int32)
-        plans = (PLAN,) if policy.plans_first else (len(depths), PLAN)
+        length = policy.config.plan_length
+        plans = (length,) if policy.plans_first else (len(depths), length)
         several = features and policy.vision.augmentations(task, task.shape) > 1
         said: dict[str, tuple[tuple[int, ...], type] | None] = {
             "plans": (plans, np.uint8),
             "logits": ((len(self.head_depths),), np.float32),
             "probs": ((*plans, 4), np.float32) if keep_probs else None,
             "features": ((policy.backbone.width,), np.float32) if features else None,
-            "disagreement": ((DISAGREEMENTS * PLAN,), np.float32) if several else None,
-            "samples": ((samples, PLAN), np.uint8) if samples else None,
+            "disagreement": ((DISAGREEMENTS * length,), np.float32) if several else None,
+            "samples": ((samples, length), np.uint8) if samples else None,
         }
         #: What the policy says of a node.
         self._said = [name for name, column in said.items() if column]
@@ -220,9 +221,9 @@ class PolicyGraph(CommitmentGraph):
         plans, scores = policy.decoder.plans(z, index)
         logits = policy.depth_head(policy.head_inputs(z, index, scores, cells=policy.vision.kinds(task, states)))
         count = self.samples.shape[1] if self.samples is not None else 0
-        samples = plans.new_zeros((len(states), count, PLAN))
+        samples = plans.new_zeros((len(states), count, self.plan_length))
         for i in range(count):  # one at a time: a pass is as wide as that of the plans
-            noise = to_device(_noise(states, i, self.seed), z.device)
+            noise = to_device(_noise(states, i, self.seed, self.plan_length), z.device)
             samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
         mean, apart = z, z[:, :0]
         if z.ndim == 3:
@@ -247,7 +248,7 @@ class PolicyGraph(CommitmentGraph):
         plans = said["plans"] if said["plans"].ndim == 3 else np.repeat(said["plans"][:, None], many, axis=1)
         outcome = self._puzzle.execute(
             np.repeat(self.states[chosen], many, axis=0),
-            plans.reshape(-1, PLAN),
+            plans.reshape(-1, self.plan_length),
             np.tile(np.array(self.depths, np.int32), len(chosen)),
         )
         numbered = np.arange(len(chosen) * many).reshape(-1, many).ravel("F" if self.depth_major else "C")
@@ -264,12 +265,12 @@ class PolicyGraph(CommitmentGraph):
         return CommitmentGraph(**{**self.arrays(), **own})
 
 
-def _noise(states: States, sample: int, seed: int) -> NDArray[np.float32]:
-    """[states, 8, 4] uniform numbers of one sample of each state, named by the first 64 bits of its sha256, the last
-    ten of them left to the number of the sample."""
+def _noise(states: States, sample: int, seed: int, length: int) -> NDArray[np.float32]:
+    """[states, length, 4] uniform numbers of one sample of each state, named by the first 64 bits of its sha256, the
+    last ten of them left to the number of the sample."""
     named = [int.from_bytes(sha256(state.tobytes()).digest()[:8], "big") & ~(MOST_SAMPLES - 1) for state in states]
     stream = rng.streams(seed, rng.Purpose.GRAPH_SAMPLES, np.array(named, np.uint64) ^ np.uint64(sample))
-    return rng.uniforms(stream, 4 * PLAN).reshape(-1, PLAN, 4)
+    return rng.uniforms(stream, 4 * length).reshape(-1, length, 4)
 
 
 def build(
@@ -303,6 +304,11 @@ def build(
     ):
         if has:
             raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
+    if (length := policy.config.plan_length) != PLAN:
+        raise ValueError(
+            f"policy: expected plans of {PLAN} actions, as a graph in files has, got {length}; recommit train grpo and "
+            "evaluate (its oracle-dp and --regret too) go through graphs of longer plans in memory"
+        )
     if not 0 <= samples <= MOST_SAMPLES:
         raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")
     if len(starts) > limit:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
     States = NDArray[np.uint8]
 
-#: Actions of a plan, and every depth there is.
+#: Actions of a plan, and every depth there is; a growing graph of a policy with longer plans has more.
 PLAN = 8
 ALL_DEPTHS = tuple(range(1, PLAN + 1))
 #: The deepest depth of a graph of no puzzle.
@@ -63,7 +63,8 @@ class CommitmentGraph:
     #: The puzzle, and its states [N, rows, columns]. Of what is not known, arrays are empty.
     task: str = ""
     states: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    #: Greedy actions: [N, 8], or [N, depths, 8] of a policy that makes another plan for another depth.
+    #: Greedy actions: [N, 8], or [N, depths, 8] of a policy that makes another plan for another depth. Eight stands for
+    #: the length of plans here.
     plans: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     #: [N, 8, 4], or [N, depths, 8, 4]: of every action at every place of the plan.
     probs: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
@@ -103,24 +104,25 @@ class CommitmentGraph:
             checks.shape(name, checks.array(name, getattr(self, name), kinds.get(name, "iu")), shape)
         checks.shape("groups", self.groups, self.starts.shape)
         for each in ("depths", "head_depths"):
-            _within(each, np.array(getattr(self, each), np.int64), 1, PLAN if self.task else MOST_DEPTH)
+            _within(each, np.array(getattr(self, each), np.int64), 1, self.plan_length if self.task else MOST_DEPTH)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
         _within("landing", self.landing, NOWHERE, nodes - 1 + (len(self.chances) if self.chances else 0))
         _within("executed", self.executed, 0, self.depths[-1])
         _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
         _within("starts", self.starts, 0, nodes - 1)
-        self._check("plans", (nodes, PLAN), (nodes, many, PLAN))
-        self._check("probs", (nodes, PLAN, 4), (nodes, many, PLAN, 4))
+        length = self.plan_length
+        self._check("plans", (nodes, length), (nodes, many, length))
+        self._check("probs", (nodes, length, 4), (nodes, many, length, 4))
         self._check("logits", (nodes, head))
         self._check("ended", (nodes,))
-        self._check("disagreement", (nodes, DISAGREEMENTS * PLAN))
+        self._check("disagreement", (nodes, DISAGREEMENTS * length))
         self._check("pending", (nodes, self.delay))
         self._check("ending", (nodes, 2))
         if self.features is not None:
             self._check("features", (nodes, *self.features.shape[1:2]))
         if self.samples is not None:
-            self._check("samples", (nodes, max(self.samples.shape[1], 1) if self.samples.ndim > 1 else 1, PLAN))
+            self._check("samples", (nodes, max(self.samples.shape[1], 1) if self.samples.ndim > 1 else 1, length))
         for name in ("plans", "samples"):
             if getattr(self, name) is not None:
                 _within(name, getattr(self, name), 0, 3)
@@ -132,6 +134,11 @@ class CommitmentGraph:
 
     def __len__(self) -> int:
         return len(self.goal)
+
+    @property
+    def plan_length(self) -> int:
+        """Actions of a plan."""
+        return self.plans.shape[-1] if self.plans.ndim > 1 else PLAN
 
     @property
     def rows(self) -> Nodes:
@@ -208,7 +215,7 @@ class CommitmentGraph:
     def reach(self, remaining: NDArray[np.integer] | int) -> NDArray[np.int64]:
         """How many actions an episode may still have with so many observations: whole plans, the last ``delay`` actions
         of each but the last executed while the next one is made."""
-        result: NDArray[np.int64] = (PLAN - self.delay) * np.asarray(remaining, np.int64) + self.delay
+        result: NDArray[np.int64] = (self.plan_length - self.delay) * np.asarray(remaining, np.int64) + self.delay
         return result
 
     def nodes(self, states: States) -> Nodes:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.graph import PLAN
 from recommit.graph.values import TIE, OptimalValues
 from recommit.prices import Prices
 
@@ -148,7 +147,7 @@ def _wasted(graph: PolicyGraph, roots: Nodes, budget: int, columns: Nodes) -> No
     least, now = np.full(len(graph), FAILED), np.full(len(graph), FAILED)
     now[roots] = 0
     for remaining in range(budget, 0, -1):
-        now[(distance <= 0) | (distance > PLAN * remaining)] = FAILED
+        now[(distance <= 0) | (distance > graph.plan_length * remaining)] = FAILED
         least = np.minimum(least, now)
         on = (now[planned, None] < FAILED) & ~graph.goal[landing]
         after = np.full(len(graph), FAILED)

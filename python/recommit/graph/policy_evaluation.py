@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.graph import PLAN
 from recommit.graph.values import chosen_rows, commitments, policy_values
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def explore(
     np.add.at(mass, roots, 1.0)
     for remaining in range(budget, 0, -1):
         distance = graph.distance
-        hopeless = (distance < 0) | (distance > PLAN * remaining)
+        hopeless = (distance < 0) | (distance > graph.plan_length * remaining)
         wanted = np.flatnonzero((mass > 0) & ~graph.planned & ~graph.goal & ~hopeless)
         graph.expand(wanted[np.argsort(-mass[wanted], kind="stable")[:limit]])
         here = np.flatnonzero((mass > 0) & graph.planned[: len(mass)])
@@ -127,7 +126,7 @@ class PolicyEvaluation:
         advantage = np.zeros((len(self.graph), probs.shape[-1]))
         advantage[self.rows], _ = self._averaged(q_values, visits[:, : self._planned], probs)
         remaining, distance = np.arange(len(visits))[:, None], np.arange(self._longest + 2)
-        hopeless = (distance > self._longest) | (distance > PLAN * remaining)
+        hopeless = (distance > self._longest) | (distance > self.graph.plan_length * remaining)
         exact = visits[:, : self._planned].sum() + (visits[:, self._planned :] * hopeless).sum()
         return GraphValues(
             value=value[:, self._place],
@@ -204,7 +203,7 @@ class PolicyEvaluation:
         have = np.flatnonzero(count)
         if len(have):
             result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
-        result[min(PLAN * remaining, longest) :] = lost
+        result[min(self.graph.plan_length * remaining, longest) :] = lost
         return result
 
 
@@ -264,8 +263,9 @@ def plan_advantages(
     solved: NDArray[np.bool_],
     executed: NDArray[np.int32],
     prices: Prices,
+    length: int,
 ) -> tuple[Floats, Floats]:
-    """Advantages and weights [N, G, 8] of the actions of sampled plans.
+    """Advantages and weights [N, G, length] of the actions of sampled plans.
 
     ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
     ``by_distance``, ``probs`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it;
@@ -279,9 +279,9 @@ def plan_advantages(
     returns /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
     returns -= prices.cost(executed)
     centred = returns - returns.mean(axis=1, keepdims=True)
-    advantage, weight = np.zeros((many, plans, PLAN)), np.zeros((many, plans, PLAN))
+    advantage, weight = np.zeros((many, plans, length)), np.zeros((many, plans, length))
     for column, depth in enumerate(depths):
-        reached = (np.arange(PLAN) < depth) & (np.arange(PLAN) < executed[:, :, column, None])
+        reached = (np.arange(length) < depth) & (np.arange(length) < executed[:, :, column, None])
         share = probs[:, None, column, None] * reached
         advantage += share * centred[:, :, column, None]
         weight += share

@@ -122,7 +122,7 @@ def adaptive_memory(graph: PolicyGraph) -> Chooser:
     round."""
 
     def plans_of(nodes: Nodes, previous: Tail | None = None) -> Plans:
-        return Plans(np.zeros((len(nodes), PLAN), np.uint8), previous=previous, features=graph.logits[nodes])
+        return Plans(graph.plans_of(nodes, 0 * nodes), previous=previous, features=graph.logits[nodes])
 
     entry = rule_registry.NamedRule("head+memory", LikeliestDepth(depths=graph.head_depths), memory=True)
     return RuleChooser(entry, plans_of, graph.depths)

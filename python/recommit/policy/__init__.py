@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recommit.policy.backbones.backbone import Backbone, PromptInputs, load_backbone
     from recommit.policy.backbones.random_init import make_backbone
-    from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+    from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
     from recommit.policy.policy import CommitPolicy
 
 __all__ = [
-    "MAX_ACTIONS",
+    "MOST_ACTIONS",
+    "PLAN_LENGTH",
     "Backbone",
     "CommitPolicy",
     "DecoderConfig",
@@ -32,7 +33,7 @@ __all__ = [
 
 _HOME = {
     "backbones.backbone": ["Backbone", "PromptInputs", "load_backbone"],
-    "config": ["MAX_ACTIONS", "DecoderConfig", "HeadConfig", "LoraConfig", "PolicyConfig"],
+    "config": ["MOST_ACTIONS", "PLAN_LENGTH", "DecoderConfig", "HeadConfig", "LoraConfig", "PolicyConfig"],
     "backbones.make": ["make_backbone"],
     "policy": ["CommitPolicy"],
 }

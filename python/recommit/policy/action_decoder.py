@@ -1,8 +1,9 @@
 """The action decoder: which actions a plan has.
 
-A small causal transformer turns z into a plan of eight actions; a commitment of depth h is the first
-h of them. The plan does not know its depth, unless ``decoder.depth_conditioning`` says so. Therefore all depths share
-one plan and one pass of the backbone. How many actions to commit to is for ``depth_head.py``.
+A small causal transformer turns z into a plan of eight actions, or of as many as the deepest commitment has; a
+commitment of depth h is the first h of them. The plan does not know its depth, unless ``decoder.depth_conditioning``
+says so. Therefore all depths share one plan and one pass of the backbone. How many actions to commit to is for
+``depth_head.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from recommit.policy.augmentations import Copies
-from recommit.policy.config import MAX_ACTIONS, DecoderConfig
+from recommit.policy.config import PLAN_LENGTH, DecoderConfig
 
 ACTIONS = 4
 
@@ -52,26 +53,38 @@ class Block(nn.Module):
 
 
 class ActionDecoder(nn.Module):
-    """Eight actions from z. Positions: z (unless it is attended to), a start token, then the actions so far; one output
-    map per task."""
+    """A plan of ``length`` actions from z. Positions: z (unless it is attended to), a start token, then the actions so
+    far; one output map per task."""
 
-    def __init__(self, z_width: int, tasks: int, config: DecoderConfig) -> None:
+    def __init__(self, z_width: int, tasks: int, config: DecoderConfig, length: int = PLAN_LENGTH) -> None:
         super().__init__()
+        #: Actions of a plan.
+        self.length = length
         self.prefix = nn.Linear(z_width, config.width)
         self.tokens = nn.Embedding(ACTIONS + 1, config.width)  # the last one starts a plan
         #: Positions before the start token.
         self.first = 1 if config.z == "prefix" else 0
-        self.positions = nn.Parameter(torch.zeros(self.first + MAX_ACTIONS, config.width))
+        self.positions = nn.Parameter(torch.zeros(self.first + length, config.width))
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width)
         self.outputs = nn.ModuleList(nn.Linear(config.width, ACTIONS) for _ in range(tasks))
         self.depth_vectors = (
-            nn.Embedding(MAX_ACTIONS + 1, config.width) if config.depth_conditioning == "embedding" else None
+            nn.Embedding(length + 1, config.width) if config.depth_conditioning == "embedding" else None
         )
         for table in (self.tokens.weight, self.positions):
             nn.init.normal_(table, std=0.02)
         if self.depth_vectors is not None:
             nn.init.zeros_(self.depth_vectors.weight)
+
+    def shorten(self, length: int) -> None:
+        """Make shorter plans, which are the beginnings of what they were: no action depends on those behind it."""
+        if length == self.length:
+            return
+        self.length, kept = length, self.positions.detach()[: self.first + length]
+        self.positions = nn.Parameter(kept.clone())
+        if self.depth_vectors is not None:
+            vectors = self.depth_vectors.weight.detach()[: length + 1]
+            self.depth_vectors = nn.Embedding.from_pretrained(vectors.clone(), freeze=False)
 
     def forward(
         self,
@@ -102,9 +115,9 @@ class ActionDecoder(nn.Module):
     def plans(
         self, z: Tensor, task: int, *, depths: Tensor | None = None, noise: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Eight actions per row of z and the logits they were chosen by: argmax, or Gumbel-max with ``noise``.
+        """A plan per row of z and the logits that it was chosen by: argmax, or Gumbel-max with ``noise``.
 
-        ``noise`` [batch, 8, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
+        ``noise`` [batch, length, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
         batch. Of z of several augmentations the mean of what they say is asked, action by action.
         """
         result: tuple[Tensor, Tensor] = self(z, None, task, depths, noise)
@@ -116,14 +129,14 @@ class ActionDecoder(nn.Module):
         x, beside = self._begun(z, depths, self.tokens(torch.full((len(z), 1), ACTIONS, device=z.device)))
         caches: list[tuple[Tensor, Tensor] | None] = [None] * len(self.blocks)
         actions, logits = [], []
-        for i in range(MAX_ACTIONS):
+        for i in range(self.length):
             for k, block in enumerate(self.blocks):
                 x, caches[k] = block(x, caches[k], beside)
             now = copies.mean(self.outputs[task](self.norm(x[:, -1])))
             logits.append(now)
             drawn = None if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
             actions.append(copies.best(now) if drawn is None else drawn.argmax(dim=-1))
-            if i + 1 < MAX_ACTIONS:
+            if i + 1 < self.length:
                 x = (self.tokens(copies.inward(actions[-1])) + self.positions[self.first + i + 1])[:, None]
         return torch.stack(actions, dim=1), torch.stack(logits, dim=1)
 

@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from recommit.policy.config import AGREEMENT, MAX_ACTIONS
+from recommit.policy.config import AGREEMENT
 
 #: Row and column steps of up, down, left, right.
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
@@ -130,8 +130,8 @@ def likeliest(means: Tensor) -> Tensor:
 
 
 def disagreement(apart: Tensor) -> Tensor:
-    """How far copies differ over plans, from their log probabilities [N, copies, 8, 4]: by how much the mean is less
-    sure than the copies are (nats), and the share of copies that would not have chosen the action. [N, 16]"""
+    """How far copies differ over plans, from their log probabilities [N, copies, n, 4]: by how much the mean is less
+    sure than the copies are (nats), and the share of copies that would not have chosen the action. [N, 2 n]"""
     mean = torch.logsumexp(apart, dim=1) - math.log(apart.shape[1])
     lost = _entropy(mean) - _entropy(apart).mean(dim=1)
     chosen = likeliest(mean)[:, None]
@@ -142,8 +142,8 @@ def plan_agreement(decoder: nn.Module, z: Tensor, index: int, scores: Tensor) ->
     """``disagreement`` of the copies of z over the greedy plans with these ``scores``; one copy has nothing to differ
     from."""
     if z.ndim == 2:
-        return z.new_zeros(len(z), AGREEMENT * MAX_ACTIONS)
-    return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
+        return z.new_zeros(len(z), AGREEMENT * scores.shape[1])
+    return disagreement(decoder(z, likeliest(scores)[:, :-1], index, apart=True))
 
 
 def _entropy(logs: Tensor) -> Tensor:

@@ -251,8 +251,9 @@ def imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
     """The same without numbers, to be compared with a file: a stranger's configuration may ask for any size."""
     with torch.device("meta"), _WithoutInit():
         world_model = None if config.world_model is None else WorldModel(config.world_model)
-        depth_head = DepthHead(width, len(config.depths), config.head)
-        return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), world_model)
+        depth_head = DepthHead(width, len(config.depths), config.head, config.plan_length)
+        decoder = ActionDecoder(width, len(config.tasks), config.decoder, config.plan_length)
+        return _named(depth_head, decoder, world_model)
 
 
 def load_adapter(policy: Parts, folder: Path) -> None:

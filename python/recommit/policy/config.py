@@ -9,8 +9,10 @@ from typing import Literal
 from recommit.prices import Prices
 from recommit.puzzles.frames import MAX_CELL
 
-#: Never more actions than this in one commitment: the action decoder has that many positions.
-MAX_ACTIONS = 8
+#: Actions of a plan, unless a depth is deeper: the action decoder has that many positions.
+PLAN_LENGTH = 8
+#: Never more actions than this in one plan: so many places have the decisions of an evaluation.
+MOST_ACTIONS = 16
 #: The name of the trained adapter; PEFT writes only this one to the top of a folder.
 ADAPTER = "default"
 #: A policy whose prompt says how many decisions remain reads two digits.
@@ -34,8 +36,8 @@ class DecoderConfig:
     layers: int = 2
     heads: int = 4
     ffn: int = 1024
-    #: ``none``: a plan does not know its depth, so a shorter commitment is a prefix of a longer one, and any depth 1..8
-    #: can be asked of any policy. ``embedding``: a zero-initialised vector per depth is added to the prefix.
+    #: ``none``: a plan does not know its depth, so a shorter commitment is a prefix of a longer one, and any depth of
+    #: its plans can be asked of any policy. ``embedding``: a zero-initialised vector per depth is added to the prefix.
     depth_conditioning: Literal["none", "embedding"] = "none"
     #: How z comes in: ``prefix``, as the first token of the sequence, or ``cross``: every layer attends to it after
     #: itself.
@@ -75,12 +77,13 @@ FEATURES: dict[str, tuple[str, ...]] = {
 }
 
 
-def feature_count(features: str, z: int, depths: int) -> int:
-    """How many numbers ``features`` are, where z has ``z`` of them and the head chooses from so many ``depths``."""
+def feature_count(features: str, z: int, depths: int, length: int = PLAN_LENGTH) -> int:
+    """How many numbers ``features`` are, where z has ``z`` of them, the head chooses from so many ``depths`` and plans
+    have ``length`` actions."""
     parts = {
         "z": z,
-        "confidence": CONFIDENCE * MAX_ACTIONS,
-        "agreement": AGREEMENT * MAX_ACTIONS,
+        "confidence": CONFIDENCE * length,
+        "agreement": AGREEMENT * length,
         "world-model": 2 * (1 + depths),
         "conditions": CONDITIONS,
     }
@@ -168,7 +171,7 @@ class LoraConfig:
 class PolicyConfig:
     """Everything but the weights."""
 
-    #: The depths the depth head chooses from, ascending.
+    #: The depths the depth head chooses from, ascending. Plans are as long as the deepest, and at least eight actions.
     depths: tuple[int, ...] = (1, 2, 4, 8)
     #: Task names in the order of the decoder's output projections.
     tasks: tuple[str, ...] = ("sliding", "sokoban")
@@ -219,6 +222,11 @@ class PolicyConfig:
             raise ValueError(f"cell: expected 0..{MAX_CELL} pixels, got {self.cell}")
 
     @property
+    def plan_length(self) -> int:
+        """Actions of a plan."""
+        return max(PLAN_LENGTH, self.depths[-1])
+
+    @property
     def budget_conditioned(self) -> bool:
         """Is it told how many decisions remain, by its prompt or as a number for its depth head?"""
         return self.show_budget or self.head.reads("conditions")
@@ -248,5 +256,5 @@ def check_depths(depths: tuple[int, ...]) -> None:
     """Refuse what no depth head can choose from; none are fine."""
     if list(depths) != sorted(set(depths)):
         raise ValueError(f"depths: expected ascending numbers without doubles, got {depths}")
-    if depths and (depths[0] < 1 or depths[-1] > MAX_ACTIONS):
-        raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {depths}")
+    if depths and (depths[0] < 1 or depths[-1] > MOST_ACTIONS):
+        raise ValueError(f"depths: expected numbers 1..{MOST_ACTIONS}, got {depths}")

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from recommit.policy.config import HeadConfig, feature_count
+from recommit.policy.config import PLAN_LENGTH, HeadConfig, feature_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,8 @@ class DepthHead(nn.Linear):
     """Logits of the depths. It starts at zero, unless its configuration says otherwise: exactly uniform, with a
     gradient."""
 
-    def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
-        inputs = feature_count(config.features, width, depths)
+    def __init__(self, width: int, depths: int, config: HeadConfig, length: int = PLAN_LENGTH) -> None:
+        inputs = feature_count(config.features, width, depths, length)
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs
@@ -47,7 +47,7 @@ class DepthHead(nn.Linear):
 
 
 def confidence(scores: Tensor) -> Tensor:
-    """How sure greedy plans with ``scores`` [batch, 8, 4] are: each action's probability, that of all up to it, its
+    """How sure greedy plans with ``scores`` [batch, n, 4] are: each action's probability, that of all up to it, its
     entropy."""
     logs = scores.float().log_softmax(-1)
     best = logs.max(-1).values

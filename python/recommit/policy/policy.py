@@ -22,7 +22,7 @@ from recommit.policy.backbones.backbone import find_backbone, load_backbone
 from recommit.policy.backbones.conv import ConvBackbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
-from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
+from recommit.policy.config import PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, conditions, confidence
 from recommit.policy.lora import add_lora
 from recommit.policy.tensors import to_device, to_host
@@ -46,7 +46,7 @@ class ActedDepths(NamedTuple):
     """What ``act`` answers; unpack it, or name what you want."""
 
     depths: NDArray[np.int32]  #: [N]: how many actions of the plan are committed
-    plans: NDArray[np.uint8]  #: [N, 8]
+    plans: NDArray[np.uint8]  #: [N, 8], or as many as the policy's plans have
 
 
 class PlannedDepths(NamedTuple):
@@ -68,8 +68,8 @@ class CommitPolicy(nn.Module):
         #: Where the backbone's weights came from: a folder, or a hub name and its commit.
         self.source, self.revision = source, revision
         self.backbone = backbone
-        self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
-        self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
+        self.depth_head = DepthHead(backbone.width, len(config.depths), config.head, config.plan_length)
+        self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder, config.plan_length)
         self.world_model = None if config.world_model is None else WorldModel(config.world_model).requires_grad_(False)
         self.vision = Vision(backbone, config)
         self.prompts_cache = PromptCache(backbone, self.vision, config)
@@ -98,12 +98,20 @@ class CommitPolicy(nn.Module):
             return cls(backbone, config or PolicyConfig(), source=str(name_or_path), revision=commit).to(device)
 
     def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:
-        """Another depth head, as it begins: exactly uniform. It may have ``depths`` of its own to choose from."""
-        self._configure(head=config, depths=depths or self.config.depths)
+        """Another depth head, as it begins: exactly uniform. It may have ``depths`` of its own to choose from, none
+        deeper than plans are long; plans become as short as these allow."""
+        depths, most = depths or self.config.depths, self.config.plan_length
+        if depths[-1] > most:
+            raise ValueError(
+                f"depths: expected numbers 1..{most}, since the policy's plans have {most} actions, got {depths}; "
+                f'recommit train sft --set "model.policy.depths={list(depths)}" makes one with longer plans'
+            )
+        self._configure(head=config, depths=depths)
+        self.decoder.shorten(length := self.config.plan_length)
         old = self.depth_head.weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.depth_head = DepthHead(self.backbone.width, len(self.config.depths), config).to(old)
+            self.depth_head = DepthHead(self.backbone.width, len(depths), config, length).to(old)
 
     def replace_augmentations(self, augmentations: int) -> None:
         """Average over so many symmetry augmentations of every picture; the weights stay what they are."""
@@ -239,11 +247,12 @@ class CommitPolicy(nn.Module):
         remaining: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
-        [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where
-        the decoder is conditioned on them. ``heads`` stand in for the policy's own; ``remaining``: see ``encode``."""
+        [N, G, 8, 4] of several [N, G, 8]; eight stands for the length of plans. ``depths`` [N] or [N, G] are
+        what the plans were made for, which counts where the decoder is conditioned on them. ``heads`` stand in for the
+        policy's own; ``remaining``: see ``encode``."""
         z, index = self.encode(task, states, remaining), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
-        previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
+        previous = actions.to(z.device, non_blocking=True)[..., :-1]
         logits = depth_head(
             self.head_inputs(z, index, decoder=decoder, cells=self.vision.kinds(task, states), remaining=remaining)
         )
@@ -262,14 +271,14 @@ class CommitPolicy(nn.Module):
         noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
         remaining: NDArray[np.integer] | None = None,
     ) -> ActedDepths:
-        """Depths [N] and eight planned actions [N, 8] for each state; only the first ``depths[i]`` are committed.
+        """Depths [N] and plans [N, 8] for each state, or of more actions; only the first ``depths[i]`` are committed.
 
         Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
-        [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, 1..8, in or out of the head's set.
+        [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, in or out of the head's set.
         ``remaining``: see ``encode``. A single state gets a single depth and plan.
         """
-        if depth is not None and not 1 <= depth <= MAX_ACTIONS:
-            raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
+        if depth is not None and not 1 <= depth <= self.config.plan_length:
+            raise ValueError(f"depth: expected 1..{self.config.plan_length}, got {depth}")
         batch, one = checks.grids(states)
         parts = [slice(begin, begin + PASS) for begin in range(0, max(len(batch), 1), PASS)]
         answers = [self._act(task, batch[p], depth, *slice_batch(noise, remaining, p)) for p in parts]
@@ -307,7 +316,7 @@ class CommitPolicy(nn.Module):
     def plan(
         self, task: Puzzle, states: Grids, depths: tuple[int, ...], remaining: NDArray[np.integer] | None = None
     ) -> PlannedDepths:
-        """Eight greedy actions for each of ``depths`` with the probability of every action at every place, what the
+        """A greedy plan for each of ``depths`` with the probability of every action at every place, what the
         depth head reads, and its logits; ``remaining``: see ``encode``."""
         batch, one = checks.grids(states)
         z, index = self.encode(task, batch, remaining), self.task_index(task)

@@ -10,6 +10,7 @@ import numpy as np
 
 from recommit.evaluate.agent_names import ORACLE
 from recommit.graph.regret import CAUSES
+from recommit.policy.config import PLAN_LENGTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class DepthCounts:
 
     agent: Agent
     width: int  #: distances in one row
-    counts: NDArray[np.int64]  #: [rows, 8]; row r has the distances r * width + 1 .. (r + 1) * width
+    counts: NDArray[np.int64]  #: [rows, depths 1..8 or more]; row r has r * width + 1 .. (r + 1) * width
     dead: int  #: decisions in states that cannot be solved any more
 
     @property
@@ -48,7 +49,7 @@ class DepthCounts:
     def mean(self, row: int) -> tuple[float, float]:
         """Mean depth of a row, and half of its 95 % interval."""
         counts, many = self.counts[row], int(self.total[row])
-        depths = np.arange(1, 9)
+        depths = np.arange(1, len(counts) + 1)
         mean = float(counts @ depths / many)
         spread = float(counts @ (depths - mean) ** 2 / max(many - 1, 1))
         return mean, Z95 * sqrt(spread / many)
@@ -66,12 +67,13 @@ def depth_counts(folder: Folder) -> list[DepthCounts]:
             decisions_of.append((agent, before, np.concatenate([r.depth for r in rows])))
     furthest = max((int(before.max(initial=1)) for _, before, _ in decisions_of), default=1)
     width = ceil(furthest / COLUMNS)
-    result = []
+    deepest = max((int(depth.max(initial=0)) for *_, depth in decisions_of), default=0)
+    many, result = max(deepest, PLAN_LENGTH), []
     for agent, before, depth in decisions_of:
         alive = (before > 0) & (depth > 0)  # an answer that could not be read has no depth
         row = (before[alive] - 1) // width
-        place = row.astype(np.int64) * 8 + depth[alive] - 1
-        counts = np.bincount(place, minlength=8 * ceil(furthest / width)).reshape(-1, 8)
+        place = row.astype(np.int64) * many + depth[alive] - 1
+        counts = np.bincount(place, minlength=many * ceil(furthest / width)).reshape(-1, many)
         result.append(DepthCounts(agent, width, counts, int((before < 0).sum())))
     return result
 

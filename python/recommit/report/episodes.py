@@ -10,6 +10,7 @@ import numpy as np
 
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
+from recommit.report.html import letters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,8 +160,8 @@ def _packed(
 
 def possible_depths(every: Sequence[DecisionRows]) -> list[int]:
     """Depths to which some depth head gave any probability."""
-    seen = np.bitwise_or.reduce(np.concatenate([rows.depth_probs for rows in every]), initial=np.uint64(0))
-    return [d for d in range(1, 9) if int(seen) >> (8 * (d - 1)) & 255]
+    seen = np.concatenate([rows.head_probs() for rows in every]).any(axis=0)
+    return (np.flatnonzero(seen) + 1).tolist()
 
 
 def episodes(
@@ -172,9 +173,10 @@ def episodes(
     *,
     head: bool = True,
 ) -> list[dict[str, Any]]:
-    """By instance: depths, actions executed, distances, the actions, and the depth head's probabilities in 255ths; the
-    regret of each commitment in thousandths of a solved episode, the best depth, and the cause, 0 where there is none.
-    Without ``head`` the depth head was not asked."""
+    """By instance: depths and actions executed (a letter each), distances, the actions, and the depth
+    head's probabilities in 255ths; the regret of each commitment in thousandths of a solved episode, the best depth,
+    and the cause, 0 where there is none. Without ``head`` the depth head was not asked."""
+    probs = rows.head_probs()
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
     end = np.searchsorted(rows.instance[order], chosen, "right")
@@ -183,18 +185,18 @@ def episodes(
         mine = order[a:b]
         plans = zip(rows.actions[mine].tolist(), rows.executed[mine].tolist(), strict=True)
         one: dict[str, Any] = {
-            "h": "".join(map(str, rows.depth[mine])),
-            "x": "".join(map(str, rows.executed[mine])),
+            "h": letters(rows.depth[mine].tolist()),
+            "x": letters(rows.executed[mine].tolist()),
             "d": [int(length[instance]), *map(int, rows.after[mine])],
             "solved": bool(rows.solved[mine].any() or length[instance] == 0),
             # Two bits each, the first lowest.
             "a": "".join(str(word >> (2 * i) & 3) for word, count in plans for i in range(count)),
         }
-        if head and rows.depth_probs[mine].any():
-            one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.depth_probs[mine] for d in depths)
+        if head and probs[mine].any():
+            one["p"] = probs[mine][:, np.array(depths) - 1].tobytes().hex()
         if regrets is not None:
             one["r"] = [round(1000 * float(value)) for value in regrets.regret[mine]]
-            one["b"] = "".join(map(str, regrets.best[mine]))
+            one["b"] = letters(regrets.best[mine].tolist())
             one["c"] = "".join(str(cause + 1) for cause in regrets.cause[mine])
         packed.append(one)
     return packed

@@ -12,6 +12,7 @@ import numpy as np
 from recommit.evaluate import metrics, reported
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
+from recommit.policy.config import PLAN_LENGTH
 from recommit.report import by_distance, comparison, plotting
 from recommit.report.by_distance import FEW
 from recommit.report.html import csv_text
@@ -185,7 +186,8 @@ def _bars(axes: Axes, points: Sequence[AgentPoint], role: str) -> None:
 
 def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
     """Shares of the depths by distance: a panel per agent, a bar per distance."""
-    head = ("agent", "distance", "decisions", *(f"h={d}" for d in range(1, 9)))
+    many = max((one.counts.shape[1] for one in every), default=PLAN_LENGTH)
+    head = ("agent", "distance", "decisions", *(f"h={d}" for d in range(1, many + 1)))
     rows = [
         (one.agent.label, by_distance.distances(r, one.width), int(one.total[r]), *map(int, one.counts[r]))
         for one in every
@@ -195,7 +197,7 @@ def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
     def draw() -> Figure:
         figure = plotting.figure(3.6 * len(every) + 0.4, 3.5)
         panels = figure.subplots(1, len(every), sharey=True, squeeze=False)[0]
-        used = sum((one.counts.sum(axis=0) for one in every), np.zeros(8, np.int64)) > 0
+        used = sum((one.counts.sum(axis=0) for one in every), np.zeros(many, np.int64)) > 0
         for axes, one in zip(panels, every, strict=True):
             total = np.maximum(one.total, 1)
             pale = [1.0 if many >= FEW else 0.35 for many in one.total]
@@ -224,7 +226,7 @@ def _columns(
 
 def depth_means(every: Sequence[DepthCounts]) -> ReportFigure:
     """Mean depth by distance, with 95 % intervals; a control that ignores the state is flat."""
-    series = []
+    series, deepest = [], max((one.counts.shape[1] for one in every), default=PLAN_LENGTH)
     for one in every:
         rows = [r for r in range(len(one.counts)) if one.total[r] >= FEW]
         middle = [r * one.width + (one.width + 1) / 2 for r in rows]
@@ -238,9 +240,10 @@ def depth_means(every: Sequence[DepthCounts]) -> ReportFigure:
             means, halves = np.array(values or np.zeros((0, 2))).reshape(-1, 2).T
             look: dict[str, Any] = {"color": COLOURS[agent.role], "lw": 2.4 if agent.role == "first" else 1.6}
             axes.plot(xs, means, ls=DASHES[number % 4], label=plain(agent.brief), **look)
-            low, high = np.maximum(means - halves, 1), np.minimum(means + halves, 8)
+            low, high = np.maximum(means - halves, 1), np.minimum(means + halves, deepest)
             axes.fill_between(xs, low, high, color=COLOURS[agent.role], alpha=0.16, lw=0)
-        axes.set(xlabel="exact distance to the goal", ylabel="mean depth", ylim=(0.5, 8.5), yticks=range(1, 9))
+        axes.set(xlabel="exact distance to the goal", ylabel="mean depth")
+        axes.set(ylim=(0.5, deepest + 0.5), yticks=range(1, deepest + 1))
         figure.legend(loc="outside lower center", ncols=3)
         return figure
 

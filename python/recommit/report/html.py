@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, Any
 from recommit.storage.terminal_text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 #: A spreadsheet takes cells that begin so for formulas.
 _FORMULA = ("=", "+", "-", "@", "\t")
 #: Of numbers below zero, and where there is no number.
 MINUS, NONE = "\u2212", "\u2013"
+
+
+def letters(numbers: Iterable[int]) -> str:
+    """Numbers of 0 to 35 as a letter each, in base 36."""
+    return "".join("0123456789abcdefghijklmnopqrstuvwxyz"[number] for number in numbers)
 
 
 class Html(str):

@@ -15,7 +15,7 @@ from recommit.data.parquet import columns, parsed, within
 from recommit.evaluate.agent_names import file_name, seed_of
 from recommit.evaluate.seeds import EPISODES, ROOM
 from recommit.graph.regret import CAUSES
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MOST_ACTIONS
 from recommit.report.agents import Agent, agents_of
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import errors, safe_open, verified
@@ -220,7 +220,7 @@ class Folder:
         same = all(np.array_equal(table[key], getattr(rows, key)) for key in ("instance", "turn"))
         regrets = AgentRegrets(*(table[key] for key in ("regret", "best", "cause")))
         inside = (regrets.cause >= -1) & (regrets.cause < len(CAUSES))
-        inside &= (regrets.best >= 1) & (regrets.best <= MAX_ACTIONS) & np.isfinite(regrets.regret)
+        inside &= (regrets.best >= 1) & (regrets.best <= MOST_ACTIONS) & np.isfinite(regrets.regret)
         if not same or not inside.all():
             raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
         return regrets

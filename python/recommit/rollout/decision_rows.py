@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from recommit.graph.episodes import episodes, softmax
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
 from recommit.puzzles.solutions import UNKNOWN
 from recommit.rollout.trace import joined
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from recommit.rollout.trace import Trace
     from recommit.runs.distributed import Team
 
-#: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
+#: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8], or up to 16.
 Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
 
 #: More than any recipe can ask for.
@@ -47,10 +47,13 @@ class DecisionRows:
     solved: NDArray[np.bool_]
     entropy: NDArray[np.float32]  #: of the depth head, in nats
     probs: NDArray[np.float32]  #: that the depth head gave to the depth
-    actions: NDArray[np.uint16]  #: of the plan, two bits each, the first lowest
+    actions: NDArray[np.uint32]  #: of the plan, two bits each, the first lowest
     depth_probs: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
     #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: nobody said.
     plan_probs: NDArray[np.uint64]
+    #: The same of depths and actions beyond eight, the ninth in the first byte. Files have them of longer plans alone.
+    depth_probs_9: NDArray[np.uint64]
+    plan_probs_9: NDArray[np.uint64]
 
     @classmethod
     def of(cls, **columns: NDArray[Any]) -> DecisionRows:
@@ -59,16 +62,31 @@ class DecisionRows:
         columns = {name: np.full(count, default, _KINDS[name]) for name, default in _UNASKED.items()} | columns
         return cls(**{name: columns[name].astype(kind, copy=False) for name, kind in _KINDS.items()})
 
+    def head_probs(self) -> NDArray[np.uint8]:
+        """[N, 16] that the depth head gave to each depth, in 255ths."""
+        return np.stack([self.depth_probs, self.depth_probs_9], axis=1).astype("<u8").view(np.uint8)
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        """The columns of a file; of plans of eight actions they are narrower and fewer."""
+        columns = {name: getattr(self, name) for name in _KINDS}
+        if any(columns[name].any() for name in _LONG) or (self.actions >> 2 * PLAN_LENGTH).any():
+            return columns
+        narrow = {name: columns[name] for name in _KINDS if name not in _LONG}
+        return {**narrow, "actions": self.actions.astype(_SHORT_ACTIONS)}
+
     @classmethod
     def of_table(cls, path: Path, table: Any, instances: int = MOST_INSTANCES) -> DecisionRows:
         """Of the parsed file ``path``, whose rows must be decisions on so many instances."""
         from recommit.data import parquet
 
-        kinds = {name: str(parquet.pa.from_numpy_dtype(np.dtype(kind))) for name, kind in _KINDS.items()}
-        rows = cls(**parquet.columns(path, table, kinds))
+        stored = _KINDS
+        if not set(_LONG) & set(table.column_names):
+            stored = {name: kind for name, kind in _KINDS.items() if name not in _LONG} | {"actions": _SHORT_ACTIONS}
+        kinds = {name: str(parquet.pa.from_numpy_dtype(np.dtype(kind))) for name, kind in stored.items()}
+        rows = cls.of(**parquet.columns(path, table, kinds))
         limits = {"instance": (0, instances - 1), "turn": (0, 2**15 - 1)}
         limits |= dict.fromkeys(("before", "after"), (UNKNOWN, 2**31 - 1))
-        for name, (low, high) in (limits | dict.fromkeys(("depth", "executed"), (0, MAX_ACTIONS))).items():
+        for name, (low, high) in (limits | dict.fromkeys(("depth", "executed"), (0, MOST_ACTIONS))).items():
             parquet.within(path, name, getattr(rows, name), low, high)
         return rows
 
@@ -83,11 +101,13 @@ class DecisionRows:
 _KINDS = dict(
     zip(
         (f.name for f in fields(DecisionRows)),
-        ["i4", "i2", "i1", "i1", "i4", "i4", "?", "f4", "f4", "u2", "u8", "u8"],
+        ["i4", "i2", "i1", "i1", "i4", "i4", "?", "f4", "f4", "u4", "u8", "u8", "u8", "u8"],
         strict=True,
     )
 )
-_UNASKED = {"entropy": NOT_ASKED, "probs": NOT_ASKED, "depth_probs": 0, "plan_probs": 0}
+#: What only plans of more than eight actions have, and the type that shorter ones are kept in.
+_LONG, _SHORT_ACTIONS = ("depth_probs_9", "plan_probs_9"), "u2"
+_UNASKED = {"entropy": NOT_ASKED, "probs": NOT_ASKED, **dict.fromkeys(("depth_probs", "plan_probs", *_LONG), 0)}
 
 
 def join(parts: list[DecisionRows]) -> DecisionRows:
@@ -130,37 +150,38 @@ def on_graph(graph: PolicyGraph, starts: NDArray[np.uint8], budget: int, choose:
         entropy=entropy,
         probs=probs,
         actions=packed(graph.plans_of(nodes, columns)),
-        depth_probs=in_bytes(softmax(logits), graph.head_depths),
-        plan_probs=in_bytes(plan_probs(graph, nodes, columns)),
+        **in_bytes("depth_probs", softmax(logits), graph.head_depths),
+        **in_bytes("plan_probs", plan_probs(graph, nodes, columns)),
     )
 
 
 def plan_probs(graph: PolicyGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
-    """[N, 8] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
+    """[N, actions] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
     if graph.probs.ndim < 3:  # they were not kept
-        return np.zeros((len(nodes), MAX_ACTIONS), np.float32)
+        return np.zeros((len(nodes), graph.plan_length), np.float32)
     own = graph.plans_of(nodes, columns)[..., None].astype(np.int64)
     every = graph.probs[nodes] if graph.probs.ndim == 3 else graph.probs[nodes, columns]
     result: NDArray[np.float32] = np.take_along_axis(every, own, axis=-1)[..., 0]
     return result
 
 
-def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """Eight actions in one number."""
-    places = 2 * np.arange(actions.shape[1], dtype=np.uint16)
-    result: NDArray[np.uint16] = np.bitwise_or.reduce(actions.astype(np.uint16) << places, axis=1)
+def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The actions of a plan in one number."""
+    places = 2 * np.arange(actions.shape[1], dtype=np.uint32)
+    result: NDArray[np.uint32] = np.bitwise_or.reduce(actions.astype(np.uint32) << places, axis=1)
     return result
 
 
 def in_bytes(
-    probabilities: NDArray[np.floating], places: tuple[int, ...] = tuple(range(1, MAX_ACTIONS + 1))
-) -> NDArray[np.uint64]:
-    """Probabilities [N, places] in one number, in 255ths: that of place i in byte i - 1."""
-    whole = np.rint(255 * probabilities.astype(np.float64)).astype(np.uint64)
-    result: NDArray[np.uint64] = np.bitwise_or.reduce(
-        whole << (np.uint64(8) * (np.array(places, np.uint64) - np.uint64(1))), axis=1
-    )
-    return result
+    name: str, probabilities: NDArray[np.floating], places: tuple[int, ...] = ()
+) -> dict[str, NDArray[np.uint64]]:
+    """Probabilities [N, places] as the column ``name`` and that of places beyond eight, in 255ths: that of place i of
+    1, 2, ... in byte i - 1."""
+    columns = np.array(places or range(1, probabilities.shape[1] + 1)) - 1
+    whole = np.zeros((len(probabilities), MOST_ACTIONS), np.uint8)
+    whole[:, columns] = np.rint(255 * probabilities.astype(np.float64))
+    first, beyond = whole.view("<u8").T.astype(np.uint64, order="C")
+    return {name: first, f"{name}_9": beyond}
 
 
 def depth_head_of(
@@ -200,8 +221,8 @@ def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows
         entropy=entropy,
         probs=probs,
         actions=packed(made.actions[:, 0]),
-        depth_probs=in_bytes(softmax(made.logits), depths),
-        plan_probs=in_bytes(np.exp(made.action_log[:, 0])),
+        **in_bytes("depth_probs", softmax(made.logits), depths),
+        **in_bytes("plan_probs", np.exp(made.action_log[:, 0])),
     )
 
 
@@ -215,10 +236,12 @@ def of_callable(agent: Agent, task: Puzzle, starts: NDArray[np.uint8], budget: i
         if not len(who):
             break
         depth, actions = agent(states[who], turn)
-        depth = np.asarray(depth)
-        if depth.shape != (len(who),) or (len(depth) and not (depth.min() >= 1 and depth.max() <= 8)):
-            raise ValueError(f"agent: expected {len(who)} depths of 1..8, got {depth.tolist()[:8]}")
-        rows, states[who] = carried_out(task, states, who, turn, depth, np.asarray(actions, np.uint8))
+        depth, actions = np.asarray(depth), np.asarray(actions, np.uint8)
+        most = min(actions.shape[-1], MOST_ACTIONS) if actions.ndim == 2 else PLAN_LENGTH
+        if depth.shape != (len(who),) or (len(depth) and not (depth.min() >= 1 and depth.max() <= most)):
+            raise ValueError(f"agent: expected {len(who)} depths of 1..{most}, got {depth.tolist()[:8]}")
+        actions = np.ascontiguousarray(actions[..., :MOST_ACTIONS])
+        rows, states[who] = carried_out(task, states, who, turn, depth, actions)
         alive[who] = ~rows.solved
         parts.append(rows)
     return join(parts)

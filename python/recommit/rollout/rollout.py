@@ -16,7 +16,7 @@ import torch
 
 from recommit import rng
 from recommit.graph.build import run_directly
-from recommit.policy.config import MAX_ACTIONS, PASS
+from recommit.policy.config import PASS
 from recommit.policy.tensors import log_prob, to_device, to_host
 from recommit.rollout.trace import Proposals, Trace, joined
 
@@ -69,7 +69,7 @@ class Actor:
                     self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
                 continue
             parts.append(self._propose(piece, count, numbers, depths, None if remaining is None else remaining[part]))
-        return joined(parts) if parts else Proposals.none(count, len(self.policy.config.depths))
+        return joined(parts) if parts else Proposals.none(count, self.policy.config)
 
     def _propose(
         self,
@@ -79,11 +79,11 @@ class Actor:
         depths: NDArray[np.int64] | None,
         remaining: NDArray[np.int64] | None,
     ) -> Proposals:
-        own = self.policy.config.depths
+        own, length = self.policy.config.depths, self.policy.config.plan_length
         stream = rng.streams(
             self.seed, rng.Purpose.SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
         )
-        uniform = rng.uniforms(stream, len(own) + 4 * MAX_ACTIONS)
+        uniform = rng.uniforms(stream, len(own) + 4 * length)
         forced = None if depths is None else np.broadcast_to(depths, stream.shape).copy()
         if forced is None and not self.variant.head:
             drawn = rng.below(rng.draw(stream, uniform.shape[-1]), len(own))
@@ -104,7 +104,8 @@ class Actor:
         forced: NDArray[np.int64] | None,
         remaining: NDArray[np.int64] | None,
     ) -> tuple[Tensor, ...]:
-        many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
+        (rows, count, _), length = uniform.shape, self.policy.config.plan_length
+        many = len(self.policy.config.depths)
         z, index = self.policy.encode(self.task, states, remaining), self.policy.task_index(self.task)
         cells = self.policy.vision.kinds(self.task, states)
         logits = self.policy.depth_head(self.policy.head_inputs(z, index, cells=cells, remaining=remaining)).float()
@@ -116,7 +117,7 @@ class Actor:
             z.repeat_interleave(count, dim=0),
             index,
             depths=self.policy.conditioning(depth.flatten()),
-            noise=uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
+            noise=uniform[..., many:].reshape(rows * count, length, 4),
         )
         action_log = log_prob(scores, actions)
         return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits
@@ -159,7 +160,7 @@ def rollout(
             alive[who] &= distance[who] >= 0
         remaining[who] -= 1
         turn += 1
-    return joined(parts) if parts else Trace.none(starts, candidates, len(actor.policy.config.depths))
+    return joined(parts) if parts else Trace.none(starts, candidates, actor.policy.config)
 
 
 def _decide(
@@ -176,7 +177,7 @@ def _decide(
     many, shape = len(states), states.shape[1:]
     outcome = task.execute(
         np.repeat(states, candidates, axis=0),
-        proposals.actions.reshape(-1, MAX_ACTIONS),
+        proposals.actions.reshape(-1, proposals.actions.shape[-1]),
         proposals.depth.reshape(-1).astype(np.int32),
     )
     after = task.distance(outcome.states).reshape(many, candidates)
@@ -205,7 +206,7 @@ def _last_distance(
     result = after.copy()
     row, plan = np.nonzero((distance[:, None] >= 0) & (after < 0))
     here, last = states[row], distance[row]
-    for step in range(MAX_ACTIONS - 1 if len(row) else 0):
+    for step in range(actions.shape[-1] - 1 if len(row) else 0):
         here = task.step(here, actions[row, plan, step])
         now = task.distance(here)
         last = np.where(now >= 0, now, last)

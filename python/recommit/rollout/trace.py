@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
+    from recommit.policy.config import PolicyConfig
+
 T = TypeVar("T")
 
 
@@ -20,17 +22,18 @@ class Proposals:
 
     depth: NDArray[np.int64]  #: [N, G], how many actions
     choice: NDArray[np.int64]  #: [N, G], index into the policy's depths; 0 where the head did not choose
-    actions: NDArray[np.uint8]  #: [N, G, 8]
+    actions: NDArray[np.uint8]  #: [N, G, 8], or as many as the policy's plans have
     depth_log: NDArray[np.float32]  #: [N, G]
     action_log: NDArray[np.float32]  #: [N, G, 8]
     logits: NDArray[np.float32]  #: [N, |H|]
 
     @classmethod
-    def none(cls, count: int, many: int) -> Self:
-        """``count`` commitments for each of no states, of a policy of so ``many`` depths."""
+    def none(cls, count: int, policy: PolicyConfig) -> Self:
+        """``count`` commitments for each of no states."""
         numbers, logs = np.zeros((0, count), np.int64), np.zeros((0, count), np.float32)
-        plans = np.zeros((0, count, 8), np.uint8)
-        return cls(numbers, numbers, plans, logs, plans.astype(np.float32), np.zeros((0, many), np.float32))
+        plans = np.zeros((0, count, policy.plan_length), np.uint8)
+        logits = np.zeros((0, len(policy.depths)), np.float32)
+        return cls(numbers, numbers, plans, logs, plans.astype(np.float32), logits)
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Trace:
         return len(self.states)
 
     @classmethod
-    def none(cls, starts: NDArray[np.uint8], count: int, many: int) -> Self:
+    def none(cls, starts: NDArray[np.uint8], count: int, policy: PolicyConfig) -> Self:
         """No decisions, from states like ``starts``; see ``Proposals.none``."""
         numbers, distances = np.zeros(0, np.int64), np.zeros((0, count), np.int32)
         return cls(
@@ -61,7 +64,7 @@ class Trace:
             distances[:, 0],
             numbers,
             numbers,
-            Proposals.none(count, many),
+            Proposals.none(count, policy),
             np.zeros((0, count, *starts.shape[1:]), np.uint8),
             distances,
             distances,

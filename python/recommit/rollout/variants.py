@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MOST_ACTIONS
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Variant:
 
 
 def variant(name: str) -> Variant:
-    """``adaptive``, ``fixed-1`` to ``fixed-8``, ``random`` or ``depth-only``."""
+    """``adaptive``, ``fixed-1`` to ``fixed-16``, ``random`` or ``depth-only``."""
     others = {
         "adaptive": Variant("adaptive"),
         "random": Variant("random", head=False),
@@ -32,8 +32,9 @@ def variant(name: str) -> Variant:
         raise ValueError(f"variant: expected text, got {type(name).__name__}")  # noqa: TRY004
     if name in others:
         return others[name]
-    if match := re.fullmatch(rf"fixed-([1-{MAX_ACTIONS}])", name):
+    match = re.fullmatch(r"fixed-([1-9]\d?)", name)
+    if match and int(match[1]) <= MOST_ACTIONS:
         return Variant(name, depth=int(match[1]), head=False)
     raise ValueError(
-        f"variant: expected adaptive, fixed-1 to fixed-{MAX_ACTIONS}, random or depth-only, got {name[:80]}"
+        f"variant: expected adaptive, fixed-1 to fixed-{MOST_ACTIONS}, random or depth-only, got {name[:80]}"
     )

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.policy.backbones.backbone import may_be_named
-from recommit.policy.config import MAX_ACTIONS, MAX_REMAINING, PolicyConfig
+from recommit.policy.config import MAX_REMAINING, MOST_ACTIONS, PLAN_LENGTH, PolicyConfig
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
 
@@ -91,7 +91,8 @@ class TargetConfig:
     kind: Literal["soft", "hard"] = "soft"
     #: ``resample``: a new random optimal path at every visit of a state; ``dataset``: the path that is in the data.
     paths: Literal["resample", "dataset"] = "resample"
-    #: Depths whose samples are imitated; one alone is the paper's single-commitment ablation.
+    #: Depths whose samples are imitated; in a recipe that says none those of ``model.policy``. One alone is the paper's
+    #: single-commitment ablation.
     depths: tuple[int, ...] = (1, 2, 4, 8)
     #: ``action``: every action of every sample counts alike; ``sample``: every sample does.
     weighting: Literal["action", "sample"] = "action"
@@ -114,8 +115,8 @@ class TargetConfig:
         if self.budget > MAX_REMAINING:
             raise ValueError(f"targets.budget: expected at most {MAX_REMAINING}, got {self.budget}")
         check_choices("targets", self)
-        if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
-            raise ValueError(f"targets.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+        if not self.depths or not all(1 <= depth <= MOST_ACTIONS for depth in self.depths):
+            raise ValueError(f"targets.depths: expected numbers 1..{MOST_ACTIONS}, got {self.depths}")
         if self.augment and self.paths == "dataset":
             raise ValueError(
                 "targets.augment: expected paths: resample (a mirrored state has another path), got dataset"
@@ -123,6 +124,19 @@ class TargetConfig:
         if self.dagger and self.paths == "dataset":
             raise ValueError(
                 "targets.dagger: expected paths: resample (no data has a path of such states), got dataset"
+            )
+
+    def check_plans(self, policy: PolicyConfig) -> None:
+        """Refuse what does not go with the plans of a policy: beyond eight actions nothing may be left out unseen."""
+        length = policy.plan_length
+        if max(self.depths) > length:
+            raise ValueError(f"targets.depths: expected numbers 1..{length}, as long as plans are, got {self.depths}")
+        if length > PLAN_LENGTH and self.depths[1:] and length not in self.depths:
+            raise ValueError(f"targets.depths: expected {length} among them, the deepest of H, got {self.depths}")
+        if length > PLAN_LENGTH and self.paths == "dataset":
+            raise ValueError(
+                f"targets.paths: expected resample for plans of {length} actions, since data has {PLAN_LENGTH} of each "
+                "path, got dataset (--set targets.paths=resample)"
             )
 
 
@@ -229,6 +243,15 @@ class SftConfig:
         """Leave out of a recipe's values the sizes of its own backbone, where a caller has ``said`` another one."""
         if "model.backbone" in said and not any(name.startswith("model.shape") for name in said):
             values["model"].pop("shape", None)
+
+    @classmethod
+    def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """The values of a recipe, in which the depths of a policy are those that are imitated."""
+        model, own = values.get("model"), values.get("targets", {})
+        policy = model.get("policy") if isinstance(model, dict) else None
+        if not isinstance(policy, dict) or "depths" not in policy or not isinstance(own, dict):
+            return values  # others than mappings are refused when they are read
+        return {**values, "targets": {"depths": policy["depths"], **own}}
 
 
 def load(

@@ -116,7 +116,7 @@ class GrpoOptions(TrainOptions):
 
     Args:
         init: A run to start from (its best policy), or a saved policy (then with --data); not needed with show.
-        variant: adaptive, fixed-1 to fixed-8, random or depth-only (default: adaptive).
+        variant: adaptive, fixed-1 to fixed-8 (as far as plans go), random or depth-only (default: adaptive).
         task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
             trained jointly.
         data: Data sets whose recipes make the instances (default: those of the warm start).

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 from recommit import rng
 from recommit.data.rows import covered
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import PLAN_LENGTH
 from recommit.policy.tensors import to_device
 from recommit.puzzles.sokoban import Sokoban
 
@@ -34,7 +34,7 @@ class Targets:
     """N states and what to imitate in each. Where a weight is 0, action and mask mean nothing."""
 
     states: NDArray[np.uint8]
-    actions: NDArray[np.int64]  #: [N, 8], 0 behind the goal
+    actions: NDArray[np.int64]  #: [N, 8], or as many as the policy's plans have, 0 behind the goal
     optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
     distance: NDArray[np.int32]
     remaining: NDArray[np.int64]  #: decisions, which no expert path says: sampled, for a policy that is told
@@ -83,10 +83,12 @@ def make(
     *,
     seed: int,
     first: int,
+    length: int = PLAN_LENGTH,
     among: Callable[..., tuple[NDArray[np.uint8], NDArray[np.int32]]] | None = None,
 ) -> Targets:
-    """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices. ``among``
-    puts states that the policy has come to in the places of some: states and distances -> states and distances."""
+    """The targets of some rows, plans of ``length`` actions; row i is number ``first + i`` of the run, which fixes its
+    random choices. ``among`` puts states that the policy has come to in the places of some: states and distances ->
+    states and distances."""
     number = first + np.arange(len(content), dtype=np.uint64)
     states, distance = content.states, content.distance.astype(np.int32)
     if config.augment and task.turns:
@@ -94,21 +96,25 @@ def make(
     if among is not None:
         states, distance = among(states, distance)
     path = content.actions if config.paths == "dataset" else None
-    actions, optimal = paths(task, states, rng.streams(seed, rng.Purpose.PATH, number), path)
+    actions, optimal = paths(task, states, rng.streams(seed, rng.Purpose.PATH, number), path, length)
     remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
-    others = _elsewhere(task, states, config.dense, seed, number) if config.dense and dense(task) else None
+    others = _elsewhere(task, states, config.dense, seed, number, length) if config.dense and dense(task) else None
     return Targets(states, actions, optimal, distance, remaining, others)
 
 
 def paths(
-    task: Puzzle, states: NDArray[np.uint8], stream: NDArray[np.uint64], path: NDArray[np.uint8] | None = None
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    stream: NDArray[np.uint64],
+    path: NDArray[np.uint8] | None = None,
+    length: int = PLAN_LENGTH,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Eight actions of each state's ``path``, or of an optimal one drawn from its stream, and all that would have been
-    optimal at every step."""
-    optimal = np.zeros((len(states), MAX_ACTIONS, 4), bool)
-    actions = np.zeros((len(states), MAX_ACTIONS), np.int64)
+    """``length`` actions of each state's ``path``, or of an optimal one drawn from its stream, and all that would have
+    been optimal at every step."""
+    optimal = np.zeros((len(states), length, 4), bool)
+    actions = np.zeros((len(states), length), np.int64)
     here = states
-    for i in range(MAX_ACTIONS):
+    for i in range(length):
         optimal[:, i] = task.optimal_actions(here, threads=1)
         live = optimal[:, i].any(axis=1)
         if path is None:
@@ -116,7 +122,7 @@ def paths(
         else:
             chosen = np.where(live, path[:, i], 0).astype(np.int64)
         actions[:, i] = np.where(live, chosen, 0)
-        if i + 1 < MAX_ACTIONS:
+        if i + 1 < length:
             # A solved state has no optimal action; whatever is played there, its mask stays unused.
             after = task.step(here, actions[:, i].astype(np.uint8), threads=1)
             here = np.where(live.reshape(-1, 1, 1), after, here)
@@ -128,7 +134,9 @@ def dense(task: Puzzle) -> bool:
     return isinstance(task, Sokoban)
 
 
-def _elsewhere(task: Puzzle, states: NDArray[np.uint8], many: int, seed: int, number: NDArray[np.uint64]) -> Elsewhere:
+def _elsewhere(
+    task: Puzzle, states: NDArray[np.uint8], many: int, seed: int, number: NDArray[np.uint64], length: int
+) -> Elsewhere:
     """``many`` cells of each state, drawn from those where the player has something optimal to do."""
     assert isinstance(task, Sokoban)
     count, (rows, cols) = len(states), states.shape[1:]
@@ -144,9 +152,9 @@ def _elsewhere(task: Puzzle, states: NDArray[np.uint8], many: int, seed: int, nu
     np.put_along_axis(moved, cells[..., None], _WITH_PLAYER[np.take_along_axis(moved, cells[..., None], 2)], axis=2)
     asked = moved.reshape(-1, rows, cols)
     each = (number[:, None] * np.uint64(rows * cols) + cells.astype(np.uint64)).ravel()
-    actions, optimal = paths(task, asked, rng.streams(seed + 1, rng.Purpose.ELSEWHERE, each))
+    actions, optimal = paths(task, asked, rng.streams(seed + 1, rng.Purpose.ELSEWHERE, each), length=length)
     distance = np.where(there, task.distance(asked, threads=1).reshape(count, many), 0).astype(np.int32)
-    return Elsewhere(cells, actions.reshape(count, many, -1), optimal.reshape(count, many, MAX_ACTIONS, 4), distance)
+    return Elsewhere(cells, actions.reshape(count, many, -1), optimal.reshape(count, many, length, 4), distance)
 
 
 def nothing(batch: Targets) -> Targets:
@@ -178,9 +186,12 @@ def turned(states: NDArray[np.uint8], symmetry: NDArray[np.int64]) -> NDArray[np
 
 
 def weights(
-    distance: NDArray[np.int32], depths: Sequence[int] = (1, 2, 4, 8), weighting: str = "action"
+    distance: NDArray[np.int32],
+    depths: Sequence[int] = (1, 2, 4, 8),
+    weighting: str = "action",
+    length: int = PLAN_LENGTH,
 ) -> NDArray[np.float32]:
-    """float32[N, 8]: what position j of a state's eight-action target weighs.
+    """float32[N, length]: what position j of a state's target weighs.
 
     A commitment of depth h is a sample where h <= distance, and shorter ones are prefixes of longer ones, so that one
     target with these weights has the gradient of all samples. ``action``: every action of every sample counts alike
@@ -188,7 +199,7 @@ def weights(
     """
     depth = np.array(sorted(depths))
     each = 1.0 / depth if weighting == "sample" else np.ones(len(depth))
-    result: NDArray[np.float32] = (covered(distance, sorted(depths)) * each).sum(axis=2).astype(np.float32)
+    result: NDArray[np.float32] = (covered(distance, sorted(depths), length) * each).sum(axis=2).astype(np.float32)
     return result
 
 
@@ -202,15 +213,20 @@ def action_losses(logits: Tensor, actions: Tensor, optimal: Tensor, kind: str) -
 
 def total_weight(batch: Targets, config: TargetConfig) -> float:
     """What the losses of a batch are divided by: known before any pass, so that micro-batches add up exactly."""
-    total = float(weights(batch.distance, config.depths, config.weighting).sum(dtype="float64"))
+    total = float(_weights(batch, config).sum(dtype="float64"))
     if batch.elsewhere is not None:
         total += float(_weights_elsewhere(batch.elsewhere, config).sum(dtype="float64"))
     return total
 
 
+def _weights(batch: Targets, config: TargetConfig) -> NDArray[np.float32]:
+    """float32[N, 8]"""
+    return weights(batch.distance, config.depths, config.weighting, batch.actions.shape[1])
+
+
 def _weights_elsewhere(others: Elsewhere, config: TargetConfig) -> NDArray[np.float32]:
     """float32[N * D, 8]"""
-    each = weights(others.distance.ravel(), config.depths, config.weighting)
+    each = weights(others.distance.ravel(), config.depths, config.weighting, others.actions.shape[2])
     return each * np.float32(OTHERS / others.cells.shape[1])
 
 
@@ -230,13 +246,13 @@ def sft_loss(
     index, before = policy.task_index(task), actions[:, :-1]
     if policy.config.decoder.depth_conditioning == "none":
         logits = policy.decoder(z, before, index)
-        weight = to_device(weights(batch.distance, config.depths, config.weighting), device)
+        weight = to_device(_weights(batch, config), device)
         return weighted(action_losses(logits, actions, optimal, config.kind), weight) / divisor, logits
     loss = z.new_zeros((), dtype=torch.float32)
     for depth in sorted(config.depths):
         condition = policy.conditioning(torch.full((len(batch),), depth, device=device))
         logits = policy.decoder(z, before, index, depths=condition)
-        weight = to_device(weights(batch.distance, (depth,), config.weighting), device)
+        weight = to_device(_weights(batch, replace(config, depths=(depth,))), device)
         loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
     return loss / divisor, logits
 
@@ -250,10 +266,9 @@ def _dense_loss(
     if policy.config.decoder.depth_conditioning != "none":
         raise ValueError("targets.dense: expected 0 for plans that are told their depth (decoder.depth_conditioning)")
     z = policy.encode_at(task, batch.states, others.cells)
-    actions = np.concatenate([batch.actions, others.actions.reshape(-1, MAX_ACTIONS)])
-    optimal = np.concatenate([batch.optimal, others.optimal.reshape(-1, MAX_ACTIONS, 4)])
-    own = weights(batch.distance, config.depths, config.weighting)
-    weight = to_device(np.concatenate([own, _weights_elsewhere(others, config)]), z.device)
+    actions = np.concatenate([batch.actions, others.actions.reshape(-1, batch.actions.shape[1])])
+    optimal = np.concatenate([batch.optimal, others.optimal.reshape(-1, *batch.optimal.shape[1:])])
+    weight = to_device(np.concatenate([_weights(batch, config), _weights_elsewhere(others, config)]), z.device)
     path = to_device(actions, z.device)
     logits = policy.decoder(z, path[:, :-1], policy.task_index(task))
     losses = action_losses(logits, path, to_device(optimal, z.device), config.kind)

@@ -13,7 +13,7 @@ from recommit import rng
 from recommit.data import labels, sampling
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, head, play, sampled
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import PLAN_LENGTH
 from recommit.runs.distributed import rank_batches, split_batches
 from recommit.storage import errors
 from recommit.train import targets
@@ -45,9 +45,9 @@ class ValidationTask:
     states: Targets
 
 
-def tasks_of(name: str, spec: DataSpec, config: ValidationConfig) -> list[ValidationTask]:
+def tasks_of(name: str, spec: DataSpec, config: ValidationConfig, length: int = PLAN_LENGTH) -> list[ValidationTask]:
     """Instances as in the data of a recipe, of its validation split: by their start states alone, they are in nobody's
-    training data. None if the configuration asks for none."""
+    training data. Plans are compared over ``length`` actions. None if the configuration asks for none."""
     if not config.instances:
         return []
     wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
@@ -57,13 +57,13 @@ def tasks_of(name: str, spec: DataSpec, config: ValidationConfig) -> list[Valida
     task = spec.puzzle()
     starts = _starts(wanted)
     solutions = task.solve(starts, ties="random", seed=1, threads=1)
-    length = np.asarray(solutions.length)
-    place = rng.below(rng.draw(rng.streams(1, rng.Purpose.PLACE, np.arange(len(length))), 0), np.maximum(length, 1))
-    plans = np.zeros((len(length), max(int(place.max(initial=0)), 1)), np.uint8)
+    optimal = np.asarray(solutions.length)
+    place = rng.below(rng.draw(rng.streams(1, rng.Purpose.PLACE, np.arange(len(optimal))), 0), np.maximum(optimal, 1))
+    plans = np.zeros((len(optimal), max(int(place.max(initial=0)), 1)), np.uint8)
     for i, (begin, steps) in enumerate(zip(solutions.offsets[:-1], place, strict=True)):
         plans[i, :steps] = solutions.actions[begin : begin + steps]
     rows = labels.label(task, task.execute(starts, plans, place.astype(np.int32), threads=1).states, threads=1)
-    states = targets.make(task, rows, TargetConfig(), seed=1, first=0)
+    states = targets.make(task, rows, TargetConfig(), seed=1, first=0, length=length)
     return [ValidationTask(name, task, config.of(task), starts, states)]
 
 
@@ -91,16 +91,16 @@ def measure(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[
 def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide
     the states."""
-    config, states, team = TargetConfig(), task.states, engine.team
-    total = targets.total_weight(states, config)
-    sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
+    config, states, team = TargetConfig(depths=policy.config.depths), task.states, engine.team
+    total, length = max(targets.total_weight(states, config), 1.0), states.actions.shape[1]
+    sums = np.zeros(1 + 2 * length)  # the loss, and by position what was right and what was counted
     for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, engine.together):
         part = states[rows] if len(rows) else targets.nothing(states)
         value, logits = engine.run(partial(targets.sft_loss, policy, task.task, part, config, total))
         hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
-    loss, right, counted = np.split(team.all_reduce_sum(sums.tolist()), [1, 1 + MAX_ACTIONS])
+    loss, right, counted = np.split(team.all_reduce_sum(sums.tolist()), [1, 1 + length])
     accuracy = right / np.maximum(counted, 1)
     return {
         "loss": round(float(loss[0]), 6),

@@ -10,7 +10,6 @@ import numpy as np
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, episodes, head
-from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
 from recommit.prices import Prices
@@ -53,13 +52,13 @@ class PolicyMatch:
         """The plans so far on boards of this shape, or a new graph where that has grown large."""
         graph = self._graph
         if graph is None or len(graph) > KEPT or graph.puzzle != level.task:
-            graph = self._graph = PolicyGraph(self.policy, level.task, ALL_DEPTHS, piece=128)
+            graph = self._graph = PolicyGraph(self.policy, level.task, self.about.fixed, piece=128)
         return graph
 
     def _search(self, graph: PolicyGraph, turns: list[Nodes], left: int) -> bool:
         """Plan wherever the best way on may come by, from each observed state and from where each depth leads there;
         could that be done within ``CAP``?"""
-        search = partial(oracle.search, graph, depths=ALL_DEPTHS)
+        search = partial(oracle.search, graph, depths=graph.depths)
         for prices in dict.fromkeys((Prices(), self.prices)):
             for turn, nodes in enumerate(turns):
                 for roots, remaining in ((nodes, left - turn), (np.unique(graph.landing[nodes]), left - turn - 1)):
@@ -78,7 +77,7 @@ class PolicyMatch:
             cost: tuple[float | None, int, int] = (None, 0, -1)
             if costs is not None:
                 cost = float(costs.regret[turn]), int(costs.best[turn]), int(costs.cause[turn])
-            rows.append(Commitment(ALL_DEPTHS[column], int(graph.executed[node, column]), plan, chances, *cost))
+            rows.append(Commitment(graph.depths[column], int(graph.executed[node, column]), plan, chances, *cost))
             nodes.append(int(graph.landing[node, column]))
         distances = tuple(int(graph.distance[node]) for node in nodes)
         return Played(tuple(rows), distances, bool(graph.goal[nodes[-1]]))

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from recommit.graph.regret import CAUSES
+from recommit.policy.config import PLAN_LENGTH
 from recommit.puzzles.levels import parse_levels
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Limits
+from recommit.report.html import letters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
     from recommit.puzzles.levels import Grid
     from recommit.puzzles.puzzle import Puzzle
 
-PLAN = 8
-#: Fixed depths that the policy's own are compared with, and the one shown first.
-FIXED, USUAL = tuple(range(1, PLAN + 1)), 4
+#: The fixed depth that is shown first.
+USUAL = 4
 #: Rows and columns of a board at most, observations of an episode likewise.
 MOST_SIDE, MOST_BUDGET = 64, 99
 #: Search nodes of a distance after a move by hand.
@@ -62,6 +63,11 @@ class About:
     #: What plays it again.
     command: str = ""
 
+    @property
+    def fixed(self) -> tuple[int, ...]:
+        """Fixed depths that the policy's own are compared with: all of a plan."""
+        return tuple(range(1, max(PLAN_LENGTH, *self.depths) + 1))
+
     def described(self) -> dict[str, Any]:
         """As a page takes it."""
         return {**vars(self), "depths": list(self.depths), "causes": list(CAUSES)}
@@ -73,12 +79,12 @@ class Commitment:
 
     depth: int
     executed: int
-    #: All eight actions; ``depth`` of them were committed to.
+    #: All actions; ``depth`` of them were committed to.
     plan: tuple[int, ...]
     #: Of the policy's own depths, in 255ths.
     chances: tuple[int, ...]
-    #: What it cost against the best of all eight depths, the nearest best one, and a place in ``CAUSES``, -1 where no
-    #: depth is better; None where nobody worked that out.
+    #: What it cost against the best of all depths, the nearest best one, and a place in ``CAUSES``, -1 where no depth
+    #: is better; None where nobody worked that out.
     regret: float | None = None
     best: int = 0
     cause: int = -1
@@ -96,8 +102,8 @@ class Played:
         """As pages take it; see ``recommit.report.episodes``, beside whose letters there are whole plans, ``w``."""
         every = self.commitments
         result: dict[str, Any] = {
-            "h": "".join(str(each.depth) for each in every),
-            "x": "".join(str(each.executed) for each in every),
+            "h": letters(each.depth for each in every),
+            "x": letters(each.executed for each in every),
             "w": "".join(str(action) for each in every for action in each.plan),
             "p": "".join(f"{chance:02x}" for each in every for chance in each.chances),
             "d": list(self.distances),
@@ -105,20 +111,19 @@ class Played:
         }
         if all(each.regret is not None for each in every):
             result["r"] = [round(1000 * (each.regret or 0)) for each in every]
-            result["b"] = "".join(str(each.best) for each in every)
+            result["b"] = letters(each.best for each in every)
             result["c"] = "".join(str(each.cause + 1) for each in every)
         return result
 
     @classmethod
     def unpacked(cls, packed: Mapping[str, Any], depths: int) -> Played:
         """What ``packed`` gave, of a policy with so many depths."""
-        rows = []
+        rows, length = [], len(packed["w"]) // max(len(packed["h"]), 1)
         for k, (depth, executed) in enumerate(zip(packed["h"], packed["x"], strict=True)):
-            plan = tuple(map(int, packed["w"][PLAN * k : PLAN * (k + 1)]))
-            letters = packed["p"][2 * depths * k : 2 * depths * (k + 1)]
-            chances = tuple(bytes.fromhex(letters))
-            cost = (packed["r"][k] / 1000, int(packed["b"][k]), int(packed["c"][k]) - 1) if "r" in packed else ()
-            rows.append(Commitment(int(depth), int(executed), plan, chances, *cost))
+            plan = tuple(map(int, packed["w"][length * k : length * (k + 1)]))
+            chances = tuple(bytes.fromhex(packed["p"][2 * depths * k : 2 * depths * (k + 1)]))
+            cost = (packed["r"][k] / 1000, int(packed["b"][k], 36), int(packed["c"][k]) - 1) if "r" in packed else ()
+            rows.append(Commitment(int(depth, 36), int(executed, 36), plan, chances, *cost))
         return cls(tuple(rows), tuple(packed["d"]), bool(packed["solved"]))
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from recommit.watch.match import About
 
 HOW = (
-    "Regret: the value that the best of all eight depths would have added from there, under the same plans and the "
-    "observations that were left; exact. Value: {value}."
+    "Regret: the value that the best of all depths, 1 to {most}, would have added from there, under the same plans and "
+    "the observations that were left; exact. Value: {value}."
 )
 MADE = "The policy's files: sha256 {weights}. {command}"
 
@@ -22,7 +22,7 @@ def make(about: About, packed: dict[str, Any], *, asks: bool) -> str:
     made = MADE.format(weights=about.weights[:16], command=about.command and f"Recorded by: {about.command}")
     parts = [
         Html(asset("match.html")),
-        tag("p", HOW.format(value=about.value), class_="quiet"),
+        tag("p", HOW.format(value=about.value, most=about.fixed[-1]), class_="quiet"),
         tag("p", made, class_="quiet"),
     ]
     content = [tag("section", *parts, id="match-page", class_="alone")]

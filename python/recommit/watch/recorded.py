@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.watch.match import FIXED, About, Level, Played, of_state
+from recommit.watch.match import About, Level, Played, of_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 def record(match: Match, levels: Iterable[Level]) -> dict[str, Any]:
     """Play the policy and every fixed depth on each of these levels."""
+    depths, budget = (0, *match.about.fixed), match.about.budget
     return {
         **match.about.described(),
         "levels": [
             {
                 **level.described(),
-                "played": {depth: match.episode(level, match.about.budget, depth).packed() for depth in (0, *FIXED)},
+                "played": {depth: match.episode(level, budget, depth).packed() for depth in depths},
             }
             for level in levels
         ],

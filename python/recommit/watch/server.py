@@ -144,7 +144,7 @@ def _level(match: Match, asked: dict[str, Any]) -> dict[str, Any]:
 
 def _episode(match: Match, asked: dict[str, Any]) -> dict[str, Any]:
     """An episode from a state."""
-    left, depth = _number(asked, "left", 1, MOST_BUDGET), _number(asked, "depth", 0, match_of.PLAN)
+    left, depth = _number(asked, "left", 1, MOST_BUDGET), _number(asked, "depth", 0, match.about.fixed[-1])
     return match.episode(_state(match, asked), left, depth).packed()
 
 

@@ -85,7 +85,7 @@ class MatchGame:
             self._let_go()
         elif key in ("on", "back", "restart"):
             self._turn({"on": self.turn + 1, "back": self.turn - 1, "restart": 0}[key], key)
-        elif key.isdigit() and int(key) in match_of.FIXED:
+        elif key.isdigit() and int(key) in self.match.about.fixed:
             self.depth = int(key)
             self.lanes = (self.lanes[0], self._fixed(self.level))
         elif key == "next":

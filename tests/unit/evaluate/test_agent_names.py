@@ -13,7 +13,8 @@ from recommit.evaluate.agent_names import AGENTS, MEMORY, PRIVILEGED, RULES, Age
     [
         ("fixed-4@/a/init", 4, False, 1, 0),
         ("fixed-8-sampled@b@c", 8, True, 2, 0),
-        ("fixed-9", 0, False, 1, 0),
+        ("fixed-16", 16, False, 1, 0),
+        ("fixed-17", 0, False, 1, 0),
         ("shuffled", 0, False, 5, 0),
         ("adaptive+aug1@/a/b", 0, False, 1, 1),
         ("confidence-least+memory+aug2", 0, False, 1, 2),

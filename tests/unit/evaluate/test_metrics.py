@@ -43,7 +43,7 @@ def rows_of(every):
     nothing = np.full(len(lines), np.nan, np.float32)
     kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_)
     columns = (c.astype(k) for c, k in zip((who, turn, depth, executed, before, after, solved), kinds, strict=True))
-    words = (np.zeros(len(lines), kind) for kind in (np.uint16, np.uint64, np.uint64))
+    words = (np.zeros(len(lines), kind) for kind in (np.uint32, *[np.uint64] * 4))
     return DecisionRows(*columns, nothing, nothing, *words)
 
 

@@ -26,7 +26,7 @@ DEPTHS = (1, 2, 4)
 class Scripted:
     """Plans that are right or wrong by a hash of the state."""
 
-    config = SimpleNamespace(depths=DEPTHS, budget_conditioned=False)
+    config = SimpleNamespace(depths=DEPTHS, plan_length=8, budget_conditioned=False)
     plans_first = True
     asked = 0
 

@@ -73,6 +73,7 @@ def test_plans_are_compared_depth_by_depth():
         np.zeros((1, 2, 2), bool),
         np.array([[[1, 2], [1, 2]]]),
         LOOKS,  # which both plans pay
+        8,
     )
     assert weight[0, 0].tolist() == [1.0, 0.5, 0, 0, 0, 0, 0, 0]
     assert advantage[0, :, 1].tolist() == pytest.approx([-0.2, 0.2])

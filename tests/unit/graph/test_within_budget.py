@@ -33,7 +33,7 @@ class Scripted:
     """What a graph asks of a policy, without a network."""
 
     config = SimpleNamespace(
-        depths=(1, 2, 4, 8), budget_conditioned=False, decoder=SimpleNamespace(depth_conditioning="none")
+        depths=(1, 2, 4, 8), plan_length=8, budget_conditioned=False, decoder=SimpleNamespace(depth_conditioning="none")
     )
     plans_first = True
 

@@ -9,7 +9,7 @@ from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
     ("make", "message"),
     [
         (lambda: PolicyConfig(depths=(4, 2)), "depths: expected ascending numbers"),
-        (lambda: PolicyConfig(depths=(0, 1)), r"depths: expected numbers 1..8, got \(0, 1\)"),
+        (lambda: PolicyConfig(depths=(0, 1)), r"depths: expected numbers 1..16, got \(0, 1\)"),
         (lambda: PolicyConfig(cell=-1), "cell: expected 0..112 pixels, got -1"),
         (lambda: PolicyConfig(tasks=("a",) * 65, prompts=("b",) * 65), r"tasks: expected 1\.\.64, got 65"),
         (lambda: DecoderConfig(z="suffix"), "decoder.z: expected prefix or cross, got suffix"),

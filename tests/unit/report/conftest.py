@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -117,8 +116,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
                 "actions": np.concatenate([a for a, _ in kept]),
                 "depth_probs": np.concatenate([c for _, c in kept]),
             }
-            plain = [f.name for f in fields(play.DecisionRows) if f.name not in more]
-            table = {name: getattr(rows, name) for name in plain} | more
+            table = rows.stored() | more
             stem = f"{AgentName.parse(agent).stem}@6" + (f"-s{seed}" if name in SEEDS else "")
             pq.write_table(pa.table(table), folder / "decisions" / f"{stem}.parquet")
             each.append(rows)

@@ -38,7 +38,7 @@ def test_everything_is_read(evaluations):
     adaptive, shuffled = folder.first, folder.agent("shuffled")
     assert len(folder.decisions(shuffled)) == 2
     (rows,) = folder.decisions(adaptive)
-    assert rows.actions.dtype == np.uint16
+    assert rows.actions.dtype == np.uint32
     assert rows.depth_probs.dtype == np.uint64
     for budget in folder.budgets:
         for agent in folder.agents:

@@ -77,7 +77,7 @@ class Wanderer:
 
     def __init__(self, task, seed):
         self.task, self.draw = task, np.random.default_rng(seed)
-        self.policy = SimpleNamespace(config=SimpleNamespace(depths=(1, 2, 4, 8)))
+        self.policy = SimpleNamespace(config=SimpleNamespace(depths=(1, 2, 4, 8), plan_length=8))
 
     max_over_ranks = staticmethod(int)
 

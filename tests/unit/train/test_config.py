@@ -24,7 +24,7 @@ def test_changes_reach_their_value():
         ("optim.steps=0", r"optim\.steps: expected at least 1, got 0"),
         ("optim.schedule=step", r"optim\.schedule: expected linear, cosine or constant, got step"),
         ("optim.steps.x=0", r"set: optim\.steps\.x: expected a mapping, got int"),
-        ("targets.depths=[9]", r"targets\.depths: expected numbers 1\.\.8, got \(9,\)"),
+        ("targets.depths=[17]", r"targets\.depths: expected numbers 1\.\.16, got \(17,\)"),
         ("model.policy.decoder.heads=5", r"decoder\.width: expected a multiple of heads"),
     ],
 )
@@ -46,7 +46,7 @@ def test_unknown_recipes_are_refused(tmp_path):
 
 
 def test_what_is_refused_is_said_in_bounded_words():
-    for change in (f"optim.schedule={'x' * 9000}", f"targets.depths=[{'9, ' * 3000}9]"):
+    for change in (f"optim.schedule={'x' * 9000}", f"targets.depths=[{'99, ' * 3000}99]"):
         with pytest.raises(ValueError, match=r"expected .*\.\.\.$") as caught:
             load("laptop-sliding", [change])
         assert len(str(caught.value)) < 2100

@@ -63,6 +63,8 @@ def test_weights_count_samples():
     assert targets.weights(np.array([8], np.int32)).tolist() == [[4, 3, 2, 2, 1, 1, 1, 1]]
     counted = [[sum(j < depth <= d for depth in (1, 2, 4, 8)) for j in range(8)] for d in distance]
     assert targets.weights(distance).tolist() == position_weights(distance.astype(np.int16)).tolist() == counted
+    deep = [[sum(j < depth <= d for depth in (2, 12)) for j in range(12)] for d in distance]
+    assert targets.weights(distance, (2, 12), length=12).tolist() == deep
     assert targets.weights(distance, (4,)).tolist()[3:5] == [[0] * 8, [1, 1, 1, 1, 0, 0, 0, 0]]
     assert targets.weights(np.array([8], np.int32), weighting="sample").sum() == pytest.approx(4)
 

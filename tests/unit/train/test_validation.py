@@ -41,7 +41,7 @@ def test_instances_are_of_the_validation_split(dataset):
 class Perfect:
     """Plays optimally, and counts what it is asked."""
 
-    config = SimpleNamespace(depths=(1, 2, 4, 8), budget_conditioned=False)
+    config = SimpleNamespace(depths=(1, 2, 4, 8), plan_length=8, budget_conditioned=False)
     plans_first = True
     asked = 0
 

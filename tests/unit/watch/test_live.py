@@ -24,7 +24,7 @@ DEPTHS = (1, 2, 4, 8)
 class Stumbling:
     """Optimal plans, but for one action in every plan; its head prefers a depth by the state."""
 
-    config = SimpleNamespace(depths=DEPTHS, budget_conditioned=False)
+    config = SimpleNamespace(depths=DEPTHS, plan_length=8, budget_conditioned=False)
     plans_first = True
 
     def plan(self, task: Any, states: np.ndarray, depths: tuple[int, ...]) -> tuple[np.ndarray, ...]:

@@ -13,7 +13,7 @@ const VIEWER = (() => {
   }
 
   function match(data) {
-    const root = find("viewer"), puzzle = PUZZLES[data.task], levels = new Map();
+    const root = find("viewer"), puzzle = PUZZLES[data.task], levels = new Map(), deepest = Math.max(8, ...data.depths);
     root.hidden = false;
     data.levels.forEach((level, place) => levels.set(level.number ?? place, level));
     const now = { number: [...levels.keys()][0], level: null, fixed: 4, lanes: [], k: 0, sub: 0, timer: 0, question: 0 };
@@ -179,7 +179,7 @@ const VIEWER = (() => {
 
     function build() {
       const [left, right] = root.querySelectorAll(".pane"), pick = make("select", { "aria-label": "Fixed depth" });
-      for (let h = 1; h <= 8; h++) pick.append(make("option", { value: h }, `always ${h} action${h > 1 ? "s" : ""}`));
+      for (let h = 1; h <= deepest; h++) pick.append(make("option", { value: h }, `always ${h} action${h > 1 ? "s" : ""}`));
       pick.value = now.fixed;
       pick.addEventListener("change", () => fix(Number(pick.value)));
       PANE.build(left, make("b", {}, "its own depths"));
@@ -194,7 +194,7 @@ const VIEWER = (() => {
 
     const { go, step, back, jump, play, longest, slide, keys } = PLAYBACK(root, now, { shown, draw });
     const arrows = Object.fromEntries(["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].map((key, action) => [key, () => move(action)]));
-    const depths = Object.fromEntries([..."12345678"].map((digit) => [digit, () => fix(Number(digit))]));
+    const depths = Object.fromEntries([..."123456789"].slice(0, deepest).map((digit) => [digit, () => fix(Number(digit))]));
     keys({ ...arrows, ...depths, " ": play, s: step, b: back, n: () => choose(now.number + 1), p: () => choose(now.number - 1), g: on }, {});
     build();
     choose(now.number);

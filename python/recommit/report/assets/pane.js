@@ -16,16 +16,16 @@ const PANE = (() => {
   // Every decision of an episode: the board before each of its actions and after the last, and what it did to the
   // distance. Of some episodes the whole plans are known, and not only what was executed of them.
   function unpack(packed, { puzzle, rows, cols, start, causes, depths }) {
-    const depth = numbers(packed.h, 1, 10), executed = numbers(packed.x, 1, 10), many = depths.length;
-    const actions = numbers(packed.a, 1, 10), chances = numbers(packed.p, 2, 16), plans = numbers(packed.w, 8, 10);
+    const depth = numbers(packed.h, 1, 36), executed = numbers(packed.x, 1, 36), many = depths.length;
+    const actions = numbers(packed.a, 1, 10), chances = numbers(packed.p, 2, 16), plans = numbers(packed.w, 1, 10), whole = plans.length / depth.length;
     let board = start, at = 0;
     const decisions = depth.map((h, k) => {
-      const whole = plans.length ? numbers(packed.w.slice(8 * k, 8 * k + 8), 1, 10) : actions.slice(at, at + executed[k]);
-      const own = whole.slice(0, executed[k]), boards = [board], before = packed.d[k], after = packed.d[k + 1];
+      const plan = plans.length ? plans.slice(whole * k, whole * (k + 1)) : actions.slice(at, at + executed[k]);
+      const own = plan.slice(0, executed[k]), boards = [board], before = packed.d[k], after = packed.d[k + 1];
       at += executed[k];
       if (puzzle) for (const action of own) boards.push(board = puzzle.move(board, rows, cols, action));
-      const regret = packed.r ? { lost: packed.r[k] / 1000, best: Number(packed.b[k]), cause: causes[packed.c[k] - 1] } : null;
-      return { h, regret, executed: executed[k], actions: own, plan: whole, boards, before, after, kind: effect(before, after), spent: at, chances: packed.p ? chances.slice(many * k, many * (k + 1)) : [] };
+      const regret = packed.r ? { lost: packed.r[k] / 1000, best: parseInt(packed.b[k], 36), cause: causes[packed.c[k] - 1] } : null;
+      return { h, regret, executed: executed[k], actions: own, plan, boards, before, after, kind: effect(before, after), spent: at, chances: packed.p ? chances.slice(many * k, many * (k + 1)) : [] };
     });
     return { decisions, last: board, solved: packed.solved, distances: packed.d, spent: at };
   }

@@ -11,7 +11,6 @@ import numpy as np
 from recommit import rng
 from recommit.graph.episodes import softmax
 from recommit.graph.policy_evaluation import GraphValues, PolicyEvaluation, explore, plan_advantages
-from recommit.policy.config import MAX_ACTIONS
 from recommit.rollout.rollout import rollout
 from recommit.runs.distributed import Team
 from recommit.train.grpo import reward
@@ -257,7 +256,7 @@ class ExactCollector:
         graph, task, shape = valued.graph, self.actor.task, (*plans.shape[:2], len(depths))
         outcome = task.execute(
             np.repeat(graph.states[nodes], shape[1] * shape[2], axis=0),
-            np.repeat(plans.reshape(-1, MAX_ACTIONS), len(depths), axis=0),
+            np.repeat(plans.reshape(-1, plans.shape[-1]), len(depths), axis=0),
             np.tile(np.array(depths, np.int32), shape[0] * shape[1]),
         )
         landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
@@ -272,4 +271,5 @@ class ExactCollector:
             outcome.solved.reshape(shape),
             outcome.executed.reshape(shape),
             self.prices,
+            plans.shape[-1],
         )

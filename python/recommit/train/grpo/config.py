@@ -129,9 +129,9 @@ class ObjectiveConfig:
     #: ``factor``: the depth and every action have a ratio of their own; ``joint``: one ratio of the whole commitment.
     ratio: Literal["factor", "joint"] = "factor"
     #: What is divided by the number of a commitment's terms. ``surrogate``: the surrogate alone, by 9, the most there
-    #: can be; KL is a sum and the actions' entropy an eighth of one. ``constant``: KL and entropies, too, so that they
-    #: have the surrogate's scale. ``length``: all of them, by the commitment's own number of terms, which makes the
-    #: gradient of the depth depend on the depth.
+    #: can be of eight actions; KL is a sum and the actions' entropy an eighth of one. ``constant``: KL and entropies,
+    #: too, so that they have the surrogate's scale. ``length``: all of them, by the commitment's own number of terms,
+    #: which makes the gradient of the depth depend on the depth.
     loss_normalization: Literal["surrogate", "constant", "length"] = "surrogate"
     #: Weight of the exact KL to the policy that the run started from, over the depth and the executed actions (the
     #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that
@@ -230,7 +230,7 @@ class GrpoConfig:
     variant: str = "adaptive"
     #: Another depth head than the warm start's, which supervision has not touched.
     head: HeadConfig | None = None
-    #: Depths that a new head chooses from; none: those of the warm start. Plans have eight actions, whatever they are.
+    #: Depths that a new head chooses from, none deeper than the warm start's plans; none: those of the warm start.
     depths: tuple[int, ...] = ()
     advantage: AdvantageConfig = field(default_factory=AdvantageConfig)
     prices: PriceConfig = field(default_factory=PriceConfig)

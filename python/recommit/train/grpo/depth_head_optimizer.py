@@ -12,7 +12,7 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.tensors import entropy
-from recommit.train.grpo import loss, reward
+from recommit.train.grpo import reward
 from recommit.train.trainer import Diverged
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class DepthHeadOptimizer:
 
     def _copy(self) -> DepthHead:
         """The depth head in float32, whole."""
-        policy, own = self.policy, self.policy.depth_head
+        policy, about = self.policy, self.policy.config
         with torch.device("meta"):
-            head = DepthHead(policy.backbone.width, len(policy.config.depths), policy.config.head)
-        values = self.engine.full(own.parameters())
+            head = DepthHead(policy.backbone.width, len(about.depths), about.head, about.plan_length)
+        values = self.engine.full(policy.depth_head.parameters())
         names = [name for name, _ in head.named_parameters()]
         head.load_state_dict(dict(zip(names, values, strict=True)), assign=True)
         return head
@@ -75,7 +75,7 @@ class DepthHeadOptimizer:
         scaled = reward.scaled_by_batch(advantage, mass[:, None] * probs, self.advantage.eps) * share[:, None]
         returns = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
         entropies = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
-        terms = loss.TERMS if self.objective.loss_normalization == "surrogate" else 1
+        terms = self.policy.config.plan_length + 1 if self.objective.loss_normalization == "surrogate" else 1
         return returns + self.objective.entropy_depth * entropies * terms
 
 

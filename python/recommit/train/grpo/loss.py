@@ -1,8 +1,8 @@
 """The loss of GRPO on both heads: clipped surrogate, exact KL to the warm start, exact entropies.
 
-A commitment has up to nine terms: a depth and the n <= 8 actions that were executed, each with a probability ratio r
-and an advantage A of its own, and C = min(r A, clip(r, 1 - c, 1 + c) A). Over all states s of an optimizer step, with
-depths d, plans g, and executed actions j:
+A commitment of a plan of eight actions has up to nine terms: a depth and the n <= 8 actions that were executed, each
+with a probability ratio r and an advantage A of its own, and C = min(r A, clip(r, 1 - c, 1 + c) A). Over all states s
+of an optimizer step, with depths d, plans g, and executed actions j:
 
     loss = 1/W * sum over s of
            - 1/Z                 * (sum over d of v_d C_d + sum over g, j of v_gj C_gj)
@@ -21,7 +21,8 @@ counts: w/G where commitments were sampled, so that the surrogate is a mean over
 are exact. KL and H are exact sums over a head's outcomes: with K = 1, ``kl`` weighs the KL of whole commitments, with
 E = 8, ``entropy_actions`` the mean entropy of eight places (0 where none was executed). 1 + n is a commitment's own
 length, inside the sums; KL_s and H_s have the mean of 1 / (1 + n) over plans. It pushes the depth, the constant does
-not. With ``ratio: joint`` a commitment is one term with the product of its ratios. Without ``kl_depth`` KL_s is 0.
+not. With ``ratio: joint`` a commitment is one term with the product of its ratios. Without ``kl_depth`` KL_s is 0. With
+longer plans their length stands for 8, and one more for 9.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.tensors import entropy, kl, log_prob, to_device
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import ObjectiveConfig
 
-#: Terms of the longest commitment: its depth and eight actions.
-TERMS = MAX_ACTIONS + 1
 #: What the second result holds, in this order: sums, and the largest deviation of a ratio from 1.
 MEASURES = (
     "surrogate",
@@ -144,7 +142,8 @@ def from_logits(
 
     scored = batch.weight[:, None, None] * live / max(batch.actions.shape[1], 1)
     share = _own_length(live, surrogate.dtype) if config.loss_normalization == "length" else None
-    per_head, per_plan = (1, MAX_ACTIONS) if config.loss_normalization == "surrogate" else (TERMS, TERMS)  # K and E
+    length, terms = live.shape[-1], _terms(live)
+    per_head, per_plan = (1, length) if config.loss_normalization == "surrogate" else (terms, terms)  # K and E
     entropies = batch.weight * entropy(depth_logits), scored * entropy(action_logits)
     depth_entropy, action_entropy = _sums(*entropies, share)
     loss = -surrogate - config.entropy_depth * (depth_entropy / per_head)
@@ -191,7 +190,7 @@ def _surrogate(
     if config.loss_normalization == "length":
         share = _own_length(live, depths.dtype)
         depths, actions = depths * share, actions * share[..., None]
-    return (depths.sum() + actions.sum()) / TERMS, clipped + more, torch.maximum(deviation, other)
+    return (depths.sum() + actions.sum()) / _terms(live), clipped + more, torch.maximum(deviation, other)
 
 
 def _log_probs(depth_logits: Tensor, action_logits: Tensor, batch: TensorBatch) -> tuple[Tensor, Tensor]:
@@ -200,9 +199,14 @@ def _log_probs(depth_logits: Tensor, action_logits: Tensor, batch: TensorBatch) 
     return depths, log_prob(action_logits, batch.actions)
 
 
+def _terms(live: Tensor) -> int:
+    """Terms of the longest commitment: its depth and all actions of the plan."""
+    return live.shape[-1] + 1
+
+
 def _own_length(live: Tensor, dtype: torch.dtype) -> Tensor:
     """[S, G]: 9 / (1 + n), by which a division by nine becomes one by a commitment's own number of terms."""
-    return TERMS / (1.0 + live.sum(-1).to(dtype))
+    return _terms(live) / (1.0 + live.sum(-1).to(dtype))
 
 
 def _sums(depth: Tensor, actions: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graph.episodes import softmax
-from recommit.policy.config import MAX_ACTIONS
 from recommit.train.validation import mean_of
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Signals:
     exact: float  #: with ``exact``: share of visits on states that were observed, times groups
     advantage: float  #: sum of absolute advantages
     advantages: float  #: how many of them
-    by_depth: Floats  #: [8] decisions by depth
+    by_depth: Floats  #: [8], or as many as plans have actions: decisions by depth
     buckets: Floats  #: [3, 2] decisions and depths by distance
     probs: Floats  #: [|H|] probabilities of the depth head, summed over states
     entropy: float  #: of these, summed over states
@@ -77,7 +76,7 @@ class Signals:
             exact=len(reward),
             advantage=float(np.abs(reward - reward.mean(axis=1, keepdims=True)).sum()),
             advantages=reward.size,
-            by_depth=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
+            by_depth=np.bincount(chosen, minlength=trace.proposals.actions.shape[-1] + 1)[1:].astype(np.float64),
             buckets=buckets,
             probs=probs.sum(axis=0),
             entropy=float(_entropy(probs).sum()),
@@ -102,7 +101,7 @@ class Signals:
         np.add.at(
             buckets, _bucket(values.distance[observed]), np.stack([mass[observed], (share * depth).sum(axis=1)], axis=1)
         )
-        by_depth = np.zeros(MAX_ACTIONS)
+        by_depth = np.zeros(graph.plan_length)
         by_depth[depth - 1] = share.sum(axis=0)
         head = softmax(graph.logits[observed])
         return cls(

@@ -80,7 +80,7 @@ class PuzzleLearner:
             run_pass=self.run_pass,
             max_over_ranks=self.team.all_reduce_max,
         )
-        self.validation_tasks = validation.tasks_of(name, self.spec, config.validation)
+        self.validation_tasks = validation.tasks_of(name, self.spec, config.validation, policy.config.plan_length)
         self._recent: list[dict[str, Any]] = []
 
     def run_pass(self, work: Callable[[], T]) -> T:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.policy.config import MAX_ACTIONS
 from recommit.storage.python_file import definition
 from recommit.train.grpo.batch import GrpoBatch
 
@@ -157,7 +156,7 @@ def decisions_of(
     if config.scale == "batch":
         advantage = scaled_by_batch(advantage, weight, config.eps, sum_over_ranks)
     scaled = advantage.astype(np.float32)
-    executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
+    executed = np.arange(proposals.actions.shape[-1]) < trace.executed[..., None]
     return GrpoBatch(
         states=trace.states,
         choices=proposals.choice,

@@ -247,6 +247,8 @@ def _check(config: GrpoConfig, policy: CommitPolicy, team: Team) -> None:
             "advantage.estimator: expected state, episode or branch with a policy that is told the remaining decisions "
             "(show_budget): exact values give a state one plan whatever remains; got exact"
         )
+    if (depth := variant(config.variant).depth) > (length := policy.config.plan_length):
+        raise ValueError(f"variant: expected fixed-1 to fixed-{length}, as long as plans are, got fixed-{depth}")
     if config.optim.batch % team.world or config.rollout.instances % team.world:
         raise ValueError(
             f"optim.batch and rollout.instances: expected multiples of {team.world} ranks, "

@@ -19,7 +19,7 @@ from safetensors.numpy import load, save
 
 from recommit.graph.rule_registry import NamedRule
 from recommit.horizon import Plans, Rule
-from recommit.policy.config import AGREEMENT, FEATURES, MAX_ACTIONS, feature_count
+from recommit.policy.config import AGREEMENT, FEATURES, PLAN_LENGTH, feature_count
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
 from recommit.storage.recipe_text import brief, cut
@@ -72,8 +72,8 @@ class FittedHead:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, got {self.reading}")
         if self.features not in ON_GRAPHS:
             raise ValueError(f"features: expected one of {', '.join(ON_GRAPHS)}, got {self.features}")
-        if list(self.depths) != sorted(set(self.depths)) or not set(self.depths) <= set(range(1, MAX_ACTIONS + 1)):
-            raise ValueError(f"depths: expected some of 1..{MAX_ACTIONS}, each once, ascending, got {self.depths}")
+        if list(self.depths) != sorted(set(self.depths)) or not set(self.depths) <= set(range(1, PLAN_LENGTH + 1)):
+            raise ValueError(f"depths: expected some of 1..{PLAN_LENGTH}, each once, ascending, got {self.depths}")
         if not isinstance(self.threshold, int | float | None):
             raise ValueError(f"threshold: expected a number, got {self.threshold!r}")  # noqa: TRY004  (of a file)
         self._check_numbers()
@@ -156,7 +156,7 @@ class LearnedDepths(Rule):
     def _outputs(self, plans: Plans) -> NDArray[np.float32]:
         if plans.probabilities is None or plans.probabilities.ndim != 3:
             raise ValueError("probabilities: expected those of every action [N, H, A], got fewer")
-        z, agreement, last = plans.features, None, AGREEMENT * MAX_ACTIONS
+        z, agreement, last = plans.features, None, AGREEMENT * PLAN_LENGTH
         if z is not None and ("agreement" in FEATURES[self.head.features] or z.shape[1] == self.head.width + last):
             z, agreement = z[:, :-last], z[:, -last:]  # a graph of several augmentations says how far they agree
         read = head_inputs(self.head.features, plans.probabilities, z, agreement)

@@ -29,7 +29,7 @@ from recommit import rng
 from recommit.data import held_out
 from recommit.policy import augmentations
 from recommit.policy.checkpoint import check_and_copy, local_folder
-from recommit.policy.config import MAX_ACTIONS, HeadConfig, WorldModelConfig
+from recommit.policy.config import PLAN_LENGTH, HeadConfig, WorldModelConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.world_model import ACTIONS, WorldModel
 from recommit.runs.directory import recipe_of
@@ -85,7 +85,7 @@ class TrainingStates:
         self.task, self.starts, self._training = task, starts, training
         solutions = task.solve(starts)
         self.length = solutions.length.clip(min=0).astype(np.int64)
-        self._plans = np.zeros((len(starts), int(self.length.max(initial=1)) + MAX_ACTIONS), np.uint8)
+        self._plans = np.zeros((len(starts), int(self.length.max(initial=1)) + PLAN_LENGTH), np.uint8)
         for row, begin, many in zip(self._plans, solutions.offsets[:-1], self.length, strict=True):
             row[:many] = solutions.actions[begin : begin + many]
 
@@ -98,16 +98,16 @@ class TrainingStates:
         along = (random.random(training.batch) * (self.length[which] + 1)).astype(np.int64)
         states = self._executed(self.starts[which], self._plans[which], along)
         away = random.integers(0, training.astray + 1, training.batch) * (random.random(training.batch) < 0.5)
-        walk = random.integers(0, ACTIONS, (training.batch, training.astray + MAX_ACTIONS)).astype(np.uint8)
+        walk = random.integers(0, ACTIONS, (training.batch, training.astray + PLAN_LENGTH)).astype(np.uint8)
         return self._executed(states, walk, away)
 
     def _executed(self, states: States, actions: States, count: NDArray[np.int64]) -> States:
         """After the first ``count`` actions each; a goal is where it ends."""
-        for begin in range(0, int(count.max(initial=0)), MAX_ACTIONS):
+        for begin in range(0, int(count.max(initial=0)), PLAN_LENGTH):
             who = np.flatnonzero(count > begin)
-            part = np.ascontiguousarray(actions[who, begin : begin + MAX_ACTIONS])
-            part = np.pad(part, ((0, 0), (0, MAX_ACTIONS - part.shape[1])))
-            many = np.minimum(count[who] - begin, MAX_ACTIONS).astype(np.int32)
+            part = np.ascontiguousarray(actions[who, begin : begin + PLAN_LENGTH])
+            part = np.pad(part, ((0, 0), (0, PLAN_LENGTH - part.shape[1])))
+            many = np.minimum(count[who] - begin, PLAN_LENGTH).astype(np.int32)
             states = states.copy()
             states[who] = self.task.execute(np.ascontiguousarray(states[who]), part, many).states
         return states

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,9 +52,9 @@ class Episodes:
         random numbers for each place."""
         shown = max(min(len(self.age), len(batch)), 1)  # every rank goes through the same passes
         states, stream = np.ascontiguousarray(batch.states[:shown]), stream[:shown]
-        depths = len(policy.config.depths)
-        noise = rng.uniforms(stream, depths + 4 * MAX_ACTIONS)
-        each = noise[:, :depths], noise[:, depths:].reshape(-1, MAX_ACTIONS, 4)
+        depths, length = len(policy.config.depths), policy.config.plan_length
+        noise = rng.uniforms(stream, depths + 4 * length)
+        each = noise[:, :depths], noise[:, depths:].reshape(-1, length, 4)
         remaining = np.maximum(self.budget - self.age[:shown], 1)
         training = policy.training
         policy.eval()

@@ -1,8 +1,8 @@
 """The supervised warm start: ``recommit train sft``, or ``deepspeed ... --module recommit.train.sft`` with its flags.
 
 One step: a batch of labelled states from the data sets (``data/loading.py``), what is optimal in each of them
-(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once. A plan of eight actions is
-taught together with its prefixes, since every depth commits to a prefix of one plan. What differs from usual imitation:
+(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once. A plan is taught
+together with its prefixes, since every depth commits to a prefix of one plan. What differs from usual imitation:
 with soft targets all optimal actions of a state share the credit, and with ``paths: resample`` every visit of a state
 teaches another of its optimal paths. The depth head gets no target and no gradient: it learns by GRPO alone.
 """
@@ -154,6 +154,7 @@ class SftTrainer(Trainer):
             self.policy = CommitPolicy.from_pretrained(own, device=team.device)
         else:
             self.policy = initial_policy.new_policy(config.model, folder.folder, config.run.seed, team)
+        config.targets.check_plans(self.policy.config)
         initial_policy.note_puzzles(self.policy, recipes)
         self.policy.train_only(*self.tasks, depth_head=False)
         self.policy.backbone.recompute = config.engine.checkpointing
@@ -161,7 +162,8 @@ class SftTrainer(Trainer):
         self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.micro_batches))
         process.seed_everything(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         pairs = zip(self.names, recipes, strict=True)
-        self.validation_tasks = [each for pair in pairs for each in validation.tasks_of(*pair, config.validation)]
+        length = self.policy.config.plan_length
+        self.validation_tasks = [each for p in pairs for each in validation.tasks_of(*p, config.validation, length)]
 
     @property
     def tokens(self) -> float:
@@ -200,8 +202,8 @@ class SftTrainer(Trainer):
         """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
-        among = episodes.among if episodes else None
-        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, among=among)
+        among, length = episodes.among if episodes else None, self.policy.config.plan_length
+        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, length=length, among=among)
         return batch if portion.count else targets.nothing(batch)
 
     def _follow(self, batches: list[Targets]) -> None:

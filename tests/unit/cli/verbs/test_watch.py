@@ -14,7 +14,7 @@ from tests.waiting import HANG
 from recommit.cli import main
 from recommit.cli.boards import LevelOptions
 from recommit.watch import recorded
-from recommit.watch.match import FIXED, ends
+from recommit.watch.match import ends
 from recommit.watch.recorded import RecordedMatch
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_recordings_are_small_and_hold_every_fixed_depth(name: str) -> None:
     match = RecordedMatch(values)
     for number in range(len(values["levels"])):
         level = match.level(number)
-        for depth in (0, *FIXED):
+        for depth in (0, *match.about.fixed):
             played = match.episode(level, match.about.budget, depth)
             boards = ends(level, played)
             assert level.task.distance(boards).tolist() == list(played.distances), "exact, as it was when recorded"

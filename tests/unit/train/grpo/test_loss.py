@@ -34,30 +34,30 @@ CASES = [
 ]
 
 
-def random_batch(states, group, *, seed=0, depth_rows=None):
+def random_batch(states, group, *, seed=0, depth_rows=None, length=8):
     draw = np.random.default_rng(seed)
     rows = group if depth_rows is None else depth_rows
-    executed = draw.integers(0, 9, (states, group, 1))
+    executed = draw.integers(0, length + 1, (states, group, 1))
     return GrpoBatch(
         states=np.zeros((states, 2, 3), np.uint8),
         choices=draw.integers(0, 4, (states, rows)),
         depth_advantage=draw.normal(size=(states, rows)).astype(np.float32),
         depth_weight=(draw.random((states, rows)) * (draw.random((states, rows)) < 0.8)).astype(np.float32),
         depth_old=np.log(draw.dirichlet(np.ones(4), (states, rows))[..., 0]).astype(np.float32),
-        actions=draw.integers(0, 4, (states, group, 8)),
+        actions=draw.integers(0, 4, (states, group, length)),
         plan_depth=np.zeros((states, group), np.int64),
-        action_advantage=draw.normal(size=(states, group, 8)).astype(np.float32),
-        action_weight=(draw.random((states, group, 8)) * (np.arange(8) < executed)).astype(np.float32),
-        action_old=np.log(draw.dirichlet(np.ones(4), (states, group, 8))[..., 0]).astype(np.float32),
+        action_advantage=draw.normal(size=(states, group, length)).astype(np.float32),
+        action_weight=(draw.random((states, group, length)) * (np.arange(length) < executed)).astype(np.float32),
+        action_old=np.log(draw.dirichlet(np.ones(4), (states, group, length))[..., 0]).astype(np.float32),
         remaining=np.ones(states, np.int64),
         weight=draw.random(states).astype(np.float32),
     )
 
 
-def logits(states, group, seed):
+def logits(states, group, seed, length=8):
     made = torch.Generator().manual_seed(seed)
     depth = torch.randn(states, 4, generator=made, dtype=torch.float64)
-    return depth, torch.randn(states, group, 8, 4, generator=made, dtype=torch.float64)
+    return depth, torch.randn(states, group, length, 4, generator=made, dtype=torch.float64)
 
 
 def doubled(batch):
@@ -88,6 +88,15 @@ def slopes(batch, now, config, total, reference, step=1e-5):
 
 def test_the_page_and_the_code_name_one_formula():
     assert textwrap.indent(slow.formula(), "    ").replace("\n    \n", "\n\n") in objective.__doc__
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_longer_plans_have_more_terms(config, monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    batch, now, before = random_batch(3, 2, length=12), logits(3, 2, 1, 12), logits(3, 2, 2, 12)
+    reference, total = before if config.kl else None, objective.total_weight(batch)
+    value, _ = objective.from_logits(*now, doubled(batch), config, total, reference)
+    assert value.item() == pytest.approx(plain(batch, now, config, total, reference), rel=1e-9)
 
 
 @pytest.mark.parametrize(("config", "depths"), CASES)

@@ -14,7 +14,7 @@ from tests.unit.train.runs import interrupt_and_go_on, same
 
 from recommit import rng
 from recommit.data import loading
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import PLAN_LENGTH
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.checkpoints import commit
 from recommit.storage import errors
@@ -54,7 +54,7 @@ def test_a_share_of_each_step_is_where_the_commitments_of_the_policy_led(plan, d
         assert np.array_equal(states, expected[:places])
         assert options["remaining"].tolist() == (BUDGET - age).tolist()
         words = rng.streams(plan.run.seed, rng.Purpose.OWN_STATES, step * 16 + np.arange(places))
-        assert np.array_equal(options["noise"][0], rng.uniforms(words, 4 + 4 * MAX_ACTIONS)[:, :4])
+        assert np.array_equal(options["noise"][0], rng.uniforms(words, 4 + 4 * PLAN_LENGTH)[:, :4])
         expected = rows[min(step + 1, STEPS - 1)].copy()
         for i in range(places):
             here = states[i]
