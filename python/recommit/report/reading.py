@@ -143,12 +143,24 @@ class Folder:
         Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
         other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
-        fixed = [a for a in self.agents if a.depth and a is not self.first and not self.of_another_seed(a)]
+        fixed = self._fixed()
         if not fixed:
             return None
         chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in fixed)
         by = "validation_solve_rate" if chosen else "solve_rate"
         return max(fixed, key=lambda a: (self.row(a, budget)[by], -a.depth)), chosen
+
+    def lucky_fixed(self, budget: str) -> Agent | None:
+        """The fixed depth that solves most test instances, where that is more than the one chosen on others."""
+        best = self.best_fixed(budget)
+        if best is None:
+            return None
+        most = max(self._fixed(), key=lambda a: (self.row(a, budget)["solve_rate"], -a.depth))
+        more = self.row(most, budget)["solve_rate"] > self.row(best[0], budget)["solve_rate"]
+        return most if more else None
+
+    def _fixed(self) -> list[Agent]:
+        return [a for a in self.agents if a.depth and a is not self.first and not self.of_another_seed(a)]
 
     def constant(self, budget: str) -> Agent | None:
         """The fixed depth of the first agent's own plans that its gain share is measured from."""

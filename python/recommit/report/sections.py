@@ -106,7 +106,11 @@ def where(folder: Folder, budget: str) -> str:
     text += f"at most {folder.budgets[budget]} observations each."
     if best := folder.best_fixed(budget):
         chosen = "validation puzzles" if best[1] else "these puzzles themselves, which flatters it"
-        text += f" The best fixed depth is “{best[0].words}”, chosen on {chosen}. {SIGNIFICANT}"
+        text += f" The best fixed depth is “{best[0].words}”, chosen on {chosen}."
+        if lucky := folder.lucky_fixed(budget):
+            rate = percent(folder.row(lucky, budget)["solve_rate"])
+            text += f" On these puzzles “{lucky.words}” would have been better: it solves {rate}\u00a0%."
+        text += f" {SIGNIFICANT}"
     return text
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Of glibc's ``mallopt``: how much may lie free before it goes back, and how large a block is mapped by itself.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+#: Parameters of a network whose threads would mostly wait for each other: seven times the CPU time of one thread was
+#: seen, where other programs computed.
+_SMALL = 10_000_000
 
 
 def configure_torch(threads: int, matmul_backend: str, device: str = "auto") -> None:
@@ -64,6 +67,11 @@ def configure_inference(threads: int) -> None:
     if library is not None:
         for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
             library.mallopt(threshold, 1 << 30)
+
+
+def watching_threads(policy: torch.nn.Module) -> int:
+    """For ``configure_inference``, where a policy is asked for a state or a few at a time."""
+    return int(sum(each.numel() for each in policy.parameters()) < _SMALL)
 
 
 @cache

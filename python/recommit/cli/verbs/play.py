@@ -14,7 +14,7 @@ from recommit.cli.flags import WrongCall
 from recommit.cli.keys import with_keys
 from recommit.cli.verbs.watch import show
 from recommit.storage import files
-from recommit.storage.terminal_text import plain, tell
+from recommit.storage.terminal_text import StatusLine, plain, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,33 +169,37 @@ def play(options: PlayOptions) -> None:
 
 def _watch(options: PlayOptions) -> None:
     """Watch a policy that plays, or write down how it does."""
-    from recommit.runs.process import configure_inference, preserved_torch_state
+    from recommit.runs.process import preserved_torch_state
 
     if options.out is not None:
         check_place(options.out)
     with preserved_torch_state():
-        configure_inference(0)
         _show(options)
 
 
 def _show(options: PlayOptions) -> None:
     from recommit.watch import page, recorded
 
+    line = StatusLine()
+    line.show(f"loading {options.agent}, then every depth on the first level: some seconds")
     match, chosen = _match(options)
     if options.out is None:
         first = {**match.level(chosen.index).described(), "number": chosen.index}
+        line.clear()
         show(match, {**match.about.described(), "levels": [first]}, chosen.index, terminal=options.terminal)
         return
-    recording = recorded.record(match, _levels(match, chosen.index, options.count))
+    recording = recorded.record(match, _levels(match, chosen.index, options.count, line))
+    line.clear()
     is_page = options.out.suffix.lower() == ".html"
     made = page.make(match.about, recording, asks=False) if is_page else recorded.text(recording)
     files.replace(files.Files(), options.out, made.encode())
     tell(f"{options.out}: {len(recording['levels'])} levels, {options.out.stat().st_size / 1000:.0f} kB")
 
 
-def _levels(match: Match, first: int, count: int) -> Iterator[Level]:
+def _levels(match: Match, first: int, count: int, line: StatusLine) -> Iterator[Level]:
     """So many levels, or as many as there are."""
     for number in range(first, first + count):
+        line.show(f"level {number - first + 1} of {count}")
         try:
             yield match.level(number)
         except WrongCall:
@@ -221,11 +225,13 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices
+    from recommit.runs.process import configure_inference, watching_threads
     from recommit.watch import match as match_of
     from recommit.watch.live import PolicyMatch
 
     folder, prices = local_folder(options.agent), Prices(options.price_action, options.price_observation)
     policy = CommitPolicy.from_pretrained(folder, anyway=options.anyway).eval()
+    configure_inference(watching_threads(policy))
     policy.replace_prices(prices)
     chosen = options.of_policy(options.agent, policy.config.trained)
     task = chosen.level().task
