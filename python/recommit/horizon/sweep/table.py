@@ -17,28 +17,48 @@ def text(card: Card, milliseconds: float | None = None) -> str:
     head = ["", "number", f"{kind}, {unit}" if unit else kind, "queries", "of successes", "ticks", "minus best fixed"]
     rules = {row["name"]: number(row["rule"]) for row in card["rows"]}
     lines = [_line(each, rules[each["name"]], kind, card["best_fixed"]) for each in card["summary"]]
-    parts = [grid(head, lines), "", *notes(card)]
+    parts = [grid(head, lines), "", in_short(card), "", *notes(card)]
     if milliseconds is not None:
         parts.append(f"A query took {milliseconds:.3g} ms of one thread here, as measured; the card does not have it.")
     return "\n".join(parts) + "\n"
 
 
-def _line(each: dict[str, Any], chosen: float | None, kind: str, reference: str) -> list[str]:
+def in_short(card: Card) -> str:
+    """How much of a chunk to execute, as far as the intervals say."""
+    summary, kind = {each["name"]: each for each in card["summary"]}, card["score"]
+    depths = {row["name"]: row["rule"]["depth"] for row in card["rows"] if row["rule"]["rule"] == "Fixed"}
+    best, names = card["best_fixed"], sorted(depths, key=depths.__getitem__)
+    level = [name for name in names if name == best or summary[name]["minus_best_fixed"][2] >= 0]
+    asks = [f"{summary[name]['queries'][0]:.1f}" for name in (level[-1], best)]
+    reach = f"{depths[level[-1]]} of {card['horizon']} actions"
+    parts = [f"Not significantly worse than the best fixed depth: up to {reach}"]
+    if level[-1] != best:
+        parts[0] += f", with {asks[0]} queries an episode and not {asks[1]}"
+    if deeper := names[names.index(level[-1]) + 1 :]:
+        parts.append(f"{deeper[0]} differs by {_interval(summary[deeper[0]]['minus_best_fixed'], kind)}")
+    ahead = [name for name in summary if name not in depths and summary[name]["minus_best_fixed"][1] > 0]
+    if ahead:
+        first = max(ahead, key=lambda name: summary[name]["minus_best_fixed"][0])
+        parts.append(f"{cell(first)} is better by {_interval(summary[first]['minus_best_fixed'], kind)}")
+    return "; ".join(parts) + "."
+
+
+def _interval(values: list[float], kind: str) -> str:
     scale, digits = (100, 1) if kind == "success" else (1, 2)
+    mean, low, high = (f"{round(scale * value, digits) + 0.0:.{digits}f}" for value in values)
+    return f"{mean} ({low} .. {high})"
 
-    def interval(values: list[float]) -> str:
-        mean, low, high = (f"{round(scale * value, digits) + 0.0:.{digits}f}" for value in values)
-        return f"{mean} ({low} .. {high})"
 
+def _line(each: dict[str, Any], chosen: float | None, kind: str, reference: str) -> list[str]:
     won = each["queries_of_successes"]
     return [
         each["name"] + (" *" if each["frontier"] else ""),
         "" if chosen is None else f"{chosen:.3g}",
-        interval(each["score"]),
+        _interval(each["score"], kind),
         f"{each['queries'][0]:.1f}",
         "" if won is None else f"{won:.1f}",
         f"{each['ticks']:.1f}",
-        "" if each["name"] == reference else interval(each["minus_best_fixed"]),
+        "" if each["name"] == reference else _interval(each["minus_best_fixed"], kind),
     ]
 
 

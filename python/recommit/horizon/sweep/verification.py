@@ -169,7 +169,8 @@ def _same(what: str, expected: Any, got: Any) -> None:
 
 
 def _short(value: Any) -> str:
-    return "none" if value is None else str(value)[:60]
+    text = "none" if value is None else str(value)
+    return text if len(text) <= 64 else f"{text[:60]} ..."
 
 
 def sample(card: Card, episodes: int, seed: int) -> list[tuple[dict[str, Any], int, dict[str, Any]]]:

@@ -21,7 +21,7 @@ from tests.waiting import ended, until
 from recommit import stats
 from recommit.horizon import Plans, Tail
 from recommit.horizon.plans import joined
-from recommit.horizon.sweep import SweepOptions, run, text, worker
+from recommit.horizon.sweep import SweepOptions, run, table, text, worker
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
 from recommit.horizon.sweep.run import LOG, Answers, _digest
@@ -102,6 +102,23 @@ def test_rules_without_their_inputs_are_left_out_and_the_table_says_so(card: dic
     assert "agreement: Agreement needs Plans.samples" in said
     assert "2.5 ms" in said
     assert "latency 1, mode hold" in said
+
+
+def test_in_short_it_says_how_much_to_execute() -> None:
+    def row(name: str, rule: dict[str, Any], queries: float, difference: list[float]) -> tuple[Any, Any]:
+        return {"name": name, "rule": rule}, {"name": name, "queries": [queries], "minus_best_fixed": difference}
+
+    fixed = [(1, 40.0, [-0.02, -0.05, 0.01]), (2, 20.0, [0.0, 0.0, 0.0]), (4, 10.0, [-0.01, -0.04, 0.02])]
+    played = [row(f"fixed {h}", {"rule": "Fixed", "depth": h}, *rest) for h, *rest in fixed]
+    played.append(row("fixed 8", {"rule": "Fixed", "depth": 8}, 5.0, [-0.3, -0.4, -0.2]))
+    made: Any = {"score": "success", "horizon": 16, "best_fixed": "fixed 2"}
+    made |= {"rows": [one for one, _ in played], "summary": [other for _, other in played]}
+    level = "Not significantly worse than the best fixed depth: up to 4 of 16 actions, with 10.0 queries an episode"
+    assert table.in_short(made) == f"{level} and not 20.0; fixed 8 differs by -30.0 (-40.0 .. -20.0)."
+    made["summary"].append({"name": "agreement", "queries": [9.0], "minus_best_fixed": [0.1, 0.05, 0.15]})
+    assert table.in_short(made).endswith("; agreement is better by 10.0 (5.0 .. 15.0).")
+    only: Any = {**made, "rows": made["rows"][1:2], "summary": made["summary"][1:2]}
+    assert table.in_short(only) == "Not significantly worse than the best fixed depth: up to 2 of 16 actions."
 
 
 def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
