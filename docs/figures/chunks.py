@@ -241,8 +241,8 @@ def draw(results: dict[str, Result]) -> None:
 
 #: Where a name stands beside its mark, in points, where it would meet another.
 BESIDE = {
-    "agreement": (-12, -12),
-    "disagreement": (-20, -14),
+    "agreement": (-40, -3),
+    "disagreement": (-18, 6),
     "consecutive": (5, -9),
     "fixed 8": (5, 5),
     "fixed 1": (-4, 7),

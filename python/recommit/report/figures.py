@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.evaluate import metrics, reported
+from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
 from recommit.report import by_distance, comparison, plotting
 from recommit.report.by_distance import FEW
 from recommit.report.html import csv_text
-from recommit.report.plotting import COLOURS, DEPTHS, INK, SOFT
+from recommit.report.plotting import COLOURS, DEPTHS, SOFT
 from recommit.storage import files
 from recommit.storage.terminal_text import plain
 
@@ -88,10 +88,10 @@ def _made(
 
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
     """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
-    depths and depth rules alone, or of everybody with the paper's numbers."""
-    points, published = comparison.points(folder, budget), reported.MAIN.get((folder.task, budget), {})
+    depths and depth rules alone, or of everybody."""
+    points = comparison.points(folder, budget)
     if compared_only:
-        shown, published = comparison.compared(folder, budget), {}
+        shown = comparison.compared(folder, budget)
         own = [p for p in points if not (p.agent.run or p.agent.role == "privileged" or p.agent.samples_actions)]
         points = [p for p in points if p.agent in shown or p in own]
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
@@ -115,9 +115,7 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
             axes.plot(*zip(*sweep, strict=True), color=SOFT, lw=1, ls=":", label=plain(f"{agent.brief}: thresholds"))
         for role in reversed(MARKS):
             _role(axes, role, [p for p in points if p.agent.role == role])
-        for mark, (name, cell) in zip("x+1", published.items(), strict=False):
-            axes.plot([cell.actions or 0.0], [cell.solved or 0.0], mark, ms=7, color=INK, label=f"paper: {name}")
-        lowest = min([p.solved_low for p in points] + [cell.solved or 0.0 for cell in published.values()])
+        lowest = min(p.solved_low for p in points)
         axes.set(xlabel="actions per episode", ylabel="solved, %", ylim=(max(0, 10 * ((lowest - 5) // 10)), 102))
         axes.set_xlim(left=0)
         entries = figure.legend(loc="outside lower left").legend_handles
