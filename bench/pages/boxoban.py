@@ -111,13 +111,20 @@ def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any
     return result
 
 
-def published() -> list[dict[str, Any]]:
-    """What others report."""
-    return [
-        {**dict.fromkeys(HEAD, ""), "policy": name, "depth": 1, "set": SETS[which], "solved": share}
-        for name, shares in PUBLISHED.items()
-        for which, share in zip(SETS, shares, strict=True)
-    ]
+def table(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each policy and depth, with the sets beside each other; then what others report."""
+    lines: dict[tuple[str, Any], dict[str, Any]] = {}
+    for row in every:
+        line = lines.setdefault((row["policy"], row["depth"]), {"policy": row["policy"], "depth": row["depth"]})
+        line[f"{row['set']}, %"] = f"{row['solved']} ({row['low']} .. {row['high']})"
+        if row["set"] == SETS["unfiltered"]:
+            line |= {name: row[name] for name in ("observations", "actions")}
+    for name, shares in PUBLISHED.items():
+        lines[name, 1] = {"policy": name, "depth": 1}
+        lines[name, 1] |= {f"{which}, %": share for which, share in zip(SETS.values(), shares, strict=True)}
+    names = ("policy", "depth", f"{SETS['unfiltered']}, %", "observations", "actions")
+    names += tuple(f"{which}, %" for which in list(SETS.values())[1:])
+    return [{name: line.get(name, "") for name in names} for line in lines.values()]
 
 
 def main() -> None:
@@ -133,9 +140,9 @@ def main() -> None:
         every += rows(name, Path(run), arguments.levels, arguments.sets)
     if arguments.csv:
         with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, HEAD, lineterminator="\n")
+            writer = csv.DictWriter(file, list((lines := table(every))[0]), lineterminator="\n")
             writer.writeheader()
-            writer.writerows([*every, *published()])
+            writer.writerows(lines)
 
 
 if __name__ == "__main__":

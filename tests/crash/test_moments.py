@@ -14,6 +14,7 @@ import torch
 from tests.crash import killer
 from tests.crash.test_commands import PRESET
 from tests.damage import finished
+from tests.unit.horizon.sweep import toy
 
 from recommit.cli import main
 from recommit.runs import checkpoints
@@ -88,6 +89,21 @@ def test_evaluations(place, record_property):
 @pytest.mark.parametrize("command", ["graph build", "train head", "train world-model", "train head, conditioned"])
 def test_graphs_and_heads(place, command, record_property):
     record_property("executed", kill(place, command, killer.wanted(50)))
+
+
+def test_sweeps(place, record_property):
+    words = ["sweep", "--env", f"{toy.__file__}:make", "--policy", f"{toy.__file__}:Policy", "--quiet"]
+    words += ["--episodes", "6", "--validation", "4", "--thresholds", "2"]
+
+    def call(out):
+        ended = main([*words, "--out", str(out)])
+        for name in (
+            ("episodes.jsonl", "table.md") if ended == 0 else ()
+        ):  # which say how many milliseconds a query took
+            (out / name).unlink()
+        return ended
+
+    record_property("executed", killer.Campaign(call, place / "sweep").kill(killer.wanted(50)))
 
 
 def test_a_reproduction(place, record_property):

@@ -134,14 +134,10 @@ ROWS = (
         "nightly", "what is kept; 5 %", _tests("unit/estimate", "unit/reproduce")),
     Row("A12", "adapters, each with the package that it is for, and the programs of their guides", "nightly",
         "equal to what is beneath; solved, valid, carried out", _tests("unit/adapters")),
-    Row("W1", "sweeps of chunk policies: every tick against a slow loop, latency and vectors included; killed, "
-        "interrupted, by several processes; every byte of a card changed, its figures forged", "nightly",
-        "the bytes of one left alone; every forgery rejected", _tests("unit/horizon", "unit/cli/verbs/test_sweep.py")),
-    Row("W2", "environments that go back, puzzles and ten tasks of Meta-World; their branches as graphs; the bench on "
-        "it, in little", "nightly", "bit for bit; the graph's values",
-        _tests("unit/envs/test_snapshot.py", "unit/adapters/test_metaworld.py", "unit/adapters/test_robots_bench.py")),
-    Row("W3", "late plans and slips: expectations against a slow twin, and episodes action by action", "nightly",
-        "1e-12", _tests("unit/graph/test_delays.py")),
+    Row("W1", "sweeps of a chunk policy, each ended 50 times at random moments", "nightly",
+        "the bytes of one left alone", _tests("crash/test_moments.py::test_sweeps")),
+    Row("W2", "ten tasks of Meta-World go back to a moment of an episode; the bench on them, in little", "nightly",
+        "bit for bit", _tests("unit/adapters/test_metaworld.py", "unit/adapters/test_robots_bench.py")),
     Row("G2", "ZeRO 1, 2 and 3 of DeepSpeed against plain steps, with the CPU in the GPU's place", "nightly",
         "losses within 2e-4", _tests("gpu")),
     Row("G4", "every benchmark's answer is spoiled; mypy's stubtest of the core", "nightly", "every benchmark fails",
