@@ -40,7 +40,7 @@ NOT_RUN = {
     r"^recommit reproduce .*--to": "asks models; tests/unit/cli/verbs/test_reproduce.py asks a server of its own",
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
-    r"^(git clone .*|recommit data import boxoban .*|recommit data build .*--generator unfiltered.*)": (
+    r"^(git clone|recommit (data import boxoban|data build .*--generator unfiltered|train sft --recipe boxoban)) ": (
         "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"
     ),
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
@@ -148,7 +148,8 @@ BEFORE = {
             'python -c "from pathlib import Path; import json; '
             "Path('agent.py').write_text('import numpy as np; agent = lambda boards, remaining: '"
             " '(np.full(len(boards), 8), np.zeros((len(boards), 8), np.uint8))'); "
-            "Path('moves.jsonl').write_text(json.dumps({'budget': 10, 'level': 0, 'commitments': ['u']}))\""
+            "every = [{'budget': k, 'level': i, 'commitments': []} for k in (10, 15) for i in range(1024)]; "
+            "Path('moves.jsonl').write_text('\\n'.join(map(json.dumps, every)))\""
         ),
     ],
     "docs/guides/data.md": [
@@ -156,7 +157,7 @@ BEFORE = {
     ],
 }
 #: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
-SEPARATE: dict[str, dict[int, int]] = {"docs/results.md": {}, "docs/results-tables.md": {3: 1}}
+SEPARATE: dict[str, dict[int, int]] = {"docs/results.md": {}, "docs/results-tables.md": {5: 3}}
 
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """

@@ -169,31 +169,34 @@ def play(options: PlayOptions) -> None:
 
 def _watch(options: PlayOptions) -> None:
     """Watch a policy that plays, or write down how it does."""
-    from recommit.runs.process import preserved_torch_state
+    from recommit.runs.process import configure_inference, preserved_torch_state, watching_threads
 
     if options.out is not None:
         check_place(options.out)
-    with preserved_torch_state():
-        _show(options)
-
-
-def _show(options: PlayOptions) -> None:
-    from recommit.watch import page, recorded
-
     line = StatusLine()
     line.show(f"loading {options.agent}, then every depth on the first level: some seconds")
-    match, chosen = _match(options)
-    if options.out is None:
-        first = {**match.level(chosen.index).described(), "number": chosen.index}
-        line.clear()
-        show(match, {**match.about.described(), "levels": [first]}, chosen.index, terminal=options.terminal)
-        return
-    recording = recorded.record(match, _levels(match, chosen.index, options.count, line))
+    with preserved_torch_state():
+        match, chosen = _match(options)
+        configure_inference(watching_threads(match.policy))
+        if options.out is None:
+            first = {**match.level(chosen.index).described(), "number": chosen.index}
+            line.clear()
+            packed = {**match.about.described(), "levels": [first]}
+            show(match, packed, chosen.index, terminal=options.terminal)
+        else:
+            _record(match, chosen, options.out, line)
+
+
+def _record(match: PolicyMatch, chosen: PlayOptions, out: Path, line: StatusLine) -> None:
+    """Write a page or a recording of some levels."""
+    from recommit.watch import page, recorded
+
+    recording = recorded.record(match, _levels(match, chosen.index, chosen.count, line))
     line.clear()
-    is_page = options.out.suffix.lower() == ".html"
+    is_page = out.suffix.lower() == ".html"
     made = page.make(match.about, recording, asks=False) if is_page else recorded.text(recording)
-    files.replace(files.Files(), options.out, made.encode())
-    tell(f"{options.out}: {len(recording['levels'])} levels, {options.out.stat().st_size / 1000:.0f} kB")
+    files.replace(files.Files(), out, made.encode())
+    tell(f"{out}: {len(recording['levels'])} levels, {out.stat().st_size / 1000:.0f} kB")
 
 
 def _levels(match: Match, first: int, count: int, line: StatusLine) -> Iterator[Level]:
@@ -225,13 +228,11 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices
-    from recommit.runs.process import configure_inference, watching_threads
     from recommit.watch import match as match_of
     from recommit.watch.live import PolicyMatch
 
     folder, prices = local_folder(options.agent), Prices(options.price_action, options.price_observation)
     policy = CommitPolicy.from_pretrained(folder, anyway=options.anyway).eval()
-    configure_inference(watching_threads(policy))
     policy.replace_prices(prices)
     chosen = options.of_policy(options.agent, policy.config.trained)
     task = chosen.level().task

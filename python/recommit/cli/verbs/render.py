@@ -103,12 +103,13 @@ def _episode(options: RenderOptions) -> PlayedEpisode:
         level = options.level()
         return recommit.episode(options.agent, level.state, options.budget, task=level.task)
     from recommit.policy.checkpoint import local_folder
-    from recommit.runs.process import configure_inference, watching_threads
+    from recommit.runs.process import configure_inference, preserved_torch_state, watching_threads
 
     policy = recommit.CommitPolicy.from_pretrained(local_folder(options.agent), anyway=options.anyway)
-    configure_inference(watching_threads(policy))
     level = options.of_policy(options.agent, policy.config.trained).level()
-    return recommit.episode(policy.eval(), level.state, options.budget, task=level.task)
+    with preserved_torch_state():
+        configure_inference(watching_threads(policy))
+        return recommit.episode(policy.eval(), level.state, options.budget, task=level.task)
 
 
 def _actions(level: ChosenLevel, plan: str) -> list[int]:
