@@ -122,8 +122,8 @@ def table(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for name, shares in PUBLISHED.items():
         lines[name, 1] = {"policy": name, "depth": 1}
         lines[name, 1] |= {f"{which}, %": share for which, share in zip(SETS.values(), shares, strict=True)}
-    names = ("policy", "depth", f"{SETS['unfiltered']}, %", "observations", "actions")
-    names += tuple(f"{which}, %" for which in list(SETS.values())[1:])
+    first, *others = (f"{which}, %" for which in SETS.values())
+    names = ("policy", "depth", first, "observations", "actions", *others)
     return [{name: line.get(name, "") for name in names} for line in lines.values()]
 
 
