@@ -96,6 +96,13 @@ class TransformersBackbone(nn.Module):
         kind = getattr(transformers, cls.model_class)
         try:
             _refuse_larger(kind, about := cls.read_config(path), Path(path))
+            tokenizer = cls.read_tokenizer(path)
+            cell = tokenizer(cls.markers.token, add_special_tokens=False)["input_ids"]
+            if cell != [about.image_token_id]:  # as without tokenizer.json, for which transformers makes an empty one
+                raise ValueError(
+                    f"expected files of a tokenizer that writes {cls.markers.token} as token {about.image_token_id}, "
+                    f"as config.json says, got {cell}"
+                )
             with quiet():
                 model, report = kind.from_pretrained(
                     path,
@@ -107,8 +114,6 @@ class TransformersBackbone(nn.Module):
                     attn_implementation=ATTENTION,
                     **options,
                 )
-            tokenizer = cls.read_tokenizer(path)
-            tokenizer(cls.markers.token)
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # the library has errors of its own, and of all that it reads with

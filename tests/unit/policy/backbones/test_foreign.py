@@ -105,6 +105,10 @@ REFUSED = {
     "no heads": (change("config.json", "text_config", num_attention_heads=0), READS),
     "no function": (change("config.json", "text_config", hidden_act="exec"), READS),
     "a text without length": (change("tokenizer_config.json", model_max_length="x"), READS),
+    "no tokenizer": (
+        lambda folder: (folder / "tokenizer.json").unlink(),
+        "expected files of a tokenizer that writes <|image_pad|> as token ",
+    ),
     "half a tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("{"), READS),
 }
 
