@@ -290,6 +290,7 @@ SAMPLE = (
     ("eval/episodes.parquet", folder, 0),
     ("eval/plan.json", loop, 0),
     ("eval/instances.parquet", moved, 0),
+    ("eval/compute.json", nothing, 1),
     ("graph/nodes.parquet", flipped, 0),
     ("graph/manifest.json", link, 3),
     ("head/head.json", pipe, 0),

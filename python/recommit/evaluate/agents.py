@@ -129,14 +129,16 @@ class PolicyPlayer:
         return rule_registry.named(agent.rule, self.policy.config.depths)
 
     def _threshold(self, entry: NamedRule, budget: int) -> float:
-        """The threshold that solves most validation instances; of equals the one with fewer actions, then the lower
-        one."""
+        """The threshold that is worth most on validation instances at the evaluation's prices; without prices the one
+        that solves most, of equals the one with fewer actions. Of equals the lower one."""
         key = entry.name, budget
         if key not in self._thresholds:
             chosen_on = self.validation or self
             every = candidates(chosen_on, entry)
-            totals = _played(chosen_on, entry, every, budget).tolist()
-            self._thresholds[key] = float(every[max(range(len(every)), key=totals.__getitem__)])
+            solved, actions, looks = _played(chosen_on, entry, every, budget).T
+            priced = self.prices and self.prices.returns(solved, -actions, -looks).tolist()
+            worth = priced or list(zip(solved, actions, strict=True))
+            self._thresholds[key] = float(every[max(range(len(every)), key=worth.__getitem__)])
         return self._thresholds[key]
 
     def observe(self) -> NDArray[np.int64]:
@@ -154,7 +156,7 @@ class PolicyPlayer:
         means = _played(self, entry, values, budget) / len(self.starts)
         curve = [
             {"threshold": float(value), "solve_rate": float(solved), "actions": float(-actions)}
-            for value, (solved, actions) in zip(values, means, strict=True)
+            for value, (solved, actions, _) in zip(values, means, strict=True)
         ]
         return {"threshold": self._threshold(entry, budget), "curve": curve}
 
@@ -227,6 +229,6 @@ def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
 def _played(
     player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int
 ) -> NDArray[np.integer[Any]]:
-    """[T, 2] episodes solved, and actions with a minus."""
+    """[T, 3] episodes solved, and actions and observations with a minus."""
     choices = [rule_on_growing(player.graph, entry.at(float(value))) for value in values]
     return np.array(on_graph.scores(player.graph, player.graph.nodes(player.starts, budget), budget, choices))

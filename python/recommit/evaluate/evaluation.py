@@ -155,6 +155,8 @@ class Evaluation:
                 self._say(f"{count} {short}: {time.monotonic() - began:.1f} s")
             if self.options.regret:
                 self._keep_regrets(policy, agents)
+            if self.team.is_main_process:
+                self._keep_compute(agents)
             self._let_go(policy)
         return self._figures() if self.team.is_main_process else []
 
@@ -165,6 +167,18 @@ class Evaluation:
         began = time.monotonic()
         if own and regret.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
             self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
+
+    def _keep_compute(self, agents: list[AgentName]) -> None:
+        """What an observation costs their policy; also where everything was played and only this is lost."""
+        names = {policy_of(agent, self.run_folder): None for agent in agents if agent.base != ZERO_SHOT}
+        for name in (each for each in names if str(each) not in self.store.entries(COMPUTE)):
+            player = self._players.get(name)
+            policy = player.policy if player else self._loaded(name)
+            self.store.keep_timing({"policy": str(name), **compute.timed(policy, self.task, self.starts)})
+            self.store.keep_entry(COMPUTE, str(name), compute.measure(policy, self.task, self.starts))
+
+    def _loaded(self, name: AgentName) -> CommitPolicy:
+        return loaded(name, self.team.device, anyway=self.options.anyway, prices=self.options.prices)
 
     def _let_go(self, policy: AgentName) -> None:
         """Give a policy's memory back before the next one is loaded. Its modules go with the last who has it, unless
@@ -240,12 +254,8 @@ class Evaluation:
         if name not in self._players:
             if self._validation is None:
                 self._validation = splits.chosen_on(options, self.data)
-            policy = loaded(name, self.team.device, anyway=options.anyway, prices=options.prices)
-            if self.team.is_main_process and str(name) not in self.store.entries(COMPUTE):
-                self.store.keep_timing({"policy": str(name), **compute.timed(policy, self.task, self.starts)})
-                self.store.keep_entry(COMPUTE, str(name), compute.measure(policy, self.task, self.starts))
             player = partial(
-                PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=options.prices
+                PolicyPlayer, self._loaded(name), self.task, budget=self._largest, team=self.team, prices=options.prices
             )
             validation = player(starts=self._validation)
             if any(each.swept and policy_of(each, self.run_folder) == name for each in options.names):

@@ -84,16 +84,18 @@ class Played:
     ends: tuple[str, ...] = ()
 
 
-def kind(agent: str) -> str:
-    """An agent's name without the folder and the seed of the run whose policy it asks: ``fixed-4@fixed-4``."""
+def kind(agent: str, augmentations: int = 0) -> str:
+    """An agent's name without the folder and the seed of the run whose policy it asks, ``fixed-4@fixed-4``, and without
+    the augmentations that are the whole evaluation's."""
     name = AgentName.parse(agent)
-    return str(replace(name, run=run_kind(name.run)))
+    own = 0 if name.augmentations == augmentations else name.augmentations
+    return str(replace(name, run=run_kind(name.run), augmentations=own))
 
 
 def read(folder: str | Path) -> dict[tuple[str, str], Played]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
     plan, rooms, ends = _plan(folder), rooms_of(folder), _ends(folder)
-    own, prices = seed_of(plan["run"]), _prices(plan)
+    own, prices, augmentations = seed_of(plan["run"]), _prices(plan), _augmentations(plan)
     path, table = Path(folder) / "episodes.parquet", _table(folder, "episodes.parquet")
     columns = parquet.columns(path, table, EPISODES)
     parquet.within(path, "instance", columns["instance"], 0, MOST_INSTANCES - 1)
@@ -113,8 +115,14 @@ def read(folder: str | Path) -> dict[tuple[str, str], Played]:
         )
         value = prices.returns(solved, actions, decisions)
         played = Played(solved, actions, rooms, value, ends.get((agent, budget), ()))
-        by_kind.setdefault((kind(agent), budget), played)
+        by_kind.setdefault((kind(agent, augmentations), budget), played)
     return by_kind
+
+
+def _augmentations(plan: dict[str, Any]) -> int:
+    """As many as every agent that asks a policy has; 0 where they differ."""
+    every = {name.augmentations for name in map(AgentName.parse, plan["agents"]) if name.asks_policy}
+    return every.pop() if len(every) == 1 else 0
 
 
 def _prices(plan: dict[str, Any]) -> Prices:
@@ -125,8 +133,9 @@ def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     """By agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
     if not verified.exists(Path(folder), "summary.json"):
         return {}
+    augmentations = _augmentations(_plan(folder))
     return {
-        (row["agent"], row["budget"]): (kind(row["gain_fixed"]), kind(row["gain_oracle"]))
+        (row["agent"], row["budget"]): (kind(row["gain_fixed"], augmentations), kind(row["gain_oracle"], augmentations))
         for row in verified.rows(Path(folder), "summary.json")
         if row.get("gain_fixed")
     }
@@ -140,7 +149,7 @@ def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
 
 
 def _plan(folder: str | Path) -> dict[str, Any]:
-    return verified.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
+    return verified.values(Path(folder), "plan.json", {"run": str, "test_set": str, "agents": [str], "budgets": list})
 
 
 def _table(folder: str | Path, name: str) -> Any:

@@ -111,11 +111,11 @@ def pay_for_the_rest(
 
 def scores(
     graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choices: Sequence[Chooser], limit: float = np.inf
-) -> list[tuple[int, int]]:
-    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than
-    ``limit``. All choices go on side by side, so that states are planned in large batches."""
+) -> list[tuple[int, int, int]]:
+    """Count for each choice the episodes solved, and with a minus the actions and observations of all; (-1, 0, 0) if
+    the actions are more than ``limit``. All choices go on side by side, so that states are planned in large batches."""
     at = np.tile(starts, (len(choices), 1))
-    solved, actions = graph.goal[at], np.zeros(len(choices), np.int64)
+    solved, actions, looks = graph.goal[at], np.zeros(len(choices), np.int64), np.zeros(len(choices), np.int64)
     for turn in range(budget):
         under_way = ~solved & (actions <= limit)[:, None]
         if not under_way.any():
@@ -126,10 +126,12 @@ def scores(
             nodes = at[i, who]
             columns = choices[i](turn, who, nodes)
             actions[i] += graph.executed[nodes, columns].sum()
+            looks[i] += len(who)
             at[i, who] = graph.landing[nodes, columns]
             solved[i, who] = graph.goal[at[i, who]]
     within = actions <= limit
-    return [(int(solved[i].sum()), -int(actions[i])) if within[i] else (-1, 0) for i in range(len(choices))]
+    counts = zip(solved.sum(axis=1).tolist(), (-actions).tolist(), (-looks).tolist(), strict=True)
+    return [each if within[i] else (-1, 0, 0) for i, each in enumerate(counts)]
 
 
 def by_state(columns: Nodes, budget: int = 0) -> Chooser:

@@ -134,8 +134,9 @@ class Folder:
         return max(self.budgets, key=lambda name: self.budgets[name])
 
     def agent(self, base: str) -> Agent | None:
-        """An agent of the evaluation's own policy."""
-        return next((a for a in self.agents if a.name == base), None)
+        """An agent of the evaluation's own policy, which observes as the first agent does."""
+        own = (a for a in self.agents if a.base == base and not a.run and a.augmentations == self.first.augmentations)
+        return next(own, None)
 
     def best_fixed(self, budget: str) -> tuple[Agent, bool] | None:
         """The fixed depth that solves most, ties to the smaller; and whether it was chosen on validation instances.

@@ -25,6 +25,9 @@ EXTRA = {"gain share": ("gain", 2), "value": ("value", 3), "threshold": ("thresh
 _ASK = Html('<label class="all"><input type="checkbox" class="show-all"> all columns</label>')
 #: Rows of the list of instances that nobody solves.
 LISTED = 12
+#: Options of ``recommit evaluate`` that a command names where they are on, or not as usual.
+SWITCHES = ("regret", "stop_on_deadlock", "whole_commitments")
+USUAL = {"split": "test", "fresh": 0, "edges": "fixed"}
 
 
 def title(folder: Folder) -> str:
@@ -318,7 +321,8 @@ def _commands(folder: Folder, instances: int) -> str:
     words += ["--budgets", *map(str, spec.get("budgets", ()))]
     single = ("instances", "validation", "seed", "price_action", "price_observation")
     words += [w for key in single if key in spec for w in (f"--{key.replace('_', '-')}", str(spec[key]))]
-    words += ["--regret"] if spec.get("regret") else []
+    words += [f"--{key.replace('_', '-')}" for key in SWITCHES if spec.get(key)]
+    words += [w for key, usual in USUAL.items() if spec.get(key, usual) != usual for w in (f"--{key}", str(spec[key]))]
     words += ["--length", *map(str, spec["length"])] if spec.get("length") else []
     words += ["--task", spec["task"]] if spec.get("task") else []
     report = ["recommit", "report", "EVAL", "--out", "report.html", "--instances", str(instances)]

@@ -156,6 +156,11 @@ def check(whole: dict[str, Any]) -> None:
             raise ValueError(
                 f"tasks.{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked"
             )
+        if len(values.get("sizes", ())) > 1 and values.get("evaluate", {}).get("fresh"):
+            raise ValueError(
+                f"tasks.{name}.evaluate.fresh: expected none beside several sizes, of which each has test instances of "
+                f"its own, got {values['sizes']}"
+            )
         for part, needed in (("training_budgets", ("budgets", "variants")), ("heads", ("world_model",))):
             if values.get(part):
                 _expect(f"tasks.{name}.{part}", values[part], _FIELDS[part], needed)

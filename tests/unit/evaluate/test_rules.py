@@ -16,6 +16,7 @@ from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import rule_registry
 from recommit.graph.rule_episodes import rule_on_growing
+from recommit.prices import Prices
 from recommit.rollout import decision_rows
 
 BUDGET = 7
@@ -109,6 +110,19 @@ def test_the_threshold_is_the_best_on_validation_instances(player, name):
             (solved / len(player.starts), -actions / len(player.starts)) for solved, actions in on_test
         ]
         assert len(set(on_test)) > 3, "thresholds make a difference"
+
+
+def test_with_prices_the_threshold_is_the_one_worth_most():
+    task, prices = TASKS["sokoban"], Prices(0.0, 0.05)
+    entry, judge = rule_registry.named("confidence-product", DEPTHS), player_of(task, seed=4, count=12)
+    values = agents.candidates(judge, entry)
+    tried = [by_hand(judge, entry.at(float(v))) for v in values]
+    totals = [(*outcome(looks), sum(map(len, looks))) for looks in tried]
+    worth = [prices.returns(solved, -actions, observations) for solved, actions, observations in totals]
+    player = player_of(task, count=12, validation=judge, prices=prices)
+    assert player.sweep(AgentName("confidence-product"), BUDGET)["threshold"] == values[int(np.argmax(worth))]
+    most = max(outcome(looks) for looks in tried)
+    assert outcome(tried[int(np.argmax(worth))]) != most, "prices make a difference"
 
 
 def test_a_rule_needs_plans_that_do_not_depend_on_the_depth():

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from recommit.evaluate import seeds
+from recommit.evaluate.agent_names import with_augmentations
 from recommit.evaluate.store import EvaluationStore
 
 SOLVED = {
@@ -17,18 +18,18 @@ SOLVED = {
 DRAWS = {"shuffled": 2}
 
 
-def write(folder, seed, *, test_set="same", rooms=None):
+def write(folder, seed, *, test_set="same", rooms=None, augmentations=0):
+    names = dict(zip(SOLVED[seed], with_augmentations(SOLVED[seed], augmentations), strict=True))
     columns = {name: [] for name in ("agent", "budget", "seed", "instance", "solved", "actions", "decisions")}
     for agent, solved in SOLVED[seed].items():
         for draw in range(DRAWS.get(agent, 1)):
             for i in reversed(range(4)):  # in any order
-                row = (agent, "loose", draw, i, bool(solved[i]), 10 * (i + 1) + draw, 2)
+                row = (names[agent], "loose", draw, i, bool(solved[i]), 10 * (i + 1) + draw, 2)
                 for name, value in zip(columns, row, strict=True):
                     columns[name].append(value)
     with EvaluationStore(folder) as store:
-        store.write_json(
-            "plan.json", {"test_set": test_set, "budgets": ["loose"], "run": f"/a/family/adaptive-s{seed}"}
-        )
+        plan = {"agents": list(names.values()), "budgets": ["loose"], "run": f"/a/family/adaptive-s{seed}"}
+        store.write_json("plan.json", plan | {"test_set": test_set})
         store.write_table("episodes.parquet", columns)
         store.write_table("instances.parquet", {"length": [8] * 4} | ({"room": rooms} if rooms else {}))
     return folder
@@ -54,6 +55,11 @@ def test_figures_by_hand(tmp_path):
     assert trained[:4] == ["1", "50.0", "25.0", "+25.0"], (
         "one seed has it; the other's evaluation has played this one's"
     )
+
+
+def test_augmentations_that_all_have_are_in_no_name(tmp_path):
+    every, usual = ([write(tmp_path / str(many) / str(s), s, augmentations=many) for s in (0, 1)] for many in (8, 0))
+    assert seeds.together(every) == seeds.together(usual)
 
 
 def test_intervals_are_over_rooms(tmp_path):
@@ -86,7 +92,8 @@ def evaluated(folder, seed, *, look=0.0, gain=True):
     prices = {"price_observation": look} if look else {}
     with EvaluationStore(folder) as store:
         run = f"/a/family/adaptive-s{seed}"
-        store.write_json("plan.json", {"test_set": "same", "budgets": ["loose"], "run": run, **prices})
+        plan = {"test_set": "same", "agents": list(PLAYED), "budgets": ["loose"], "run": run}
+        store.write_json("plan.json", plan | prices)
         store.write_table("episodes.parquet", columns | {"actions": actions, "decisions": decisions})
         store.write_table("instances.parquet", {"length": [8] * 4})
         store.write_json("summary.json", [{"agent": name, "budget": "loose", **more} for name in PLAYED])

@@ -8,7 +8,8 @@ import shutil
 import numpy as np
 import pytest
 
-from recommit.report import comparison
+from recommit.evaluate.agent_names import with_augmentations
+from recommit.report import comparison, sections
 from recommit.report.agents import agents_of
 from recommit.report.reading import PARTS, Folder
 from recommit.storage import errors
@@ -82,6 +83,26 @@ def test_the_warm_start_is_known_by_its_bytes(copy, tmp_path):
         assert [line["run"] for line in Folder(copy).warm_start] == [name]
     (init / "DIGESTS").write_text("three")
     assert Folder(copy).warm_start == []
+
+
+def test_under_augmentations_oracle_and_control_are_found(copy):
+    plan, rows, curves = (json.loads((copy / f"{name}.json").read_text()) for name in ("plan", "summary", "curves"))
+    names = dict(zip(plan["agents"], with_augmentations(plan["agents"], 8), strict=True))
+    plan["agents"] = list(names.values())
+    (copy / "plan.json").write_text(json.dumps(plan))
+    (copy / "summary.json").write_text(json.dumps([row | {"agent": names[row["agent"]]} for row in rows]))
+    (copy / "curves.json").write_text(json.dumps({names[agent]: curve for agent, curve in curves.items()}))
+    folder = Folder(copy)
+    assert [folder.agent(base).name for base in ("shuffled", "oracle-dp")] == ["shuffled+aug8", "oracle-dp+aug8"]
+    assert "was not played" not in sections.absent(folder, None, regrets=True)
+
+
+def test_the_command_of_the_page_plays_the_same_instances(copy):
+    plan = json.loads((copy / "plan.json").read_text())
+    (copy / "plan.json").write_text(json.dumps(plan | {"fresh": 23, "edges": "terciles", "stop_on_deadlock": True}))
+    made = sections.made(Folder(copy), 8)
+    assert " --stop-on-deadlock --fresh 23 --edges terciles" in made
+    assert "--split" not in made
 
 
 @pytest.mark.parametrize("seed", [0, 1])
