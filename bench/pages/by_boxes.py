@@ -56,7 +56,7 @@ def rows(validation: CommitmentGraph, graph: CommitmentGraph, setting: Setting, 
         scorer = GraphScorer(replace(graph, starts=graph.starts[which], groups=graph.groups[which]), (setting,))
         scored = {row.rule: row for row in score(scorer, entries, chosen_on) if not row.shared}
         head = scored["head"]
-        low, high = share(scorer.played(head.entry(entries[0]), setting).outcome()[0])
+        low, high = share(scorer.played(head.entry(entries[0]), setting).outcome()[0], scorer.graph.groups)
         gain = "" if head.gain is None else f"{head.gain:.2f} ({head.gain_low:.2f} .. {head.gain_high:.2f})"
         causes = {cause: head.causes.get(cause, 0.0) for cause in CAUSES}
         result.append(

@@ -200,7 +200,7 @@ def read(text: str) -> Row:
 
 def best(every: Sequence[Row], *, memory: bool = False) -> Row | None:
     """The rule without training that is worth most on validation starts, on whichever source of plans."""
-    untrained = [row for row in every if not _is_head(row) and row["chosen"] != "shared" and _remembers(row) == memory]
+    untrained = [row for row in every if not _is_head(row) and _remembers(row) == memory]
     return max(untrained, key=lambda row: row["validation"], default=None)
 
 
@@ -266,7 +266,7 @@ def counts(figures: Row) -> str:
     """How many rules are significantly better than our head, over all settings; one in forty is by chance."""
     lines = []
     for kind, every in figures["rows"].items():
-        untrained = [row for row in every if not _is_head(row) and row["chosen"] != "shared"]
+        untrained = [row for row in every if not _is_head(row)]
         better, worse = (sum(row["ahead"][1] > 0 for row in untrained), sum(row["ahead"][2] < 0 for row in untrained))
         cells = (len(untrained), better, len(untrained) - better - worse, worse)
         lines.append([figures["instances"][kind]["label"], *map(str, cells)])
@@ -323,7 +323,11 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.what == "gather":
         found = gather(asked.folder, asked.out, asked.seeds, tuple(asked.starts), asked.length, asked.price_action)
-        (ASSETS / f"rules-compared-{asked.folder.name}.json").write_text(text_of(found), encoding="utf-8")
+        path = ASSETS / f"rules-compared-{asked.folder.name}.json"
+        if path.exists():  # other instances, and where returns are lost, are measured by other commands
+            before = read(path.read_text(encoding="utf-8"))
+            found = before | found | {name: before[name] | found[name] for name in ("instances", "rows")}
+        path.write_text(text_of(found), encoding="utf-8")
         return 0
     for path in sorted(ASSETS.glob("rules-compared-*.json")):
         figures = read(path.read_text(encoding="utf-8"))

@@ -46,9 +46,10 @@ def share(
     mean = float(np.mean(solved)) if count else 0.0
     if rooms is None or count == 0:
         return wilson(mean * count, count)
+    rooms = np.unique(rooms, return_inverse=True)[1]
     sizes = np.bincount(rooms)
-    trials = count * count / float(sizes @ sizes)
-    if 0.0 < mean < 1.0:
+    trials = count * count / float(sizes @ sizes)  # one room is one trial: it has no spread
+    if 0.0 < mean < 1.0 and len(sizes) > 1:
         apart = np.bincount(rooms, np.asarray(solved, np.float64) - mean)
         trials = min(mean * (1.0 - mean) * count * count / max(float(apart @ apart), 1e-12), count)
     return wilson(mean * trials, trials)

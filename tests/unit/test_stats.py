@@ -99,6 +99,7 @@ def test_the_share_of_few_rooms_says_little():
     solved = np.repeat(np.arange(20) < 14, 50)
     assert stats.share(solved, which) == pytest.approx(stats.wilson(14, 20), abs=1e-9), "all of a room alike: 20 trials"
     assert stats.share(np.ones(1000, bool), which) == pytest.approx(stats.wilson(20, 20))
+    assert stats.share(np.arange(8) < 6, np.full(8, 3)) == pytest.approx(stats.wilson(0.75, 1)), "one room: one trial"
     assert stats.share(np.zeros(0), np.zeros(0, int)) == (0.0, 1.0)
     draw = np.random.default_rng(3)
     low, high = stats.share(draw.random(1000) < 0.5, which)

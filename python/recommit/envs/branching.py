@@ -3,7 +3,8 @@
 ``save`` and ``load`` go back to a moment, ``commit`` executes actions open loop, ``follow`` plays on under a rule.
 ``branch`` puts them together: for every depth h, h actions of the plan, and then the base rule to the end. Where the
 environment is deterministic, ``success - price * queries`` of a branch is the exact value Q(s, h) of one deviation from
-the base rule, and to take the best depth in every state is never worse than the base rule.
+the base rule, and to take the best depth in every state is never worse than the base rule, if the depths that the base
+rule takes are among those compared.
 
 Where it is not, a *future* is a number: future 0 is what the episode itself will meet, the others are drawn again, and
 all depths meet the same. The best depth in future 0 is clairvoyant: it knows what nobody could know.

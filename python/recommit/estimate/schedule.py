@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
 
-#: States that the search for the best depths may observe besides; see ``recommit.graph.oracle``.
-ORACLE_STATES = 1 << 18
 #: Agents that do not walk among the states of greedy plans.
 OFF_GRAPH = ("fixed-4-sampled", "solver", "random-actions", "zero-shot")
 
@@ -171,9 +169,10 @@ def _evaluation(config: EvaluationStage, world: int) -> list[Phase]:
     """The run whose best depths are searched for, and each of the others."""
     from recommit.evaluate.agent_names import ACTION_SEEDS, AGENTS
     from recommit.graph.build import PIECE
+    from recommit.graph.oracle import CAP  # of states that the search for the best depths may observe besides
 
     episodes = (config.instances + config.validation) * config.budget
-    walks = ORACLE_STATES + episodes * len(AGENTS.keys() - OFF_GRAPH)
+    walks = CAP + episodes * len(AGENTS.keys() - OFF_GRAPH)
     first = parts("plan", -(-min(walks, config.boards or walks) // world), PIECE, at_most=True)
     others = parts("plan", -(-episodes // world), PIECE, at_most=True)
     others += parts("sample", -(-config.instances * ACTION_SEEDS * config.budget // world), PIECE, at_most=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from recommit.policy.flop_counter import Watch, cost
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from recommit.policy.policy import CommitPolicy
@@ -51,5 +51,5 @@ def timed(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict
 
 def _observe(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> None:
     policy.vision.forget()
-    remaining = torch.ones(len(states), dtype=torch.long).numpy() if policy.config.budget_conditioned else None
+    remaining = np.ones(len(states), np.int64) if policy.config.budget_conditioned else None
     policy.plan(task, states, (policy.config.plan_length,), remaining)  # ends when the host has the plan

@@ -318,6 +318,7 @@ class Evaluation:
         for seed in range(agent.seeds):
             rows = self.store.rows(validation_name(agent, self._played(agent, k), seed))
             assert rows is not None
+            rows = metrics.until_lost(rows) if self.options.stop_on_deadlock else rows
             now = rows.turn < k
             solved.append(float((rows.solved & now).sum()))
             paid.append(float(prices.cost(rows.executed[now]).sum()))

@@ -88,8 +88,8 @@ class Members:
 
     @cached_property
     def task(self) -> str:
-        """Puzzle of the adaptive run."""
-        return recipes_of(self.adaptive)[0].task
+        """Puzzle that is played."""
+        return (recipe_of(self.adaptive, self.played) if self.played else recipes_of(self.adaptive)[0]).task
 
     @cached_property
     def seeds(self) -> list[int]:

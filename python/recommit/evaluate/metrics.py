@@ -35,7 +35,7 @@ class EpisodeRows:
     decisions: NDArray[np.int64]
     end: NDArray[np.int32]  #: distance where the episode ended, UNSOLVABLE if it is lost
     progress: NDArray[np.int64]  #: lowered distance; a step into a lost state counts 0
-    wasted: NDArray[np.int64]  #: decisions that left the distance as it was
+    wasted: NDArray[np.int64]  #: decisions that left the distance as it was, that lost the level, or that followed it
     backward: NDArray[np.int64]  #: decisions that raised it
 
     def __len__(self) -> int:

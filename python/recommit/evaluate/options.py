@@ -30,7 +30,7 @@ class EvaluateOptions:
     Args:
         run: A training run; its data say what to play.
         out: The folder for rows and figures; the same command goes on where it was interrupted, and other agents may be
-            added.
+            added: name the earlier ones too, since figures are of those that are named.
         agents: adaptive, sampled, fixed-1 to fixed-16 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
             oracle-delta, oracle-rate, adaptive-memory, solver, random-actions; rules without training:
             confidence-product, confidence-least, confidence-entropy, disagreement, entropy-jump, repetition, reversal,
@@ -59,7 +59,8 @@ class EvaluateOptions:
         fresh: Play test instances of this seed that nobody has looked at, apart from the data's own test split. The
             folder that OUT lies in has one such split, and judges each run by it once; fresh.json there says so.
         again: Draw another fresh split, or judge by it again, and note it in fresh.json.
-        seed: Seed of agents that sample; with paper: which seed of the family. The test set is fixed by the data.
+        seed: With paper, which seed of the family. Agents that sample are played with seeds 0, 1 and so on, whatever
+            this says, and the test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
         anyway: Let policies play puzzles and sizes that they were not trained on.

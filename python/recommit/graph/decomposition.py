@@ -120,8 +120,8 @@ class RuleCosts:
     #: None for a rule without one.
     threshold: float | None
     reached: float
-    #: Of starts from where it goes round for ever, and of those from where it loses a level.
-    rounds: float
+    #: Of starts from where it loops for ever, and of those from where it loses a level.
+    loops: float
     lost: float
     #: From where the best depths would reach the goal.
     reachable: float
@@ -174,7 +174,7 @@ def _cost_row(
         prices.observation,
         threshold,
         reached=float(reached.mean()),
-        rounds=float((~reached & ~lost).mean()),
+        loops=float((~reached & ~lost).mean()),
         lost=float(lost.mean()),
         reachable=float(np.isfinite(cheapest).mean()),
         cost=float(own[reached].mean()) if reached.any() else None,

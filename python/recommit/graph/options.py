@@ -115,7 +115,7 @@ class GraphScoreOptions:
         split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
             orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
         without_budget: Also say what the way to the goal costs without a budget: at each price of an observation, or at
-            the price of an action. Rounds cost infinity and are counted. Rules of the present plan only.
+            the price of an action. Loops cost infinity and are counted. Rules of the present plan only.
     """
 
     graph: Path

@@ -183,6 +183,7 @@ class RulesOnGraph:
 
     def probs(self, entry: NamedRule) -> NDArray[np.float64]:
         """[N, 8] of every depth, of a rule that samples."""
+        self._with_head(entry)
         logits: NDArray[np.float32] = self.graph.logits * np.float32(entry.name == "sampled")
         result = np.zeros((len(self.graph), PLAN))
         result[:, [depth - 1 for depth in self.graph.head_depths]] = softmax(logits)
@@ -213,6 +214,9 @@ class RulesOnGraph:
                     f"rules: expected fixed-1 .. fixed-{self.graph.depths[-1]} or a table, since this graph holds no "
                     f"plans, got {entry.name}"
                 )
+            asked = (entry.rule.depth,) if isinstance(entry.rule, Fixed) else entry.rule.table
+            if others := sorted(set(asked) - set(self.graph.depths)):
+                raise ValueError(f"rules: expected depths of {self.graph.depths}, got {others[0]} in {entry.name}")
             return replace(entry, rule=replace(entry.rule, depths=self.graph.depths))
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))
 

@@ -153,7 +153,7 @@ def without_budget(rows: Sequence[RuleCosts]) -> str:
             [
                 row.rule,
                 _cell(row.threshold, ".3g"),
-                *(f"{100 * share:.1f}" for share in (row.reached, row.rounds, row.lost)),
+                *(f"{100 * share:.1f}" for share in (row.reached, row.loops, row.lost)),
                 *(_cell(None if cost is None else 100 * cost, ".1f") for cost in (row.cost, row.cheapest)),
                 *(_points(row.more) if row.more else ("", "")),
             ]

@@ -107,7 +107,7 @@ SECTIONS = {
 }
 #: What each cause of regret means.
 CAUSES = (
-    "Last observation: nothing could be solved any more. Lost level: it made the level unsolvable. Round: it led back "
+    "Last observation: nothing could be solved any more. Lost level: it made the level unsolvable. Loop: it led back "
     "to where the episode had been. Too deep: a shallower depth was best. Too shallow: a deeper depth was best."
 )
 

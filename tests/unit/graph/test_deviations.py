@@ -75,6 +75,10 @@ def test_the_command_line_scores_it(tmp_path, capsys):
     assert "30 starts in 30 groups" in capsys.readouterr().out
     assert command_line.main(["graph", "score", str(tmp_path / "graph"), "--rules", "repetition", "--quiet"]) != 0
     assert "rules: expected fixed-1 .. fixed-32 or a table" in capsys.readouterr().err
+    assert command_line.main(["graph", "score", str(tmp_path / "graph"), "--rules", "fixed-3", "--quiet"]) != 0
+    assert "rules: expected depths of (1, 4, 32), got 3 in fixed-3" in capsys.readouterr().err
+    assert command_line.main(["graph", "score", str(tmp_path / "graph"), "--rules", "random", "--quiet"]) != 0
+    assert "rules: expected fixed-1 .. fixed-32 or a table" in capsys.readouterr().err
     assert command_line.main(["graph", "show", str(tmp_path / "graph"), "--page", str(tmp_path / "page.html")]) != 0
     assert "page: expected the graph of a puzzle" in capsys.readouterr().err
 
@@ -126,11 +130,16 @@ def test_an_episode_may_have_thousands_of_queries():
     assert seen == 5000
 
 
-def test_a_base_rule_deeper_than_the_depths_is_refused():
-    """In eight bits 200 actions would be -56."""
-    one = np.ones((1, 2), np.int64)
-    with pytest.raises(ValueError, match=r"executed: expected numbers 0..2, got 199"):
-        deviation_graph([Branches((1, 2), (0,), one > 0, one * 1.0, 2 * one, 200 * one, 200 * one, one)])
+def test_a_base_rule_may_be_deeper_than_the_depths():
+    """As far as eight bits go: 200 actions would be -56."""
+
+    def of(actions):
+        one = np.ones((1, 2), np.int64)
+        return deviation_graph([Branches((1, 2), (0,), one > 0, one * 1.0, 2 * one, actions * one, actions * one, one)])
+
+    assert of(9).executed.max() == 8
+    with pytest.raises(ValueError, match=r"executed: expected numbers 0..127, got 199"):
+        of(200)
 
 
 def test_branches_that_do_not_go_together_are_refused():

@@ -52,7 +52,7 @@ def end(graph, node, depths):
 
 
 def by_hand(scorer, row):
-    """(reached, rounds, lost, cost, cheapest) of a row."""
+    """(reached, loops, lost, cost, cheapest) of a row."""
     graph, starts = scorer.graph, scorer.graph.starts.tolist()
     entry = rule_registry.named(row.rule)
     depths = 1 + scorer.rules.columns(entry if row.threshold is None else entry.at(row.threshold))
@@ -67,15 +67,15 @@ def by_hand(scorer, row):
 def test_rows_equal_plain_python(scorer, rows):
     assert [row.rule for row in rows] == list(RULES), "others have no one way"
     for row in rows:
-        got = (row.reached, row.rounds, row.lost, row.cost, row.cheapest)
+        got = (row.reached, row.loops, row.lost, row.cost, row.cheapest)
         assert got == pytest.approx(by_hand(scorer, row), abs=1e-12)
         assert row.more[0] == pytest.approx(row.cost - row.cheapest, abs=1e-12)
-    assert any(row.rounds for row in rows)
+    assert any(row.loops for row in rows)
     assert any(row.lost for row in rows) == (scorer.graph.task == "sokoban")
 
 
 def test_a_round_that_costs_what_it_did_so_far_is_noticed(scorer, rows, monkeypatch):
-    """The planted defect: rounds end, and are counted as ways to the goal."""
+    """The planted defect: loops end, and are counted as ways to the goal."""
 
     def defective(graph, prices, columns):
         cost, cheapest = policy_costs(graph, prices, columns), shortest_costs(graph, prices)

@@ -85,6 +85,13 @@ def best_fixed(card: Card) -> str:
     return str(name)
 
 
+def best_rule(card: Card) -> str:
+    """The name of the rule that is best on validation episodes, by the same measure; empty where there is none."""
+    rules = [{**row, "name": "", "rule": row["name"]} for row in card["validation"] if row["rule"]["rule"] != "Fixed"]
+    name: Any = chosen(rules, card["score"], card["settings"]["price"]).get("", "")
+    return str(name)
+
+
 def summary(card: Card) -> list[dict[str, Any]]:
     """What each row comes to, with 95 % intervals over episodes; differences are paired, to the best fixed depth."""
     kind, reference = card["score"], best_fixed(card)

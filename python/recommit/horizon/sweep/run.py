@@ -114,7 +114,7 @@ class Answers:
         keys = [_digest(request) for request in requests]
         missing = [i for i, key in enumerate(keys) if key not in self._known]
         for i, request in enumerate(requests):
-            if i not in set(missing):
+            if keys[i] in self._known:
                 heard(request)
         for i, reply in self._ask([requests[i] for i in missing]) if missing else ():
             key = keys[missing[i]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from recommit.horizon.sweep.card import best_rule
 from recommit.horizon.sweep.rules import number
 from recommit.storage.terminal_text import cell, grid
 
@@ -36,9 +37,7 @@ def in_short(card: Card) -> str:
         parts[0] += f", with {asks[0]} queries an episode and not {asks[1]}"
     if deeper := names[names.index(level[-1]) + 1 :]:
         parts.append(f"{deeper[0]} differs by {_interval(summary[deeper[0]]['minus_best_fixed'], kind)}")
-    ahead = [name for name in summary if name not in depths and summary[name]["minus_best_fixed"][1] > 0]
-    if ahead:
-        first = max(ahead, key=lambda name: summary[name]["minus_best_fixed"][0])
+    if (first := best_rule(card)) and summary[first]["minus_best_fixed"][1] > 0:
         parts.append(f"{cell(first)} is better by {_interval(summary[first]['minus_best_fixed'], kind)}")
     return "; ".join(parts) + "."
 

@@ -113,11 +113,16 @@ def test_in_short_it_says_how_much_to_execute() -> None:
     played.append(row("fixed 8", {"rule": "Fixed", "depth": 8}, 5.0, [-0.3, -0.4, -0.2]))
     made: Any = {"score": "success", "horizon": 16, "best_fixed": "fixed 2"}
     made |= {"rows": [one for one, _ in played], "summary": [other for _, other in played]}
+    made |= {"settings": {"price": 0.0}, "validation": []}
     level = "Not significantly worse than the best fixed depth: up to 4 of 16 actions, with 10.0 queries an episode"
     assert table.in_short(made) == f"{level} and not 20.0; fixed 8 differs by -30.0 (-40.0 .. -20.0)."
     made["summary"].append({"name": "agreement", "queries": [9.0], "minus_best_fixed": [0.1, 0.05, 0.15]})
+    made["summary"].append({"name": "repetition", "queries": [9.0], "minus_best_fixed": [0.2, 0.1, 0.3]})
+    outcomes = [{"success": [merit], "queries": [9]} for merit in (1, 0)]  # on validation episodes, which choose
+    rules = zip(("agreement", "repetition"), outcomes, strict=True)
+    made["validation"] = [{"name": name, "rule": {"rule": name}, "outcomes": each} for name, each in rules]
     assert table.in_short(made).endswith("; agreement is better by 10.0 (5.0 .. 15.0).")
-    only: Any = {**made, "rows": made["rows"][1:2], "summary": made["summary"][1:2]}
+    only: Any = {**made, "validation": [], "rows": made["rows"][1:2], "summary": made["summary"][1:2]}
     assert table.in_short(only) == "Not significantly worse than the best fixed depth: up to 2 of 16 actions."
 
 
