@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
 from recommit.graph import files as graph_files
 from recommit.graph.rule_registry import DepthTable, NamedRule
@@ -38,13 +39,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES, PAGE = ROOT / "docs" / "assets" / "robots.json", ROOT / "docs" / "robots.md"
 BLOCK = re.compile(r"<!-- robots (?P<table>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
-#: As in ``bench.robots.tasks``, which needs Meta-World.
-PRICE, DEPTHS = 0.01, (1, 2, 4, 8, 16, 32)
-WORDS = {
-    "still": "nothing disturbs",
-    "latency": "a query takes three ticks",
-    "bumps": "the hand is shoved at 4 % of the ticks",
-}
 
 
 def utility(rows: Floats) -> Floats:
@@ -127,7 +121,6 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
     constant = np.concatenate([utility(each.rows[each.constant]) for each in played])
     rule = np.concatenate([utility(each.rows[each.rule]) for each in played])
     names = list(played[0].rows)
-    hindsight = max((name for name in names if name.startswith("fixed")), key=lambda name: join(name).mean())
     result: dict[str, Any] = {
         "policies": len(played),
         "constants": [int(each.chosen["constant"]) for each in played],
@@ -135,7 +128,6 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
         "rows": {name: summary([each.rows[name] for each in played]) for name in names},
         "constant": float(constant.mean()),
         "rule": float(rule.mean()),
-        "hindsight": [hindsight, float(join(hindsight).mean())],
         "head": head,
         "over_constant": asdict(bootstrap(join(head) - constant)),
         "over_rule": asdict(bootstrap(join(head) - rule)),
@@ -168,6 +160,7 @@ def oracle_figures(kind: str, played: list[Played], head: str) -> dict[str, Any]
     gain = gain_interval(own, constant, best)
     return {
         **summary(every),
+        "constant": float(constant.mean()),
         "room": asdict(bootstrap(best - constant)),
         "gain": None if gain is None else asdict(gain),
     }
@@ -215,14 +208,14 @@ def verdict(figures: Figures, condition: str) -> str:
                 f"{own['constant']:.3f}",
                 f"{own['rule']:.3f} ({', '.join(dict.fromkeys(own['rules']))})",
                 f"{head['utility']:.3f}",
-                f"{oracle['utility']:.3f}: {100 * oracle['success']:.0f} / {oracle['queries']:.1f}",
+                f"{oracle['utility']:.3f}, constant {oracle['constant']:.3f}",
                 between(oracle["room"]),
                 between(own["over_constant"]),
                 between(own["over_rule"]),
                 between(oracle["gain"], ".2f"),
             ]
         )
-    head_row = ["task", "best constant", "best rule", "head", "oracle: success / queries", "room", "head - constant"]
+    head_row = ["task", "best constant", "best rule", "head", "oracle, on its episodes", "room", "head - constant"]
     return grid([*head_row, "head - rule", "gain share of the head"], lines)
 
 
@@ -275,16 +268,17 @@ def bumps(figures: Figures, _: str) -> str:
 def gate(figures: Figures, _: str) -> str:
     """On which tasks the head is ahead of the best constant and of the best rule."""
     parts = []
-    for condition in ("still", "latency"):
-        own = figures["conditions"].get(condition, {})
+    for condition, own in figures["conditions"].items():
+        if condition == "bumps" or not own:
+            continue
         ahead = [
             task for task, each in own.items() if each["over_constant"]["low"] > 0 and each["over_rule"]["low"] > 0
         ]
         room = [task for task, each in own.items() if each["oracles"]["oracle"]["room"]["low"] > 0]
         ruled = [task for task, each in own.items() if each["rule_over_constant"]["low"] > 0]
         parts.append(
-            f"* Where {WORDS[condition]}, a perfect choice is significantly better than the best constant on "
-            f"{len(room)} of {len(own)} tasks ({', '.join(room) or 'none'}); the best rule on {len(ruled)} "
+            f"* Where {CONDITIONS[condition].words}, a perfect choice is significantly better than the best constant "
+            f"on {len(room)} of {len(own)} tasks ({', '.join(room) or 'none'}); the best rule on {len(ruled)} "
             f"({', '.join(ruled) or 'none'}); the head is better than both on {len(ahead)} "
             f"({', '.join(ahead) or 'none'})."
         )
@@ -295,8 +289,9 @@ def about(figures: Figures, _: str) -> str:
     """What was run."""
     settings = figures["settings"]
     counted = "; ".join(
-        f"{WORDS[name]}: {len(tasks)} tasks, {sum(own['policies'] for own in tasks.values())} policies"
+        f"{CONDITIONS[name].words}: {len(tasks)} tasks, {sum(own['policies'] for own in tasks.values())} policies"
         for name, tasks in figures["conditions"].items()
+        if tasks
     )
     return (
         f"{figures['label']} {settings['test']} test episodes of each policy, {settings['oracle']} of them played by "
@@ -327,7 +322,9 @@ def filled(page: str, figures: Figures) -> str:
 
     def block(match: re.Match[str]) -> str:
         table, _, condition = match["table"].partition("-")
-        return f"<!-- robots {match['table']} -->\n\n{TABLES[table](figures, condition)}\n\n<!-- end -->"
+        played = (condition or table) not in CONDITIONS or figures["conditions"].get(condition or table)
+        text = TABLES[table](figures, condition) if played else "Not played yet."
+        return f"<!-- robots {match['table']} -->\n\n{text}\n\n<!-- end -->"
 
     return BLOCK.sub(block, page)
 

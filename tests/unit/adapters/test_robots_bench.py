@@ -43,5 +43,5 @@ def test_what_is_missing_is_made_again_alike(tmp_path):
     figures = page.collect(out, "Here.")
     still = figures["conditions"]["still"]["push"]
     assert still["oracles"]["oracle"]["room"]["mean"] >= 0.0
-    assert {len(figures["conditions"][name]) for name in page.WORDS} == {1}
+    assert {len(figures["conditions"][name]) for name in page.CONDITIONS} == {1}
     assert "push" in page.verdict(figures, "still")
