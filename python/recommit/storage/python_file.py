@@ -14,6 +14,8 @@ def definition(argument: str, path: Path, name: str, *, trusted: bool) -> Any:
         raise ValueError(
             f"{argument}: expected --run-code beside it, since {path} is a program that would run here, got none"
         )
+    if not path.is_file():
+        raise ValueError(f"{argument}: expected a file of Python, got {path}")
     try:
         return runpy.run_path(str(path)).get(name)
     except (Exception, SystemExit) as error:

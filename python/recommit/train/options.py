@@ -138,8 +138,6 @@ class GrpoOptions(TrainOptions):
             **{"variant": self.variant, "tasks": list(self.task) or None, "rollout.budget": self.budget}
         )
         config: GrpoConfig = load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
-        if config.advantage.reward and not Path(config.advantage.reward).is_file():
-            raise ValueError(f"advantage.reward: expected a file of Python, got {config.advantage.reward}")
         return config
 
 

@@ -62,7 +62,6 @@ CALLS = [
     ("data build --recipe NONE --out NEW", "NONE: expected a recipe file, found none"),
     ("train sft --recipe nothing --data NONE --out NEW", "recipe: expected a file or one of boxoban, laptop-"),
     ("train sft --recipe laptop-sliding --data NONE --out NEW --set optim.steps=0", "optim.steps"),
-    ("train grpo --recipe paper-sliding --show --set advantage.reward=NONE", "advantage.reward: expected a file of"),
     ("estimate nobody", "recipe: expected a file or one of"),
     (f"{FEW} --set model.backbone=nobody/nothing", "model.backbone: expected a local folder"),
     (f"{FEW} --card abacus", "card: expected one of a100"),

@@ -76,7 +76,7 @@ def test_in_bfloat16_it_differs_by_less_than_rounding(folder, lora):
     exact = whole_sequences(folder, config, weights=torch.bfloat16)
     for own, rounding in zip(apart(packed, exact), apart(whole, exact), strict=True):
         assert rounding > 1e-3
-        assert own < 1.3 * rounding
+        assert own < 2 * rounding  # 1.3 times with kernels of AVX-512, 1.6 times with those of AVX2
     assert max(apart(packed, whole)) < 0.03
 
 

@@ -111,3 +111,8 @@ def test_what_gives_no_rewards_is_refused(tmp_path, code, message):
     spans = Spans.none(2)
     with pytest.raises(ValueError, match=message):
         rewards.rewards(spans, AdvantageConfig(reward=str(tmp_path / "mine.py")), Prices())
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"^advantage\.reward: expected a file of Python, got "):
+        rewards.own_reward(str(tmp_path / "typo.py"))
