@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from recommit.policy import pretrained
 from recommit.policy.backbones.backbone import find_backbone
 from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
 from recommit.policy.checkpoint import local_folder, weights_of
@@ -95,7 +96,7 @@ def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
 
 def same_files(own: Path, init: str | Path) -> bool:
     """Is ``own`` a copy of a policy, or of one that has gone since?"""
-    return not Path(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
+    return not pretrained.find(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
 
 
 def described(policy: CommitPolicy, team: Team) -> str:
