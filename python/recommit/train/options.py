@@ -227,7 +227,8 @@ class HeadOptions:
             --price-action 0.01 --price-observation 0.02 plays for these prices; other methods write a rule for recommit
             graph score --fitted OUT.
         policy: The policy whose plans the graph has. conditioned needs the one that recommit train world-model wrote.
-            Other methods write it with the new head as OUT/policy.
+            Other methods but hazard and verifier, whose numbers are no preferences, write it with the new head as
+            OUT/policy.
         method: conditioned: one head for all prices and budgets, by exact advantages. exact: the same for one price.
             paper: one-step rewards in groups of one state. episode: whole episodes. branch: continuations. ppo: sampled
             episodes with a value head. q: values of depths by temporal differences. hazard: a probability to stop after
@@ -273,6 +274,11 @@ class HeadOptions:
     def __post_init__(self) -> None:
         if self.method == "conditioned" and self.policy is None:
             raise ValueError("policy: expected a folder that recommit train world-model wrote, got none")
+        if self.policy is not None and self.method in ("hazard", "verifier"):
+            raise ValueError(
+                f"policy: expected none with the method {self.method}, since a policy takes the depth with the largest "
+                f"of its head's numbers, got {self.policy}"
+            )
         if self.one_price and self.method != "conditioned":
             raise ValueError(f"one_price: expected it with the method conditioned alone, got it with {self.method}")
 

@@ -139,6 +139,8 @@ class ConvBackbone(nn.Module):
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
         """See ``Backbone.cell_pixels``."""
+        if cell not in (0, CELL):
+            raise ValueError(f"cell: expected 0 or {CELL}, as wide as a conv backbone reads cells, got {cell}")
         return CELL
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:  # noqa: ARG002

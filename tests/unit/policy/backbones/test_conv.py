@@ -4,6 +4,7 @@ written."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,6 +110,8 @@ def test_it_reads_no_text_and_has_nothing_to_adapt(folder):
         CommitPolicy.from_backbone(folder, PolicyConfig(lora=LoraConfig(), decoder=PLAIN.decoder))
     told = CommitPolicy.from_backbone(folder, PolicyConfig(lora=None, decoder=PLAIN.decoder, show_budget=True))
     states = TASKS[0].generate(2, seed=1).states
+    with pytest.raises(ValueError, match="cell: expected 0 or 28, as wide as a conv backbone reads cells, got 56"):
+        CommitPolicy.from_backbone(folder, replace(PLAIN, cell=56))
     with pytest.raises(ValueError, match="show_budget: expected false for a conv backbone"):
         told.encode(TASKS[0], states, np.array([1, 2]))
 
