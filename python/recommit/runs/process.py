@@ -42,6 +42,7 @@ def preserved_torch_state() -> Iterator[None]:
     """Threads, products and global random streams afterwards as before, for other work in this process."""
     threads = torch.get_num_threads()
     streams = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
     precision = torch.backends.mkldnn.matmul.fp32_precision
     flash = torch.backends.cuda.flash_sdp_enabled()
     try:
@@ -53,6 +54,8 @@ def preserved_torch_state() -> Iterator[None]:
         random.setstate(streams[0])
         np.random.set_state(streams[1])  # noqa: NPY002
         torch.set_rng_state(streams[2])
+        if on_gpus is not None:
+            torch.cuda.set_rng_state_all(on_gpus)
 
 
 def configure_inference(threads: int) -> None:

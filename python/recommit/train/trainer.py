@@ -31,7 +31,7 @@ from recommit.storage.recipe_text import cut
 from recommit.storage.terminal_text import say
 from recommit.train import validation
 from recommit.train.config import plain
-from recommit.train.engine.base import Engine
+from recommit.train.engine.base import Diverged, Engine
 from recommit.train.optim import lr_schedule, parameter_groups
 
 if TYPE_CHECKING:
@@ -55,10 +55,6 @@ SAVED: verified.Fields = {
     "unlogged": [dict],
     "logs_sha256": dict,
 }
-
-
-class Diverged(RuntimeError):
-    """Gradients stopped being finite; the checkpoints are from before that."""
 
 
 @dataclass

@@ -120,6 +120,16 @@ def test_who_configures_the_process_gives_it_back():
     assert unguarded(f"@preserved_torch_state()\n{planted}") == []
 
 
+def test_other_work_finds_the_streams_of_gpus_as_they_were(monkeypatch):
+    streams = ["of the first", "of the second"]
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: list(streams))
+    monkeypatch.setattr(torch.cuda, "set_rng_state_all", lambda states: streams.__setitem__(slice(None), states))
+    with process.preserved_torch_state():
+        streams[:] = ["drawn from", "drawn from"]
+    assert streams == ["of the first", "of the second"]
+
+
 def test_other_work_in_the_process_finds_it_as_it_was():
     threads, flash = torch.get_num_threads(), torch.backends.cuda.flash_sdp_enabled()
     precision = torch.backends.mkldnn.matmul.fp32_precision

@@ -217,6 +217,6 @@ class ConvBackbone(nn.Module):
 def make_conv(folder: str | Path, shape: ConvShape, *, seed: int = 0) -> Path:
     """Write a network with random weights; returns the folder."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         ConvBackbone(ConvNet(shape), shape).save(Path(folder))
     return Path(folder)

@@ -38,6 +38,10 @@ T = TypeVar("T")
 FILE_BYTES = 1 << 31
 
 
+class Diverged(RuntimeError):
+    """Gradients stopped being finite; the checkpoints are from before that."""
+
+
 class Engine:
     """AdamW in one process of plain PyTorch, and what a trainer needs of any engine. Every rank calls every method, in
     the same order.

@@ -164,7 +164,7 @@ class RolloutConfig:
     length: tuple[int, ...] = ()
     #: Mirror and turn every start, where the puzzle's rules do not mind.
     augment: bool = False
-    #: States that a step learns from at most, all ranks together; 0: all of them.
+    #: Of ``exact``: states that a step learns from at most, all ranks together; 0: all of them. Others do not read it.
     states: int = 0
 
     def __post_init__(self) -> None:

@@ -228,7 +228,7 @@ class GrpoTrainer(Trainer):
         for puzzle in self.puzzles:
             own[puzzle.name], warnings = puzzle.summary([step[puzzle.name] for step in steps])
             for warning in warnings:
-                self._say(f"step {self.state.step:,}: {warning}")
+                self.progress.say(f"step {self.state.step:,}: {warning}")
         lines = list(own.values())
         return {**metrics.averaged(lines), "sets": own} if lines[1:] else lines[0]
 
