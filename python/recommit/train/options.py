@@ -22,8 +22,8 @@ class TrainOptions:
     """What every run takes.
 
     Args:
-        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, qwen7b-sliding, qwen7b-sokoban,
-            paper-sliding, paper-sokoban, paper-joint, or a YAML file.
+        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
+            qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         out: The folder of the run; not needed with show.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192, or of GRPO
             advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
@@ -82,7 +82,7 @@ class SftOptions(TrainOptions):
             not count.
         batch: States per step (default: those of the recipe).
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
-            7b) (default: that of the recipe).
+            7b), or conv:small or conv:base (default: that of the recipe).
         revision: Commit, tag or branch of the backbone's repository (default: that of the recipe, or the newest).
         single_commitment: Imitate samples of this depth alone (default: all depths of the recipe).
     """

@@ -1,5 +1,5 @@
-"""Engines compute gradients and step the optimizer: what a trainer needs of one, which weights learn how fast, and what
-a checkpoint holds of it.
+"""Engines compute gradients and step the optimizer: what a trainer needs of one, and what a checkpoint
+holds of it.
 
     engine-00000.safetensors ...   of trained parameter i: {i}.weight, {i}.exp_avg, {i}.exp_avg_sq, {i}.step
 
