@@ -179,8 +179,6 @@ class RunConfig:
     log_every: int = 10
     #: Threads of torch; 0: as many as it likes. Bitwise resume is promised for equal numbers.
     threads: int = 0
-    #: What multiplies float32 matrices on a CPU: ``onednn`` is twice as fast on AMD processors; other last bits.
-    matmul_backend: Literal["default", "onednn"] = "default"
     device: str = "auto"
     tensorboard: bool = True
     #: Project name for Weights & Biases and for trackio, each with its own package; empty: not used.

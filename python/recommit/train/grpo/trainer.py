@@ -63,7 +63,7 @@ def train(
     than ``tasks``, those of a recipe, are refused if there are any of these.
     """
     refuse_missing(config.run.projects)
-    configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
+    configure_torch(config.run.threads)
     every = [each.spec for each in opened(data)] if data else _recipes(init, Path(out))
     parts = puzzles_of(config, chosen(every, config.tasks, data or init))
     initial_policy.refuse_others([part.spec.task for part in parts], tasks)

@@ -68,7 +68,7 @@ def train(
     other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
     refuse_missing(config.run.projects)
-    configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
+    configure_torch(config.run.threads)
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     team = (
