@@ -121,7 +121,7 @@ class CommitPolicy(nn.Module):
         """Play for these prices, if the depth head reads them."""
         self._configure(prices=prices)
 
-    def learn(self, *puzzles: str) -> None:
+    def note_trained(self, *puzzles: str) -> None:
         """Note puzzles, with their sizes, that it is trained on from now on."""
         self._configure(trained=tuple(sorted({*self.config.trained, *puzzles})))
 

@@ -87,7 +87,7 @@ def refuse_others(puzzles: Sequence[str], tasks: tuple[str, ...]) -> None:
 
 def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
     """Have a policy remember which puzzles it is trained on."""
-    policy.learn(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
+    policy.note_trained(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
 
 
 def same_files(own: Path, init: str | Path) -> bool:

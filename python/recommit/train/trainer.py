@@ -255,7 +255,7 @@ class Trainer(ABC):
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
             with record_function("validation"):
-                found = validation.together({each.name: self._measure(each) for each in self.validation_tasks})
+                found = validation.mean_over_sets({each.name: self._measure(each) for each in self.validation_tasks})
             self.log.add({"step": self.state.step, "validation": found})
             self.curves.add(self.state.step, found, "validation")
             self.progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")

@@ -48,7 +48,7 @@ class Engine:
     """
 
     #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
-    together = False
+    equal_passes = False
     #: AdamW as one kernel; DeepSpeed gives its optimizer other tensors.
     fused: bool | None = True
 

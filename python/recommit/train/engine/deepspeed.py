@@ -81,7 +81,7 @@ class ZeroEngine(Engine):
     ) -> None:
         super().__init__(groups, optim, team)
         self._linear = torch.nn.functional.linear
-        self.parts, self.stage, self.together = parts, config.stage, config.stage == 3
+        self.parts, self.stage, self.equal_passes = parts, config.stage, config.stage == 3
         with quietly():
             self.engine, *_ = deepspeed.initialize(
                 model=Root(policy, config.stage),
