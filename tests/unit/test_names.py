@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 import recommit
@@ -21,6 +24,23 @@ def test_every_shown_name_is_there(name):
     if name == "envs":
         pytest.importorskip("gymnasium")
     assert getattr(recommit, name) is not None
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        path.parent
+        for path in sorted(Path(recommit.__file__).parent.rglob("__init__.py"))
+        if "__all__" in path.read_text()
+    ],
+    ids=lambda folder: folder.name,
+)
+def test_every_public_name_is_there(package):
+    for needed in ("torch", "pyarrow", "gymnasium"):
+        pytest.importorskip(needed)
+    name = ".".join(package.relative_to(Path(recommit.__file__).parents[1]).parts)
+    module = import_module(name)
+    assert [each for each in module.__all__ if not hasattr(module, each)] == []
 
 
 def test_a_name_that_is_not_there_is_refused():

@@ -25,8 +25,8 @@ class EstimateOptions:
     """Which recipe, what is changed in it, and on which machine.
 
     Args:
-        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, qwen7b-sliding, qwen7b-sokoban,
-            paper-sliding, paper-sokoban, paper-joint, or a YAML file.
+        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
+            qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         stage: The warm start, GRPO, both, or the evaluation of a family of runs.
         task: Which puzzle (default: that of the preset of recommit reproduce that trains by this recipe, or each one
             that the recipe is for).

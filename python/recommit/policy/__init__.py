@@ -34,7 +34,7 @@ __all__ = [
 _HOME = {
     "backbones.backbone": ["Backbone", "PromptInputs", "load_backbone"],
     "config": ["MOST_ACTIONS", "PLAN_LENGTH", "DecoderConfig", "HeadConfig", "LoraConfig", "PolicyConfig"],
-    "backbones.make": ["make_backbone"],
+    "backbones.random_init": ["make_backbone"],
     "policy": ["CommitPolicy"],
 }
 

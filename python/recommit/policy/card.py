@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from recommit.puzzles import registry
 from recommit.storage import verified
 from recommit.storage.files import file_sha256
 from recommit.storage.hub import Upload
@@ -23,11 +24,11 @@ tags:
 # {title}
 
 A policy that observes a picture of a puzzle, decides how many actions to commit to ({depths}), and which.
-Tasks: {tasks}. {parts}
+Trained on: {trained}. {parts}
 
 ```python
 policy = recommit.CommitPolicy.from_pretrained("{name}")
-task = recommit.Sliding(3)
+task = recommit.{example}
 depths, actions = policy.act(task, task.generate(4, seed=0).states)
 ```
 
@@ -46,16 +47,27 @@ def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
         base = f"`{source}`, commit `{commit}`" if commit else f"`{source}`"
         parts = f"LoRA (rank {lora['rank']}, alpha {lora['alpha']}) on {base}; the picture encoder is frozen."
     else:
-        parts = "The backbone was trained from nothing and lies in `backbone/`."
+        parts = "The backbone was trained whole and is in `backbone/`."
+    trained = config["trained"] or config["tasks"]
     return _TEXT.format(
         head=head,
         title=name.rsplit("/", 1)[-1],
         depths=", ".join(map(str, config["depths"])),
-        tasks=", ".join(map(cell, config["tasks"])),
+        trained=", ".join(map(cell, trained)),
+        example=_example(trained[0]),
         parts=parts,
         name=name,
         hashes="".join(["\n", *(f"- `{file}`: sha256 `{digest}`\n" for file, digest in hashes.items())]),
     )
+
+
+def _example(name: str) -> str:
+    """What makes a puzzle that a policy was trained on, of a name such as sliding-3x3, or sliding."""
+    task, _, size = name.partition("-")
+    kind = registry.puzzle(task)
+    rows, cols = map(int, size.split("x")) if size else kind.usual.size
+    boxes = ", boxes=1" if kind.most_boxes else ""
+    return f"{kind.__name__}({rows}{boxes})" if rows == cols else f"{kind.__name__}.of(({rows}, {cols}), boxes=1)"
 
 
 def upload(folder: Path, repo: str) -> Upload:

@@ -93,7 +93,7 @@ class CommitPolicy(nn.Module):
         ``revision`` is a commit, tag or branch of its repository (the newest)."""
         folder, commit = find_backbone(name_or_path, revision)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             backbone = load_backbone(folder, device=device, **options)
             return cls(backbone, config or PolicyConfig(), source=str(name_or_path), revision=commit).to(device)
 
@@ -110,7 +110,7 @@ class CommitPolicy(nn.Module):
         self.decoder.shorten(length := self.config.plan_length)
         old = self.depth_head.weight
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             self.depth_head = DepthHead(self.backbone.width, len(depths), config, length).to(old)
 
     def replace_augmentations(self, augmentations: int) -> None:
@@ -121,7 +121,7 @@ class CommitPolicy(nn.Module):
         """Play for these prices, if the depth head reads them."""
         self._configure(prices=prices)
 
-    def learn(self, *puzzles: str) -> None:
+    def note_trained(self, *puzzles: str) -> None:
         """Note puzzles, with their sizes, that it is trained on from now on."""
         self._configure(trained=tuple(sorted({*self.config.trained, *puzzles})))
 

@@ -1,4 +1,4 @@
-"""Task prompts: versioned files, named in the configuration and by hash in every run's manifest."""
+"""Task prompts: versioned files, named in the configuration; zero-shot runs also record their hashes."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ class Vision:
                 f"cell: expected a multiple of {backbone.token_pixels} (one visual token of this backbone), "
                 f"got {config.cell}"
             )
+        backbone.cell_pixels(1, 1, config.cell)  # refuses what this family does not draw
         self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()

@@ -36,11 +36,6 @@ class Checkpoint:
     folder: Path
     step: int
 
-    @property
-    def policy(self) -> Path:
-        """The policy at that step."""
-        return self.folder / "policy"
-
 
 class Checkpoints:
     """The checkpoints of one run. One writer at a time."""

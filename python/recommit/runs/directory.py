@@ -1,7 +1,9 @@
-"""A run directory: what was run, with what, and everything it said; only ever appended to.
+"""A run directory: what was run, with what, and everything it said.
 
 config.json      the whole configuration          versions.json   of everything that computes
 metrics.jsonl    one line per logged step         timing.jsonl    what depends on the machine
+init/            the policy that it started from, where it started from one
+backbone/        a backbone of random weights, where it made one
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves

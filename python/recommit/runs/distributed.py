@@ -121,10 +121,10 @@ def meet(device: str) -> Team:
     """The ranks that a launcher started, without DeepSpeed: nobody learns. Alone if there was none."""
     environment = dict(os.environ)
     announce(environment)
-    where, world = find_device(device), int(environment["WORLD_SIZE"])
-    if world == 1:
-        return Team(device=where)
+    if (world := int(environment["WORLD_SIZE"])) == 1:
+        return Team(device=find_device(device))
     os.environ.update(environment)
+    where = find_device(device)  # by LOCAL_RANK, which SLURM has by another name
     import torch.distributed as dist
 
     if where.type == "cuda":
@@ -179,11 +179,13 @@ def end(status: int) -> NoReturn:
 
 
 def find_device(name: str) -> torch.device:
-    """``auto``: the GPU of this process if there is one."""
-    if name != "auto":
-        return _named(name)
-    local = int(os.environ.get("LOCAL_RANK", "0"))
-    return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+    """``auto``: the GPU of this process if there is one; ``cuda`` is that GPU, too."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    device = _named(name)
+    if device.type == "cuda" and device.index is None:
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    return device
 
 
 def _named(name: str) -> torch.device:

@@ -1,5 +1,5 @@
-"""How this process computes: its threads, who multiplies matrices on a CPU, memory that it gives back, and every stream
-of randomness that a step could read."""
+"""How this process computes: its threads, memory that it gives back, and every stream of randomness that a step could
+read."""
 
 from __future__ import annotations
 
@@ -23,36 +23,27 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _SMALL = 10_000_000
 
 
-def configure_torch(threads: int, matmul_backend: str, device: str = "auto") -> None:
-    """Take so many threads (0: as torch likes), and ``onednn`` or the ``default`` for products of float32 matrices.
-
-    MKL, the default, does not use the wide registers of AMD processors. oneDNN is asked by saying that bfloat16 would
-    do; it takes that up on processors with AMX alone. Attention is then one product for all pictures: torch's fused one
-    multiplies block by block, and oneDNN prepares each block anew, for longer than it takes. On a GPU nothing changes.
-    """
+def configure_torch(threads: int) -> None:
+    """Take so many threads (0: as torch likes)."""
     if threads:
         torch.set_num_threads(threads)
-    onednn = matmul_backend == "onednn" and (device == "cpu" or not torch.cuda.is_available())
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16" if onednn else "none"
-    torch.backends.cuda.enable_flash_sdp(not onednn)
 
 
 @contextmanager
 def preserved_torch_state() -> Iterator[None]:
-    """Threads, products and global random streams afterwards as before, for other work in this process."""
+    """Threads and global random streams afterwards as before, for other work in this process."""
     threads = torch.get_num_threads()
     streams = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
-    precision = torch.backends.mkldnn.matmul.fp32_precision
-    flash = torch.backends.cuda.flash_sdp_enabled()
+    on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
     try:
         yield
     finally:
         torch.set_num_threads(threads)
-        torch.backends.mkldnn.matmul.fp32_precision = precision
-        torch.backends.cuda.enable_flash_sdp(flash)
         random.setstate(streams[0])
         np.random.set_state(streams[1])  # noqa: NPY002
         torch.set_rng_state(streams[2])
+        if on_gpus is not None:
+            torch.cuda.set_rng_state_all(on_gpus)
 
 
 def configure_inference(threads: int) -> None:

@@ -92,7 +92,7 @@ class Peers:
         self._gone.set()
         if self._closed.is_set():
             return
-        if self._failed.wait(_HEARING) and not isinstance(self._error, RuntimeError):
+        if self._failed.wait(_HEARING) and not _of_collective(self._error):
             return  # every rank has the same to say, a wrong argument for instance
         self._tell(b"!" + rank.to_bytes(4, "little"))
         say(
@@ -112,16 +112,22 @@ class Peers:
         self._tell(_GOODBYE)
 
     def fail(self, error: BaseException) -> None:
-        """Let the others hear that this rank ends. A collective operation that failed is a RuntimeError: then the end
-        of another rank is the likely reason, and the thread that hears of it ends this process."""
+        """Let the others hear that this rank ends. Where a collective operation failed, the end of another rank is the
+        likely reason, and the thread that hears of it ends this process."""
         self._error = error
         self._failed.set()
-        if isinstance(error, RuntimeError) and self._gone.wait(_HEARING):
+        if _of_collective(error) and self._gone.wait(_HEARING):
             threading.Event().wait()
         self._closed.set()
         for link in self._links.values():
             with suppress(OSError):
                 link.shutdown(socket.SHUT_RDWR)
+
+
+def _of_collective(error: BaseException | None) -> bool:
+    """A collective operation that failed is a RuntimeError of torch. Ours, of damaged files or a run that diverged, are
+    such errors too, and every rank has them."""
+    return isinstance(error, RuntimeError) and not type(error).__module__.startswith("recommit.")
 
 
 @contextmanager

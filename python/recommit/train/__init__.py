@@ -1,4 +1,5 @@
-"""Training: supervised warm start (``recommit train sft``), run directories that resume to the bit, engines.
+"""Training: warm start (``sft``), GRPO (``grpo``), depth heads on frozen plans (``heads``, ``baselines``), families of
+runs, engines.
 
 Needs the extra ``train``. Nothing here is imported before it is asked for.
 """

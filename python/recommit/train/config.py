@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 class ModelConfig:
     """What is trained: a backbone, and the heads on it."""
 
-    #: A folder or hub repository, or ``random:NAME`` (of ``policy.backbones.make.BACKBONES``) for weights from nothing.
+    #: A folder or hub repository, or for weights from nothing ``random:NAME`` (``policy.backbones.random_init`` has the
+    #: names) or ``conv:small`` or ``conv:base``.
     backbone: str = "random:small"
-    #: Changes to the preset, by field of ``policy.backbones.random_init.Shape``.
+    #: Changes to the preset, by field of ``random_init.Shape``, or of ``conv.ConvShape``.
     shape: dict[str, Any] = field(default_factory=dict)
     #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -178,8 +179,6 @@ class RunConfig:
     log_every: int = 10
     #: Threads of torch; 0: as many as it likes. Bitwise resume is promised for equal numbers.
     threads: int = 0
-    #: What multiplies float32 matrices on a CPU: ``onednn`` is twice as fast on AMD processors; other last bits.
-    matmul_backend: Literal["default", "onednn"] = "default"
     device: str = "auto"
     tensorboard: bool = True
     #: Project name for Weights & Biases and for trackio, each with its own package; empty: not used.

@@ -15,7 +15,7 @@ from recommit.train.baselines.stopping import HazardConfig, HazardLearner, Verif
 from recommit.train.heads import conditioned, fitted
 from recommit.train.heads.exact import ExactConfig, ExactLearner
 from recommit.train.heads.fitting import Extent, Method, best_of
-from recommit.train.heads.network import policy_folder, save_policy
+from recommit.train.heads.network import own_policy, policy_folder, save_policy
 from recommit.train.heads.problem import HeadProblem
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     graph = files.read(options.graph)
     if own:
         return _conditioned(options, graph, extent, tell)
+    policy = None if options.policy is None else own_policy(options.policy, graph.source.get("policy", ""))
     method = METHODS[options.method]
     method = replace(method, config=replace(method.config, hidden=options.hidden))
     problem = problem_of(graph, options.depths, options.budget, options.prices, options.features or "z+confidence")
     head = best_of(*problem.split(options.held, options.seed), method, options.seed, extent, tell)
     fitted.write(head, options.out)
-    if options.policy is not None:
-        augmentations, weights = int(graph.source.get("augmentations", 1)), graph.source.get("policy", "")
-        save_policy(options.policy, head, augmentations, weights, options.out / "policy")
+    if policy is not None:
+        save_policy(policy, head, int(graph.source.get("augmentations", 1)), options.out / "policy")
     return head.record
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from recommit.policy import pretrained
 from recommit.policy.backbones.backbone import find_backbone
 from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
 from recommit.policy.checkpoint import local_folder, weights_of
@@ -67,16 +68,12 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
 
 
 def _refuse_links(policy: Path) -> None:
-    """A copy of a link is what it leads to: somebody's own file, or a device without an end. One whose content the
-    policy lists is as its maker had it, as in the cache of a hub."""
+    """A copy of a link is what it leads to: somebody's own file, or a device without an end."""
     for path in sorted(policy.rglob("*")):
-        listed = path.is_file() and path.name in verified.digests(path.parent)
-        if path.is_symlink() and not listed:
+        if path.is_symlink():
             raise WrongFolder(f"init: expected files, got a link: {path}; copy what it leads to")
         if not path.is_file() and not path.is_dir():
             raise WrongFolder(f"init: expected files, got something else: {path}")
-    for folder in {path.parent for path in policy.rglob("*") if path.is_symlink()}:
-        verified.verify(folder)
 
 
 def refuse_others(puzzles: Sequence[str], tasks: tuple[str, ...]) -> None:
@@ -90,12 +87,12 @@ def refuse_others(puzzles: Sequence[str], tasks: tuple[str, ...]) -> None:
 
 def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec]) -> None:
     """Have a policy remember which puzzles it is trained on."""
-    policy.learn(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
+    policy.note_trained(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
 
 
 def same_files(own: Path, init: str | Path) -> bool:
     """Is ``own`` a copy of a policy, or of one that has gone since?"""
-    return not Path(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
+    return not pretrained.find(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
 
 
 def described(policy: CommitPolicy, team: Team) -> str:

@@ -22,8 +22,8 @@ class TrainOptions:
     """What every run takes.
 
     Args:
-        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, qwen7b-sliding, qwen7b-sokoban,
-            paper-sliding, paper-sokoban, paper-joint, or a YAML file.
+        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
+            qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
         out: The folder of the run; not needed with show.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192, or of GRPO
             advantage.estimator=episode prices.observation=0.02 (what an observation costs, in solved episodes).
@@ -82,7 +82,7 @@ class SftOptions(TrainOptions):
             not count.
         batch: States per step (default: those of the recipe).
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
-            7b) (default: that of the recipe).
+            7b), or conv:small or conv:base (default: that of the recipe).
         revision: Commit, tag or branch of the backbone's repository (default: that of the recipe, or the newest).
         single_commitment: Imitate samples of this depth alone (default: all depths of the recipe).
     """
@@ -225,7 +225,8 @@ class HeadOptions:
             --price-action 0.01 --price-observation 0.02 plays for these prices; other methods write a rule for recommit
             graph score --fitted OUT.
         policy: The policy whose plans the graph has. conditioned needs the one that recommit train world-model wrote.
-            Other methods write it with the new head as OUT/policy.
+            Other methods but hazard and verifier, whose numbers are no preferences, write it with the new head as
+            OUT/policy.
         method: conditioned: one head for all prices and budgets, by exact advantages. exact: the same for one price.
             paper: one-step rewards in groups of one state. episode: whole episodes. branch: continuations. ppo: sampled
             episodes with a value head. q: values of depths by temporal differences. hazard: a probability to stop after
@@ -271,6 +272,11 @@ class HeadOptions:
     def __post_init__(self) -> None:
         if self.method == "conditioned" and self.policy is None:
             raise ValueError("policy: expected a folder that recommit train world-model wrote, got none")
+        if self.policy is not None and self.method in ("hazard", "verifier"):
+            raise ValueError(
+                f"policy: expected none with the method {self.method}, since a policy takes the depth with the largest "
+                f"of its head's numbers, got {self.policy}"
+            )
         if self.one_price and self.method != "conditioned":
             raise ValueError(f"one_price: expected it with the method conditioned alone, got it with {self.method}")
 

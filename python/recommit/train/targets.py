@@ -176,7 +176,8 @@ def symmetries(seed: int, number: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def turned(states: NDArray[np.uint8], symmetry: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Each grid mirrored (1), turned half (2) or quarter (4, square grids only), and all of them together (7)."""
+    """Mirrored (1), turned by 180 degrees (2), transposed (4, square grids only), in this order: together the eight
+    symmetries."""
     bits = [(symmetry >> i & 1).astype(bool)[:, None, None] for i in range(3)]
     states = np.where(bits[0], states[:, :, ::-1], states)
     states = np.where(bits[1], states[:, ::-1, ::-1], states)

@@ -31,7 +31,7 @@ from recommit.storage.recipe_text import cut
 from recommit.storage.terminal_text import say
 from recommit.train import validation
 from recommit.train.config import plain
-from recommit.train.engine.base import Engine
+from recommit.train.engine.base import Diverged, Engine
 from recommit.train.optim import lr_schedule, parameter_groups
 
 if TYPE_CHECKING:
@@ -55,10 +55,6 @@ SAVED: verified.Fields = {
     "unlogged": [dict],
     "logs_sha256": dict,
 }
-
-
-class Diverged(RuntimeError):
-    """Gradients stopped being finite; the checkpoints are from before that."""
 
 
 @dataclass
@@ -259,7 +255,7 @@ class Trainer(ABC):
         validated = self.state.step % self.config.validation.every == 0 or last
         if validated and self.validation_tasks:
             with record_function("validation"):
-                found = validation.together({each.name: self._measure(each) for each in self.validation_tasks})
+                found = validation.mean_over_sets({each.name: self._measure(each) for each in self.validation_tasks})
             self.log.add({"step": self.state.step, "validation": found})
             self.curves.add(self.state.step, found, "validation")
             self.progress.say(f"step {self.state.step:,}  validation: {validation.line_of(found)}")

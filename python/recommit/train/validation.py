@@ -94,7 +94,7 @@ def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dic
     config, states, team = TargetConfig(depths=policy.config.depths), task.states, engine.team
     total, length = max(targets.total_weight(states, config), 1.0), states.actions.shape[1]
     sums = np.zeros(1 + 2 * length)  # the loss, and by position what was right and what was counted
-    for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, engine.together):
+    for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, engine.equal_passes):
         part = states[rows] if len(rows) else targets.nothing(states)
         value, logits = engine.run(partial(targets.sft_loss, policy, task.task, part, config, total))
         hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
@@ -112,7 +112,7 @@ def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dic
 def episodes(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
     depths, budget = policy.config.depths, task.config.budget
-    graph = PolicyGraph(policy, task.task, depths, run_pass=engine.run, team=engine.team, together=engine.together)
+    graph = PolicyGraph(policy, task.task, depths, run_pass=engine.run, team=engine.team, together=engine.equal_passes)
     nodes = graph.nodes(task.starts, budget)
     return rates({str(depth): play(graph, nodes, budget, always(graph, depth)) for depth in depths})
 
@@ -151,7 +151,7 @@ def rates(episodes: dict[str, Episodes]) -> dict[str, Any]:
     }
 
 
-def together(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def mean_over_sets(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """One validation of what was measured by data set: of several their mean, with each beside it."""
     if len(measured) == 1:
         return next(iter(measured.values()))

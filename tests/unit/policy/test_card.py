@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytest.importorskip("torch")
@@ -20,12 +22,23 @@ def head(text):
 
 
 def test_an_adapter_names_its_base():
-    policy = {"depths": [1, 2], "tasks": ["sliding"], "lora": {"rank": 16, "alpha": 32, "dropout": 0.05}}
+    policy = {"depths": [1, 2], "tasks": ["sliding"], "lora": {"rank": 16, "alpha": 32, "dropout": 0.05}, "trained": []}
     text = card.card({"policy": policy, "backbone": {"source": "Qwen/Qwen2.5-VL-7B-Instruct"}}, "me/policy", {})
     found = head(text)
     assert found["base_model"] == "Qwen/Qwen2.5-VL-7B-Instruct"
     assert found["base_model_relation"] == "adapter"
     assert 'from_pretrained("me/policy")' in text
+
+
+@pytest.mark.parametrize("trained", ["sliding-3x3", "sliding-2x3", "sokoban-7x7", "sokoban-6x8", "ice-8x8", "ice"])
+def test_the_example_plays_what_the_policy_was_trained_on(trained):
+    policy = {"depths": [1], "tasks": ["sliding", "sokoban", "ice"], "lora": None, "trained": [trained, "sliding-5x5"]}
+    text = card.card({"policy": policy, "backbone": {"source": "backbone"}}, "me/policy", {})
+    (line,) = re.findall(r"^task = (.*)$", text, re.MULTILINE)
+    task = eval(line, {"recommit": recommit})
+    states = task.generate(1, seed=0).states
+    assert f"{task.task}-{states.shape[1]}x{states.shape[2]}".startswith(trained)
+    assert f"Trained on: {trained}, sliding-5x5." in text
 
 
 @pytest.mark.parametrize("lora", [None, LoraConfig(rank=2)])

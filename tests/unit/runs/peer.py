@@ -17,11 +17,12 @@ from unittest import mock
 from recommit.runs import distributed, rank_watchdog
 from recommit.runs.ports import free_port
 from recommit.runs.rank_watchdog import watched
+from recommit.storage.errors import DataError
 
 WORLD = 3
 #: Seconds that a rank waits to hear more, in the place of its own: where every rank has an error, as long as it takes;
 #: elsewhere nothing more ever comes.
-HEARING = {"wrong": 900.0}
+HEARING = {"wrong": 900.0, "damaged": 900.0}
 
 
 def meet(how: str) -> int:
@@ -30,6 +31,8 @@ def meet(how: str) -> int:
         team.barrier()
         if how == "wrong":
             raise ValueError("an error that every rank has")
+        if how == "damaged":
+            raise DataError("an error that every rank has")
         if team.rank != team.world - 1:
             if how != "done":
                 threading.Event().wait()  # as in a collective operation that never ends

@@ -7,11 +7,11 @@ import os
 import numpy as np
 import pytest
 
+torch = pytest.importorskip("torch")
+
 from recommit.policy.config import PASS
 from recommit.runs import distributed
 from recommit.runs.distributed import Team, rank_batches, split_batches
-
-pytest.importorskip("torch")
 
 
 def test_one_process_needs_no_launcher():
@@ -38,6 +38,25 @@ def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
     with pytest.raises(ValueError, match=r"engine\.kind: expected deepspeed .* 4 ranks, got plain"):
         distributed.alone("cpu")
+
+
+@pytest.mark.parametrize(
+    "launcher", [{"LOCAL_RANK": "1"}, {"SLURM_NTASKS": "2", "SLURM_PROCID": "1", "SLURM_LOCALID": "1"}]
+)
+@pytest.mark.parametrize("name", ["cuda", "auto", "cuda:1"])
+def test_a_rank_has_a_gpu_of_its_own(name, launcher, monkeypatch):
+    """``set_device`` refuses one without a number."""
+    own = {"RANK": "1", "WORLD_SIZE": "2"} if "LOCAL_RANK" in launcher else {}
+    for key in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+        monkeypatch.delenv(key, raising=False)
+    environment = {**os.environ, **launcher, **own, "MASTER_ADDR": "first", "MASTER_PORT": "29500"}
+    monkeypatch.setattr(os, "environ", environment)
+    taken = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    assert distributed.meet(name) == Team(1, 2, torch.device("cuda", 1))
+    assert taken == [torch.device("cuda", 1)]
 
 
 def test_the_launchers_own_argument_is_not_ours():

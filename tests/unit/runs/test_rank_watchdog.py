@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 from tests.waiting import HANG
 
 SENTENCE = "rank {}: rank 2 ended before its work was done, so this one stops, too"
-ENDS = ("killed", "failed", "failed in a collective", "done", "wrong")
+ENDS = ("killed", "failed", "failed in a collective", "done", "wrong", "damaged")
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,8 @@ def test_ranks_that_are_done_part_in_peace(ends):
     assert [(status, "ended" in said) for status, said in ends["done"]] == [(0, False)] * 3
 
 
-def test_an_error_of_all_ranks_is_said_by_each(ends):
-    assert [status for status, _ in ends["wrong"]] == [1, 1, 1]
-    assert all("an error that every rank has" in said and "before its work" not in said for _, said in ends["wrong"])
+@pytest.mark.parametrize("how", ["wrong", "damaged"])
+def test_an_error_of_all_ranks_is_said_by_each(ends, how):
+    """Also one of ours that is a RuntimeError, as that of a collective operation is."""
+    assert [status for status, _ in ends[how]] == [1, 1, 1]
+    assert all("an error that every rank has" in said and "before its work" not in said for _, said in ends[how])

@@ -38,18 +38,36 @@ def test_a_start_that_failed_does_not_bind_the_next_one(plan, data, tmp_path, ca
     assert json.loads((out / "config.json").read_text())["model"]["backbone"] == short.model.backbone
 
 
-def test_a_backbone_of_the_failed_start_is_made_again(plan, data, tmp_path, monkeypatch):
+def broken_engine(*_):
+    raise ValueError("planted")
+
+
+def test_nothing_of_a_failed_start_is_trained(plan, data, init, tmp_path, monkeypatch):
+    """Neither its backbone nor the policy that it began as."""
     short, out = of_steps(plan, 2), tmp_path / "run"
     narrow = replace(short, model=replace(short.model, shape={**short.model.shape, "ffn": 32}))
     with monkeypatch.context() as broken:
-        broken.setattr(sft, "make_engine", lambda *_: (_ for _ in ()).throw(ValueError("planted")))
-        with pytest.raises(ValueError, match="planted"):
-            sft.train(narrow, data, out, quiet=True)
+        broken.setattr(sft, "make_engine", broken_engine)
+        for begin in (init, None):
+            with pytest.raises(ValueError, match="planted"):
+                sft.train(narrow, data, out, init=begin, quiet=True)
     assert (out / "backbone").is_dir()
+    assert (out / "init").is_dir()
     assert sft.train(short, data, out, quiet=True) == 0
     clean = tmp_path / "clean"
     assert sft.train(short, data, clean, quiet=True) == 0
-    assert (out / "backbone/config.json").read_bytes() == (clean / "backbone/config.json").read_bytes()
+    for name in ("backbone/config.json", "metrics.jsonl"):
+        assert (out / name).read_bytes() == (clean / name).read_bytes()
+
+
+def test_a_corrected_start_plays_the_puzzle_of_its_own_policy(plan, init, levels, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    assert sft.train(of_steps(plan, 2), levels, other, quiet=True) == 0
+    monkeypatch.setattr(grpo, "make_engine", broken_engine)
+    for source, task in ((init, "sliding"), (other, "sokoban")):
+        with pytest.raises(ValueError, match="planted"):
+            grpo.train(GrpoConfig(), source, tmp_path / "rl", quiet=True)
+        assert recipe_of(tmp_path / "rl").task == task
 
 
 def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
@@ -101,7 +119,7 @@ def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, da
     other = tmp_path / "other"
     assert sft.train(of_steps(plan, 2), data, other, quiet=True) == 0
     with RunDirectory(tmp_path / "rl") as folder:
-        for source in (init, other):
+        for source in (init, other, "sliding-3x3", other):
             own = initial_policy.warm_start(source, folder, Team())
             assert weights_of(own) == weights_of(local_folder(source))
         gone = tmp_path / "gone"

@@ -22,9 +22,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.runs.directory import best_policy
 from recommit.runs.distributed import Team
-from recommit.storage import verified
-from recommit.storage.errors import Damaged, WrongFolder
-from recommit.storage.files import Files
+from recommit.storage.errors import WrongFolder
 from recommit.train import initial_policy
 from recommit.train.config import ModelConfig, SftConfig, parse
 from recommit.train.family import runs as families
@@ -167,23 +165,6 @@ def test_a_policy_from_a_stranger_brings_nothing_but_its_files(planted, tmp_path
     with pytest.raises(WrongFolder, match="init: expected files, got"):
         initial_policy.warm_start(policy, Folder(tmp_path), Alone())
     assert not (tmp_path / "init").exists()
-
-
-@pytest.mark.parametrize("changed", [False, True])
-def test_a_link_that_the_policy_lists_is_copied_if_it_is_what_it_lists(changed, tmp_path):
-    policy, blob = tmp_path / "policy", tmp_path / "blob"
-    policy.mkdir()
-    blob.write_text("{}")
-    (policy / "config.json").symlink_to(blob)
-    verified.seal(Files(), policy, ["config.json"])
-    if changed:
-        blob.write_text("[]")
-        with pytest.raises(Damaged):
-            initial_policy.warm_start(policy, Folder(tmp_path), Alone())
-    else:
-        own = initial_policy.warm_start(policy, Folder(tmp_path), Alone())
-        assert (own / "config.json").read_text() == "{}"
-        assert not (own / "config.json").is_symlink()
 
 
 def test_a_run_keeps_the_commit_of_its_backbone(plan, data, tmp_path, monkeypatch):

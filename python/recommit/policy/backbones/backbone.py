@@ -1,4 +1,4 @@
-"""What a backbone must offer, and how one is loaded and gets LoRA adapters.
+"""What a backbone must offer, and how one is found and loaded.
 
 A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
 ``PromptInputs``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``

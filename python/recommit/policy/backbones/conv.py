@@ -139,6 +139,8 @@ class ConvBackbone(nn.Module):
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
         """See ``Backbone.cell_pixels``."""
+        if cell not in (0, CELL):
+            raise ValueError(f"cell: expected 0 or {CELL}, as wide as a conv backbone reads cells, got {cell}")
         return CELL
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:  # noqa: ARG002
@@ -215,6 +217,6 @@ class ConvBackbone(nn.Module):
 def make_conv(folder: str | Path, shape: ConvShape, *, seed: int = 0) -> Path:
     """Write a network with random weights; returns the folder."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         ConvBackbone(ConvNet(shape), shape).save(Path(folder))
     return Path(folder)

@@ -305,7 +305,7 @@ def _drawn(shape: Shape, tokenizer: Any, seed: int) -> Any:
     from transformers import AutoModel
 
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         model = AutoModel.from_config(config(shape, tokenizer))
     if shape.window == 28 and not shape.full_attention:
         spread_cells(model, tokenizer)

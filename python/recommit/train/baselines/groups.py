@@ -22,6 +22,7 @@ import torch
 
 from recommit.graph.episodes import sampled_columns
 from recommit.train.baselines import rollouts
+from recommit.train.grpo.reward import advantages
 from recommit.train.heads.network import HeadLearner
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     Decisions = tuple[Nodes, Nodes, Floats]
 
 KINDS = ("state", "episode", "branch")
-#: Deviations below this are rounding.
-EQUAL = 1e-12
 #: Numbers of streams that one group may use.
 TWINS = 16
 
@@ -96,7 +95,7 @@ def decisions(problem: HeadProblem, config: GroupConfig, probs: DepthProbs, firs
     rewards = one_step(problem)[_rows(problem, nodes)[:, None], columns]
     if config.kind == "branch":
         rewards = _continued(problem, probs, nodes, columns, after, streams, seed)
-    advantage = compared(rewards, scaled=config.scaled)
+    advantage = advantages(rewards, scaled=config.scaled)
     return np.repeat(nodes, config.size), columns.ravel(), advantage.ravel()
 
 
@@ -108,14 +107,6 @@ def one_step(problem: HeadProblem) -> Floats:
     executed = problem.graph.executed[problem.rows]
     result: Floats = problem.graph.goal[problem.landing] + 0.2 * np.tanh(won / executed)
     return result
-
-
-def compared(rewards: Floats, *, scaled: bool) -> Floats:
-    """[groups, size] each against its group's mean, over the group's deviation."""
-    centred = rewards - rewards.mean(axis=1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    centred = np.where(deviation <= EQUAL, 0.0, centred)
-    return centred / np.maximum(deviation, EQUAL) if scaled else centred
 
 
 def _by_episode(
@@ -131,7 +122,7 @@ def _by_episode(
     played = rollouts.sample(
         problem, np.repeat(starts, config.size), np.repeat(remaining, config.size), copies, probs, seed
     )
-    advantage = compared(played.returns().reshape(-1, config.size), scaled=config.scaled).ravel()
+    advantage = advantages(played.returns().reshape(-1, config.size), scaled=config.scaled).ravel()
     _, who = np.nonzero(played.alive)
     return played.node[played.alive], played.column[played.alive], advantage[who]
 

@@ -1,5 +1,5 @@
-"""Engines compute gradients and step the optimizer: what a trainer needs of one, which weights learn how fast, and what
-a checkpoint holds of it.
+"""Engines compute gradients and step the optimizer: what a trainer needs of one, and what a checkpoint
+holds of it.
 
     engine-00000.safetensors ...   of trained parameter i: {i}.weight, {i}.exp_avg, {i}.exp_avg_sq, {i}.step
 
@@ -38,13 +38,17 @@ T = TypeVar("T")
 FILE_BYTES = 1 << 31
 
 
+class Diverged(RuntimeError):
+    """Gradients stopped being finite; the checkpoints are from before that."""
+
+
 class Engine:
     """AdamW in one process of plain PyTorch, and what a trainer needs of any engine. Every rank calls every method, in
     the same order.
     """
 
     #: Must every rank go through the policy equally often? Otherwise one that has nothing to do may wait.
-    together = False
+    equal_passes = False
     #: AdamW as one kernel; DeepSpeed gives its optimizer other tensors.
     fused: bool | None = True
 

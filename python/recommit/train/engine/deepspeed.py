@@ -23,7 +23,7 @@ from deepspeed.utils import (
 from torch import nn
 from torch.nn.functional import pad
 
-from recommit.train.engine.base import Engine, load_states, save_states, whole_shape
+from recommit.train.engine.base import Diverged, Engine, load_states, save_states, whole_shape
 from recommit.train.engine.deepspeed_config import deepspeed_settings
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ZeroEngine(Engine):
     ) -> None:
         super().__init__(groups, optim, team)
         self._linear = torch.nn.functional.linear
-        self.parts, self.stage, self.together = parts, config.stage, config.stage == 3
+        self.parts, self.stage, self.equal_passes = parts, config.stage, config.stage == 3
         with quietly():
             self.engine, *_ = deepspeed.initialize(
                 model=Root(policy, config.stage),
@@ -110,7 +110,7 @@ class ZeroEngine(Engine):
         self.engine.step()
         total = float(self.engine.get_global_grad_norm() if norm is None else norm)
         if not math.isfinite(total):
-            raise FloatingPointError("the gradient is not finite; the last checkpoint is from before that")
+            raise Diverged("a gradient is not finite; lower optim.lr, the last checkpoint is from before that")
         return total
 
     def _norm(self) -> float:

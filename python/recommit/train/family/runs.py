@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit.policy import pretrained
 from recommit.rollout.variants import variant
 from recommit.runs import parallel
 from recommit.runs.checkpoints import COMMIT, Checkpoints
@@ -104,7 +105,7 @@ class Run:
         begun = verified.values(self.folder, "config.json")
         now = json.loads(json.dumps(plain(self.config)))
         ownership.check(self.folder, lasting({name: begun.get(name) for name in now}), lasting(now))
-        if all(source.is_dir() for source in self.sources):
+        if all((pretrained.find(source) if self.verb == "grpo" else source).is_dir() for source in self.sources):
             ownership.check(self.folder, *self._starts(begun))
         return True
 

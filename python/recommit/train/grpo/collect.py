@@ -62,7 +62,7 @@ class SampledCollector:
         copies, numbers = np.repeat(starts, size, axis=0), self._numbers(len(starts), first, size)
         trace = self._play(copies, self.rollout.budget, numbers)
         rewards = reward.by_episode(trace, len(copies), self.advantage, self.prices).reshape(-1, size)
-        advantage = reward.advantages(rewards, self.advantage).reshape(-1)[trace.episode][:, None]
+        advantage = self._compared(rewards).reshape(-1)[trace.episode][:, None]
         signals = self._signals(trace, np.zeros(len(trace), np.int64), len(copies), rewards)
         return self._batch(trace, advantage, numbers, first), signals
 
@@ -80,7 +80,10 @@ class SampledCollector:
             rewards = reward.by_state(trace, config, self.prices)
         followed = follow(trace) if len(trace) else np.zeros(0, np.int64)
         signals = self._signals(trace, followed, len(numbers), rewards)
-        return self._batch(trace, reward.advantages(rewards, config), numbers, first), signals
+        return self._batch(trace, self._compared(rewards), numbers, first), signals
+
+    def _compared(self, rewards: Floats) -> Floats:
+        return reward.advantages(rewards, scaled=self.advantage.scale == "group", eps=self.advantage.eps)
 
     def _continued(self, trace: Trace, numbers: NDArray[np.uint64], first: int) -> Trace:
         """What the policy does after each candidate, until the budget is spent."""

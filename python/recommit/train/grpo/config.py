@@ -164,7 +164,7 @@ class RolloutConfig:
     length: tuple[int, ...] = ()
     #: Mirror and turn every start, where the puzzle's rules do not mind.
     augment: bool = False
-    #: States that a step learns from at most, all ranks together; 0: all of them.
+    #: Of ``exact``: states that a step learns from at most, all ranks together; 0: all of them. Others do not read it.
     states: int = 0
 
     def __post_init__(self) -> None:
@@ -224,6 +224,18 @@ class GrpoValidationConfig(ValidationConfig):
 
 
 @dataclass(frozen=True)
+class GrpoOptimConfig(OptimConfig):
+    """The optimizer of a GRPO run, with much smaller steps than a warm start's."""
+
+    steps: int = 100
+    batch: int = 256
+    lr: float = 3e-5
+    vision_lr: float = 0.0
+    decoder_lr: float = 1e-4
+    depth_head_lr: float = 5e-4
+
+
+@dataclass(frozen=True)
 class GrpoConfig:
     """GRPO on both heads, from a warm start."""
 
@@ -240,11 +252,7 @@ class GrpoConfig:
     #: does, phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
     phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per optimizer step, several of which make a step.
-    optim: OptimConfig = field(
-        default_factory=lambda: OptimConfig(
-            steps=100, batch=256, lr=3e-5, vision_lr=0.0, decoder_lr=1e-4, depth_head_lr=5e-4
-        )
-    )
+    optim: GrpoOptimConfig = field(default_factory=GrpoOptimConfig)
     validation: GrpoValidationConfig = field(default_factory=GrpoValidationConfig)
     #: Which puzzles of a warm start that has several, by name, with or without size; several are trained jointly.
     tasks: tuple[str, ...] = ()

@@ -12,8 +12,8 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.tensors import entropy
+from recommit.train.engine.base import Diverged
 from recommit.train.grpo import reward
-from recommit.train.trainer import Diverged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

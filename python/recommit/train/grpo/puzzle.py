@@ -223,7 +223,7 @@ class PuzzleLearner:
 
     def _graph(self, depths: tuple[int, ...]) -> PolicyGraph:
         keep = any(phase.head_updates for phase in self.config.phases)
-        together = self.engine.together
+        together = self.engine.equal_passes
         return PolicyGraph(
             self.policy, self.task, depths, run_pass=self.run_pass, team=self.team, together=together, keep_inputs=keep
         )

@@ -111,15 +111,14 @@ def by_branch(trace: Trace, after: Trace, config: AdvantageConfig, prices: Price
     return rewards(spans, config, prices).reshape(trace.executed.shape)
 
 
-def advantages(reward: Floats, config: AdvantageConfig) -> Floats:
-    """[N, G]: each reward against its group's mean; a group of equal rewards gives exactly zero."""
+def advantages(reward: Floats, *, scaled: bool, eps: float = 0.0) -> Floats:
+    """[N, G]: each reward against its group's mean, ``scaled`` by the group's deviation and ``eps``; a group of equal
+    rewards gives exactly zero."""
     centred = reward - reward.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     centred = np.where(deviation <= EQUAL, 0.0, centred)
-    if config.scale == "group":
-        # An eps of 0 is allowed: where the deviation is 0, so is what is divided.
-        return centred / np.maximum(deviation + config.eps, EQUAL)
-    return centred
+    # An eps of 0 is allowed: where the deviation is 0, so is what is divided.
+    return centred / np.maximum(deviation + eps, EQUAL) if scaled else centred
 
 
 def zero_std_fraction(reward: Floats) -> float:

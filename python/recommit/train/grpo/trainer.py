@@ -14,11 +14,13 @@ from torch.profiler import record_function
 
 from recommit import rng
 from recommit.data.spec import set_names
+from recommit.policy import pretrained
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
 from recommit.rollout.variants import variant
 from recommit.runs import distributed, process
+from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
 from recommit.runs.process import configure_torch, preserved_torch_state
 from recommit.runs.progress import Clock, Interrupt, refuse_missing
@@ -61,9 +63,8 @@ def train(
     than ``tasks``, those of a recipe, are refused if there are any of these.
     """
     refuse_missing(config.run.projects)
-    configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
-    begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
-    every = [each.spec for each in opened(data)] if data else recipes_of(out if begun_before else init)
+    configure_torch(config.run.threads)
+    every = [each.spec for each in opened(data)] if data else _recipes(init, Path(out))
     parts = puzzles_of(config, chosen(every, config.tasks, data or init))
     initial_policy.refuse_others([part.spec.task for part in parts], tasks)
     team = (
@@ -86,6 +87,13 @@ def train(
         quiet = quiet or not team.is_main_process
         with closing(GrpoTrainer(config, parts, policy, folder, team, quiet=quiet)) as run:
             return run.run(interrupt)
+
+
+def _recipes(init: str | Path, out: Path) -> list[DataSpec]:
+    """Those of the warm start. A run keeps its own, whatever becomes of the other one: where something is trained, or
+    the other one is gone; before that another start may take its place."""
+    gone = (out / "config.json").is_file() and not pretrained.find(init).is_dir()
+    return recipes_of(out if gone or Checkpoints(out / "checkpoints").any() else init)
 
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
@@ -220,7 +228,7 @@ class GrpoTrainer(Trainer):
         for puzzle in self.puzzles:
             own[puzzle.name], warnings = puzzle.summary([step[puzzle.name] for step in steps])
             for warning in warnings:
-                self._say(f"step {self.state.step:,}: {warning}")
+                self.progress.say(f"step {self.state.step:,}: {warning}")
         lines = list(own.values())
         return {**metrics.averaged(lines), "sets": own} if lines[1:] else lines[0]
 

@@ -135,7 +135,7 @@ class ConditionedLearner:
     def __init__(self, problem: HeadProblem, inputs: ConditionedInputs, config: ConditionedConfig) -> None:
         self.problem, self.inputs, self.config = problem, inputs, config
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
+            torch.default_generator.manual_seed(config.seed)
             self.head = self._new()
         some = [inputs(slice(None, None, 17), k, prices) for k in (1, problem.longest) for prices in CHECKED]
         every = torch.cat(some)

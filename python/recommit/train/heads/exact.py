@@ -2,7 +2,7 @@
 
 Source: ours (``recommit.train.grpo``). Here every state has a plan, so nothing is estimated by distance. Advantages are
 scaled to a mean square of 1 over the visits, as ``advantage.scale: batch`` does. One evaluation serves several steps of
-the network, each on states that are drawn by their visits, as ``rollout.states`` thins them; or one on all.
+the network, each on states that are drawn by their visits, as ``rollout.states`` thins them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ExactConfig:
     lr: float = 3e-3
     hidden: int = 64
     entropy: float = 0.003
-    #: States per step, 0 for all of them in one; steps per evaluation.
+    #: States per step; steps per evaluation.
     states: int = 2048
     steps: int = 12
 
@@ -47,9 +47,6 @@ class ExactLearner(HeadLearner):
     def update(self, number: int) -> None:
         """One evaluation, and the steps on it."""
         problem, config = self.problem, self.config
-        if not config.states:
-            self.maximize(objective(problem, self.log_probs(self.net(problem.rows)), config.entropy))
-            return
         with torch.no_grad():
             probs = self.log_probs(self.net(problem.rows)).double().exp().numpy()
         share, advantage = scaled_advantages(problem, probs)
@@ -75,13 +72,3 @@ def scaled_advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floa
     share = visits / visits.sum()
     scale = np.sqrt((share[:, None] * probs * advantage**2).sum())
     return share, advantage / max(float(scale), 1e-9)
-
-
-def objective(problem: HeadProblem, logs: Tensor, entropy: float) -> Tensor:
-    """What has the gradient of the expected return, scaled, and of so much entropy, by logarithms [rows, depths] of
-    probabilities."""
-    probs = logs.detach().double().exp().numpy()
-    share, advantage = scaled_advantages(problem, probs)
-    weights = torch.from_numpy(share[:, None] * probs * advantage).to(logs)
-    spread = -(torch.from_numpy(share).to(logs)[:, None] * logs.exp() * logs).sum()
-    return (weights * logs).sum() + entropy * spread

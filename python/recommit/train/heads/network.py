@@ -134,12 +134,16 @@ def replace_head(policy: CommitPolicy, head: FittedHead) -> None:
             layer.bias.copy_(torch.from_numpy(weights[bias]))
 
 
-def save_policy(run: Path | str, head: FittedHead, augmentations: int, weights: str, folder: Path) -> Path:
-    """Write the policy of a run with the fitted head, and so many augmentations of every picture. ``weights`` name the
-    policy whose plans the graph has; an empty name fits all."""
+def own_policy(run: Path | str, weights: str) -> Path:
+    """The folder of a run's policy. ``weights`` name the policy whose plans the graph has; an empty name fits all."""
     own = local_folder(run)
     if weights and weights_of(own) != weights:
         raise ValueError(f"policy: expected the one whose plans the graph has ({weights[:12]}), got {own}")
+    return own
+
+
+def save_policy(own: Path, head: FittedHead, augmentations: int, folder: Path) -> Path:
+    """Write a policy with the fitted head, and so many augmentations of every picture."""
     policy: CommitPolicy = CommitPolicy.from_pretrained(own).eval()
     policy.replace_augmentations(augmentations)
     replace_head(policy, head)

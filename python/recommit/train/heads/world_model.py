@@ -147,7 +147,7 @@ def train(
     task = spec.puzzle()
     config = config_of(policy, task)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(training.seed)
+        torch.default_generator.manual_seed(training.seed)
         net = WorldModel(config)
     cut = slice(1, -1) if policy.vision.crops(task) else slice(None)
     starts = held_out.starts(spec, "train", training.starts, ()).states

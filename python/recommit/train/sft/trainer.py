@@ -68,7 +68,7 @@ def train(
     other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
     refuse_missing(config.run.projects)
-    configure_torch(config.run.threads, config.run.matmul_backend, config.run.device)
+    configure_torch(config.run.threads)
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     team = (
@@ -78,12 +78,14 @@ def train(
     )
     with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
-        if init:
-            begun["init"] = weights_of(initial_policy.warm_start(init, folder, team))
+        begin = initial_policy.warm_start(init, folder, team) if init else None
+        if begin is not None:
+            begun["init"] = weights_of(begin)
         elif commit := initial_policy.commit_of(config.model, folder, team):
             begun["commit"], config = commit, replace(config, model=replace(config.model, revision=commit))
         folder.begin(begun)
-        with closing(SftTrainer(config, datasets, folder, team, quiet=quiet or not team.is_main_process)) as run:
+        quiet = quiet or not team.is_main_process
+        with closing(SftTrainer(config, datasets, folder, team, begin=begin, quiet=quiet)) as run:
             return run.run(interrupt)
 
 
@@ -128,6 +130,7 @@ class SftTrainer(Trainer):
         folder: RunDirectory,
         team: Team,
         *,
+        begin: Path | None = None,
         quiet: bool = False,
     ) -> None:
         super().__init__(config, folder, team, quiet=quiet)
@@ -149,9 +152,8 @@ class SftTrainer(Trainer):
             if config.targets.dagger
         ]
         process.seed_everything(config.run.seed)
-        own = folder.folder / "init"
-        if own.is_dir():
-            self.policy = CommitPolicy.from_pretrained(own, device=team.device)
+        if begin is not None:
+            self.policy = CommitPolicy.from_pretrained(begin, device=team.device)
         else:
             self.policy = initial_policy.new_policy(config.model, folder.folder, config.run.seed, team)
         config.targets.check_plans(self.policy.config)

@@ -4,6 +4,7 @@ written."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,11 +105,24 @@ def test_turned_pictures_are_the_pictures_of_turned_states(policy):
     assert any(torch.allclose(copies[:, copy], mirrored, atol=1e-5) for copy in range(1, 8))
 
 
+def test_weights_are_drawn_without_seeding_gpus(tmp_path, monkeypatch):
+    seeded = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
+    for name in (SMALL, "tiny"):
+        made = make_backbone(tmp_path / str(name == SMALL), name, seed=3)
+        CommitPolicy.from_backbone(made, PLAIN, seed=4).replace_head(PLAIN.head, seed=5)
+    assert seeded == []
+    torch.manual_seed(6)  # planted
+    assert seeded == [6]
+
+
 def test_it_reads_no_text_and_has_nothing_to_adapt(folder):
     with pytest.raises(ValueError, match=r"policy\.lora: expected null for a backbone that has nothing to adapt"):
         CommitPolicy.from_backbone(folder, PolicyConfig(lora=LoraConfig(), decoder=PLAIN.decoder))
     told = CommitPolicy.from_backbone(folder, PolicyConfig(lora=None, decoder=PLAIN.decoder, show_budget=True))
     states = TASKS[0].generate(2, seed=1).states
+    with pytest.raises(ValueError, match="cell: expected 0 or 28, as wide as a conv backbone reads cells, got 56"):
+        CommitPolicy.from_backbone(folder, replace(PLAIN, cell=56))
     with pytest.raises(ValueError, match="show_budget: expected false for a conv backbone"):
         told.encode(TASKS[0], states, np.array([1, 2]))
 

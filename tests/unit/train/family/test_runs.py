@@ -68,6 +68,14 @@ def killed(*_):
     raise KeyboardInterrupt
 
 
+def test_a_finished_run_of_another_policy_is_refused_also_for_one_of_the_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(Run, "finished", True)
+    run = Run("grpo", plan_of(), "sliding-3x3", tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({**config.plain(run.config), "init": "of another"}))
+    with pytest.raises(ValueError, match="the folder belongs to another run: init was 'of another', is "):
+        run.skipped()
+
+
 @pytest.mark.parametrize("lost", ["best.json", "DIGESTS", "begun again", "nothing but the time to remove a checkpoint"])
 def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tmp_path, lost, monkeypatch):
     """The pointer to the best policy and the digests come after it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("torch")
@@ -50,6 +52,11 @@ def test_phases_say_how_many_steps_there_are():
         assert [phase.steps for phase in plan_of(**exact, optim={"steps": steps}).phases] == parts
     with pytest.raises(ValueError, match=r"phases: expected optim\.steps 100 in all, got 38"):
         GrpoConfig(advantage=alone.advantage, phases=alone.phases)
+
+
+def test_what_a_recipe_does_not_say_of_the_optimizer_is_as_in_a_recipe_without_one():
+    for said, steps in (({"optim": {"steps": 50}}, 50), ({"phases": [{"steps": 4}]}, 4), ({"phases": []}, 100)):
+        assert parse(GrpoConfig, said).optim == replace(GrpoConfig().optim, steps=steps)
 
 
 def test_a_depth_that_no_head_chooses_leaves_out_what_is_the_heads():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,6 +49,16 @@ def test_every_estimator_trains_both_heads_and_nothing_frozen(init, tmp_path, ca
     assert "decoder.outputs.1.weight" not in changed, "the other task's"
     validated = json.loads((out / "best.json").read_text())["validation"]["solved"]
     assert set(validated) == {"adaptive", "sampled", "shuffled"}
+
+
+def test_a_warning_is_a_line_of_its_own_above_the_progress():
+    said = []
+    puzzle_of_one = SimpleNamespace(name="one", summary=lambda steps: ({"loss": len(steps)}, ["beware"]))
+    watched = SimpleNamespace(
+        puzzles=[puzzle_of_one], state=SimpleNamespace(step=1000), progress=SimpleNamespace(say=said.append)
+    )
+    assert run.GrpoTrainer._summary(watched, [{"one": {}}]) == {"loss": 1}
+    assert said == ["step 1,000: beware"]
 
 
 def test_a_run_has_depths_and_rewards_of_its_own(init, tmp_path):

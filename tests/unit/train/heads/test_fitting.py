@@ -29,7 +29,7 @@ WHOLE = cases.graph("sliding", 40, 3)
 #: Updates after which each method has learned the toy problem, and with which values.
 LEARNED = {
     "exact": (60, {"lr": 1e-2, "states": 256, "steps": 4}),
-    "hazard": (200, {"lr": 1e-2, "states": 0}),
+    "hazard": (60, {"lr": 1e-2, "states": 256, "steps": 4}),
     "paper": (200, {**SMALL, "entropy": 0.0}),
     "episode": (120, {**SMALL, "episodes": 128}),
     "branch": (120, {**SMALL, "episodes": 32}),

@@ -18,9 +18,11 @@ from recommit.policy import augmentations
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.prices import Prices, Setting
+from recommit.train import head as train_head
 from recommit.train.head import METHODS
 from recommit.train.heads import fitted, fitting, network
 from recommit.train.heads.problem import ON_GRAPHS, HeadProblem
+from recommit.train.options import HeadOptions
 
 TASK = recommit.Sokoban(6, 1)
 
@@ -77,11 +79,21 @@ def test_what_does_not_fit_is_refused(policy, graph, tmp_path):
     own = copy_of(policy, tmp_path)
     with pytest.raises(ValueError, match="policy: expected a head that takes the largest of its numbers, got hazard"):
         network.replace_head(own, fit(graph, "z", "hazard"))
-    with pytest.raises(ValueError, match="policy: expected the one whose plans the graph has"):
-        network.save_policy(tmp_path / "policy", fit(graph, "z"), 2, "another", tmp_path / "out")
     wide = replace(graph, features=np.repeat(graph.features, 2, axis=1))
     with pytest.raises(ValueError, match="expected the one whose plans the graph has, of 64 numbers of z, got one of"):
         network.replace_head(own, fit(wide, "z"))
+
+
+def test_a_policy_that_does_not_fit_is_refused_before_anything_is_fitted(policy, graph, tmp_path, monkeypatch):
+    copy_of(policy, tmp_path)
+    files.write(replace(graph, source={**graph.source, "policy": "another"}), tmp_path / "graph")
+    monkeypatch.setattr(train_head, "best_of", lambda *_: pytest.fail("fitted"))
+    given = {"graph": tmp_path / "graph", "out": tmp_path / "out", "policy": tmp_path / "policy", "updates": 1}
+    with pytest.raises(ValueError, match=r"policy: expected the one whose plans the graph has \(another\), got"):
+        train_head.train_head(HeadOptions(**given, method="exact"), print)
+    for method in ("hazard", "verifier"):
+        with pytest.raises(ValueError, match=f"policy: expected none with the method {method}, since"):
+            HeadOptions(**given, method=method)
 
 
 def test_a_graph_keeps_what_augmentations_say(policy, graph, tmp_path):

@@ -125,6 +125,6 @@ def test_a_data_set_twice_is_refused(plan, data, tmp_path):
 def test_the_best_policy_is_best_on_average():
     one = {"solved": {"1": 0.9, "4": 0.2}, "loss": 1.0, "actions": {"1": 3.0, "4": 5.0}}
     other = {"solved": {"1": 0.1, "4": 0.5}, "loss": 0.5, "actions": {"1": 4.0, "4": 6.0}}
-    both = validation.together({"a": one, "b": other})
+    both = validation.mean_over_sets({"a": one, "b": other})
     assert validation.score(both) == pytest.approx((0.7, -0.75))
     assert both["solved"] == {"1": 0.5, "4": 0.35}
