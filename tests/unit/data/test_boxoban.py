@@ -74,7 +74,11 @@ def test_no_level_is_trained_on_twice(copy):
     """Each shard has its part of the levels, and a difficulty passes over what another one has."""
     boxoban.import_levels(copy[0])
     every = {"length": [1, 254], "boxes": 4}
-    for count, shard, difficulties in ((4, 2, [every]), (7, 3, [every]), (6, 6, [every, {**every, "length": [2, 254]}])):
+    for count, shard, difficulties in (
+        (4, 2, [every]),
+        (7, 3, [every]),
+        (6, 6, [every, {**every, "length": [2, 254]}]),
+    ):
         spec = DataSpec.from_dict({**SPEC, "count": count, "shard": shard, "difficulties": difficulties})
         numbers = [sampling.starts(spec, "train", each).number for each in range(spec.shards("train"))]
         assert len(set(np.concatenate(numbers).tolist())) == count
