@@ -107,7 +107,7 @@ void define_solver(py::module_& module) {
         auto out = fresh<bool>({size(request.from.count), kActions});
         std::uint8_t* to = recommit::bindings::bytes(out);
         request.run(progress, [&](const sliding::Solver& solver, std::size_t begin, std::size_t end, Watch* watch) {
-          solver.optimal_actions(request.from.data, to, {}, begin, end, watch);
+          solver.optimal_actions(request.from.data, to, begin, end, watch);
         });
         return out;
       },
@@ -124,25 +124,6 @@ void define_solver(py::module_& module) {
       py::arg("states"), py::kw_only(), py::arg("random"), py::arg("seed"), py::arg("nodes"), py::arg("bytes"),
       py::arg("seconds"), py::arg("database") = py::none(), py::arg("threads") = py::none(),
       py::arg("progress") = py::none(), "optimal plans: (actions, offsets, length, nodes, status, bound)");
-
-  module.def(
-      "walk_distances",
-      [](const Array<std::uint8_t>& states_, const Integers& actions_, std::uint64_t nodes, std::uint64_t bytes,
-         double seconds, const Name& name, const Threads& threads, const Progress& progress) {
-        const Request request(states_, nodes, bytes, seconds, name, threads);
-        const Actions actions(actions_, "actions", {size(request.from.count), -1}, 0, kActions - 1);
-        const py::ssize_t width = actions.shape(1);
-        auto out = fresh<std::int32_t>({size(request.from.count), width + 1});
-        std::int32_t* to = out.mutable_data();
-        request.run(progress, [&](const sliding::Solver& solver, std::size_t begin, std::size_t end, Watch* watch) {
-          solver.walk_distances(request.from.data, actions.data(), static_cast<std::size_t>(width), to, begin, end,
-                                watch);
-        });
-        return out;
-      },
-      py::arg("states"), py::arg("actions"), py::kw_only(), py::arg("nodes"), py::arg("bytes"), py::arg("seconds"),
-      py::arg("database") = py::none(), py::arg("threads") = py::none(), py::arg("progress") = py::none(),
-      "distances before and after each action of row i, from state i on");
 }
 
 void define_tables(py::module_& module) {

@@ -86,7 +86,7 @@ void define_solver(py::module_& module) {
         std::uint8_t* to = recommit::bindings::bytes(out);
         const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
         run_levels(from.count, threads, progress, [&](const sokoban::Part& part, Watch* watch) {
-          with.optimal_actions(from.data, from.shape, to, nullptr, part, watch);
+          with.optimal_actions(from.data, from.shape, to, part, watch);
         });
         return out;
       },

@@ -214,44 +214,23 @@ void Solver::solve(const std::uint8_t* states, Ties ties, std::uint64_t seed, st
   }
 }
 
-void Solver::optimal_actions(const std::uint8_t* states, std::uint8_t* masks, Answers out, std::size_t begin,
-                             std::size_t end, Watch* watch) const {
+void Solver::optimal_actions(const std::uint8_t* states, std::uint8_t* masks, std::size_t begin, std::size_t end,
+                             Watch* watch) const {
   const auto cells = static_cast<std::size_t>(shape_.cells());
   Worker worker(*this, watch);
   for (std::size_t i = begin; i < end; ++i) {
     worker.take(states + i * cells, i);
-    Worker::Answer answer = worker.distance();
+    const Distance length = worker.distance().length;
     std::uint8_t* mask = masks + i * kActions;
     std::memset(mask, 0, kActions);
-    for (int action = 0; action < kActions && answer.length > 0; ++action) {
+    for (int action = 0; action < kActions && length > 0; ++action) {
       bool yes = !worker.plan().empty() && worker.plan()[0] == action;  // known already
-      const Status status = yes ? Status::Exact : worker.lowers(action, answer.length, yes);
+      const Status status = yes ? Status::Exact : worker.lowers(action, length, yes);
       mask[action] = yes;
       if (status != Status::Exact) {
         std::memset(mask, 0, kActions);
-        answer = {kUnknown, status, 0, answer.length};
+        break;
       }
-    }
-    answer.nodes = worker.nodes();
-    put(out, i, answer);
-  }
-}
-
-void Solver::walk_distances(const std::uint8_t* states, const std::uint8_t* actions, std::size_t width, Distance* out,
-                            std::size_t begin, std::size_t end, Watch* watch) const {
-  const auto cells = static_cast<std::size_t>(shape_.cells());
-  Worker worker(*this, watch);
-  for (std::size_t i = begin; i < end; ++i) {
-    for (std::size_t k = 0; k < width; ++k) checked_action(actions[i * width + k], i);
-    worker.take(states + i * cells, i);
-    Distance* row = out + i * (width + 1);
-    row[0] = worker.distance().length;
-    for (std::size_t k = 0; k < width; ++k) {
-      row[k + 1] = row[k];
-      if (row[k] < 0 || !worker.move(actions[i * width + k])) continue;
-      bool yes = false;
-      const Status status = worker.is_nearer(row[k], yes);
-      row[k + 1] = status != Status::Exact ? kUnknown : row[k] + (yes ? -1 : 1);
     }
   }
 }

@@ -52,13 +52,8 @@ class Solver {
              std::size_t begin, std::size_t end, Watch* watch = nullptr) const;
 
   /// masks[i][a]: does action a lower the distance by one? All zero at the goal, without a plan, or at a limit.
-  void optimal_actions(const std::uint8_t* states, std::uint8_t* masks, Answers out, std::size_t begin, std::size_t end,
+  void optimal_actions(const std::uint8_t* states, std::uint8_t* masks, std::size_t begin, std::size_t end,
                        Watch* watch = nullptr) const;
-
-  /// Row i of out: the distances of states[i] and after each of its `width` actions. Along a walk one bounded search
-  /// decides between d - 1 and d + 1; blocked actions change nothing.
-  void walk_distances(const std::uint8_t* states, const std::uint8_t* actions, std::size_t width, Distance* out,
-                      std::size_t begin, std::size_t end, Watch* watch = nullptr) const;
 
   Shape shape() const noexcept { return shape_; }
   /// Bytes of the tables in use.

@@ -6,7 +6,6 @@
 #include <bit>
 #include <memory>
 #include <mutex>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -118,10 +117,10 @@ Solution search_on(const Reader& reader, const Limits& limits, bool first, Watch
   return beyond_table(reader.level().level(), state, limits, first, watch);
 }
 
-/// Optimal actions and distance of a state of the level read last, which has no table. An action counts once its end's
-/// distance is proven, and none does where a shorter way is not ruled out.
-std::pair<unsigned, Distance> searched(const Reader& reader, const State& state, const Limits& limits, Watch* watch) {
-  if (reader.lost()) return {0, kUnsolvable};
+/// Optimal actions of a state of the level read last, which has no table. An action counts once its end's distance is
+/// proven, and none does where a shorter way is not ruled out.
+unsigned searched(const Reader& reader, const State& state, const Limits& limits, Watch* watch) {
+  if (reader.lost()) return 0;
   const LevelTable& level = reader.level();
   Distance distance = beyond_table(level.level(), state, limits, false, watch).answer.distance;
   unsigned mask = 0;
@@ -132,7 +131,7 @@ std::pair<unsigned, Distance> searched(const Reader& reader, const State& state,
     if (answer.distance == kUnknown && answer.lower_bound < distance) distance = kUnknown, mask = 0;
     if (answer.distance >= 0 && answer.distance == distance - 1) mask |= 1U << action;
   }
-  return {mask, distance};
+  return mask;
 }
 
 void spread(unsigned mask, std::uint8_t* out) {
@@ -178,36 +177,19 @@ void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, co
   answer_block();
 }
 
-void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, const Part& part, Watch* watch) const {
-  Reader reader(cache_, limits_, shape, part, watch);
-  for (std::size_t place = part.begin; place < part.end; ++place) {
-    const std::size_t i = part.at(place);
-    if (!reader.read(states, i)) continue;
-    reader.release();
-    out[i] = reader.tabled() ? exact_answer(reader.level().at(reader.entry()))
-                             : search_on(reader, limits_, false, watch).answer;
-  }
-}
-
-void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, Distance* distances,
-                             const Part& part, Watch* watch) const {
+void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, const Part& part,
+                             Watch* watch) const {
   Reader reader(cache_, limits_, shape, part, watch);
   State state, scratch;
   for (std::size_t place = part.begin; place < part.end; ++place) {
     const std::size_t i = part.at(place);
     if (!reader.read(states, i)) continue;
     reader.release();
-    unsigned mask = 0;
-    Distance distance;
     reader.state(state);
-    if (reader.tabled()) {
-      distance = reader.level().at(reader.entry());
-      mask = reader.level().optimal_actions(state, distance, scratch);
-    } else {
-      std::tie(mask, distance) = searched(reader, state, limits_, watch);
-    }
-    spread(mask, masks + i * kActions);
-    if (distances != nullptr) distances[i] = distance;
+    const LevelTable& level = reader.level();
+    spread(reader.tabled() ? level.optimal_actions(state, level.at(reader.entry()), scratch)
+                           : searched(reader, state, limits_, watch),
+           masks + i * kActions);
   }
 }
 
@@ -231,7 +213,7 @@ void Solver::optimal_actions_everywhere(const std::uint8_t* states, Shape shape,
       for (std::size_t cell = 0; cell < cells && !reader.lost(); ++cell) {
         state.player = static_cast<std::uint16_t>(cell);
         if (std::binary_search(state.boxes.begin(), state.boxes.end(), state.player)) continue;
-        everywhere[cell] = static_cast<std::uint8_t>(searched(reader, state, limits_, watch).first);
+        everywhere[cell] = static_cast<std::uint8_t>(searched(reader, state, limits_, watch));
       }
     } else if (reader.entry() != kDeadEntry) {
       level.optimal_actions_everywhere(state, static_cast<std::uint32_t>(reader.entry() / cells), everywhere.data());

@@ -41,11 +41,9 @@ class Solver {
 
   void distance(const std::uint8_t* states, Shape shape, Distance* out, const Part& part, Watch* watch = nullptr) const;
 
-  void answer(const std::uint8_t* states, Shape shape, Answer* out, const Part& part, Watch* watch = nullptr) const;
-
   /// masks[i * 4 + a] = 1 iff a is an optimal action of states[i]; all 0 at goals, where unsolvable and where unknown.
-  void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, Distance* distances,
-                       const Part& part, Watch* watch = nullptr) const;
+  void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, const Part& part,
+                       Watch* watch = nullptr) const;
 
   /// masks[(i * cells + c) * 4 + a] = 1 iff a is optimal in states[i] with its player on grid position c instead, if c
   /// is in the player's region and holds no box; all 0 elsewhere, and where optimal_actions would be all 0.

@@ -240,6 +240,19 @@ TEST(bank) {
   });
 }
 
+/// Slots that were not counted when the starts were are left as they are.
+TEST(places) {
+  if (!fixtures::ChangingMemory::possible()) return;
+  const Bytes usual{1, 2, 3, 4, 0, 6, 7, 5, 8}, other{1, 2, 3, 4, 5, 6, 0, 7, 8};
+  const auto bank = sliding::make_bank(usual.data(), 1, {3, 3}), start = sliding::make_bank(other.data(), 1, {3, 3});
+  const auto call = [&](const std::uint8_t* mask) {
+    const auto episodes = sliding::make_episodes(bank, {2, 9, Autoreset::Disabled, 1});
+    episodes->place(*start, mask);
+    return Bytes(episodes->grids(), episodes->grids() + 2 * usual.size());
+  };
+  CHECK(answers_once(call, {1, 0}, {1, 1}));
+}
+
 TEST(sliding_solver) {
   const fixtures::CacheFolder folder("changing");
   for (const bool table : {true, false}) {

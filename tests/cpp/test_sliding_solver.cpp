@@ -144,7 +144,7 @@ TEST(optimal_actions_are_those_that_lower_the_distance) {
   const std::size_t count = states.size() / 9;
   const Solver tables(shape, {}, 1);
   std::vector<std::uint8_t> masks(count * 4), by_search(count * 4);
-  tables.optimal_actions(states.data(), masks.data(), {}, 0, count);
+  tables.optimal_actions(states.data(), masks.data(), 0, count);
   for (std::size_t i = 0; i < count; ++i) {
     const Distance d = tables.table()->distance(states.data() + i * 9);
     for (int action = 0; action < kActions; ++action) {
@@ -154,31 +154,8 @@ TEST(optimal_actions_are_those_that_lower_the_distance) {
     }
   }
   for (const Variant& variant : variants()) {
-    Solver(shape, variant.options, 1).optimal_actions(states.data(), by_search.data(), {}, 0, count);
+    Solver(shape, variant.options, 1).optimal_actions(states.data(), by_search.data(), 0, count);
     CHECK(by_search == masks);
-  }
-}
-
-TEST(distances_along_a_walk) {
-  const Shape shape{3, 3};
-  const Board states = fixtures::walks(shape, 100, 60, 1);
-  std::vector<std::uint8_t> actions(100 * 8);
-  Rng rng(5, Purpose::Test, 0);
-  for (std::uint8_t& action : actions) action = static_cast<std::uint8_t>(rng.below(4));
-  const Solver tables(shape, {}, 1);
-  std::vector<Distance> expected(100 * 9), out(100 * 9);
-  for (std::size_t i = 0; i < 100; ++i) {
-    Board board = item(states, i, shape);
-    for (std::size_t k = 0; k <= 8; ++k) {
-      expected[i * 9 + k] = tables.table()->distance(board.data());
-      if (k < 8) fixtures::move(board, shape, actions[i * 8 + k]);
-    }
-  }
-  tables.walk_distances(states.data(), actions.data(), 8, out.data(), 0, 100);
-  CHECK(out == expected);
-  for (const Variant& variant : variants()) {
-    Solver(shape, variant.options, 1).walk_distances(states.data(), actions.data(), 8, out.data(), 0, 100);
-    CHECK(out == expected);
   }
 }
 

@@ -47,8 +47,8 @@ TEST(answers_agree_with_each_levels_own_table) {
   TableCache cache;
   std::vector<Distance> distances(count(states));
   Solver(cache).distance(states.data(), kShape, distances.data(), {0, distances.size()});
-  std::vector<Answer> answers(distances.size());
-  Solver(cache).answer(states.data(), kShape, answers.data(), {0, answers.size()});
+  std::vector<Solution> solutions(distances.size());
+  Solver(cache).solve(states.data(), kShape, Ties::Random, 0, 0, solutions.data(), {0, solutions.size()});
   std::size_t dead = 0, solved = 0;
   for (std::size_t i = 0; i < distances.size(); ++i) {
     const std::uint8_t* raw = states.data() + i * 64;
@@ -57,8 +57,9 @@ TEST(answers_agree_with_each_levels_own_table) {
     const bool sound = level.read(raw, state);
     const Built built = TableBuilder().build(level, static_cast<int>(state.boxes.size()));
     const Distance expected = sound ? built.table->distance(state) : kUnsolvable;
-    CHECK(distances[i] == expected && answers[i].distance == expected && answers[i].lower_bound == expected);
-    CHECK(answers[i].status == (expected < 0 ? Status::Unsolvable : Status::Exact));
+    const Answer& answer = solutions[i].answer;
+    CHECK(distances[i] == expected && answer.distance == expected && answer.lower_bound == expected);
+    CHECK(answer.status == (expected < 0 ? Status::Unsolvable : Status::Exact));
     dead += expected < 0;
     solved += expected == 0;
   }
@@ -74,10 +75,11 @@ TEST(plans_are_optimal_and_the_first_is_the_smallest) {
   std::vector<Solution> first(n), random(n), again(n);
   std::vector<std::uint8_t> masks(n * 4);
   std::vector<Distance> distances(n);
+  solver.distance(states.data(), kShape, distances.data(), {0, n});
   solver.solve(states.data(), kShape, Ties::First, 0, 0, first.data(), {0, n});
   solver.solve(states.data(), kShape, Ties::Random, 5, 100, random.data(), {0, n});
   solver.solve(states.data(), kShape, Ties::Random, 5, 100 + n / 2, again.data() + n / 2 - n / 2, {0, n - n / 2});
-  solver.optimal_actions(states.data(), kShape, masks.data(), distances.data(), {0, n});
+  solver.optimal_actions(states.data(), kShape, masks.data(), {0, n});
   std::size_t different = 0;
   for (std::size_t i = 0; i < n; ++i) {
     CHECK(first[i].answer.distance == distances[i] && random[i].answer.distance == distances[i]);
@@ -92,7 +94,7 @@ TEST(plans_are_optimal_and_the_first_is_the_smallest) {
         // The smallest plan takes the first action that its mask allows.
         if (each == &first[i]) {
           std::vector<std::uint8_t> mask(4);
-          solver.optimal_actions(grid.data(), kShape, mask.data(), nullptr, {0, 1});
+          solver.optimal_actions(grid.data(), kShape, mask.data(), {0, 1});
           for (std::uint8_t a = 0; a < each->actions[k]; ++a) CHECK(mask[a] == 0);
         }
         CHECK(move(grid.data(), kShape, player, each->actions[k]));
@@ -207,10 +209,10 @@ TEST(what_no_table_holds_is_searched) {
   CHECK(searched[0].answer.status == Status::Exact && searched[0].answer.distance == tabled[0].answer.distance);
   Limits few;
   few.nodes = 1;
-  std::vector<Answer> answer(1);
-  Solver(cache, few).answer(raw.data(), raw.shape, answer.data(), {0, 1});
-  CHECK(answer[0].distance == kUnknown && answer[0].status == Status::NodeLimit);
-  CHECK(answer[0].lower_bound >= 1 && answer[0].lower_bound <= tabled[0].answer.distance);
+  Solver(cache, few).solve(raw.data(), raw.shape, Ties::Random, 0, 0, searched.data(), {0, 1});
+  const Answer& answer = searched[0].answer;
+  CHECK(answer.distance == kUnknown && answer.status == Status::NodeLimit);
+  CHECK(answer.lower_bound >= 1 && answer.lower_bound <= tabled[0].answer.distance);
 }
 
 TEST(malformed_states_are_named) {

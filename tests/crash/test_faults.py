@@ -130,7 +130,7 @@ def test_size_limit_of_files(tmp_path, undisturbed):
     call = ["data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
     done = subprocess.run([sys.executable, "-c", script, *call], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert "finished shards are intact" in done.stderr
+    assert "what was finished is intact: make room" in done.stderr
     assert findings(tmp_path / "set", undisturbed) == []
     done = subprocess.run([sys.executable, "-m", "recommit.cli", *call], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

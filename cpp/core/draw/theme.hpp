@@ -8,7 +8,7 @@
 
 namespace recommit {
 
-/// The looks that both puzzles know. Light is the default: dark ink on light ground is what vision models have seen
+/// The looks that all puzzles know. Light is the default: dark ink on light ground is what vision models have seen
 /// most.
 enum class Theme : std::uint8_t { Light, Dark };
 inline constexpr Theme kThemes[] = {Theme::Light, Theme::Dark};

@@ -73,7 +73,7 @@ void Episodes::place(const LevelBank& starts, const std::uint8_t* mask) {
   }
   std::size_t level = 0;
   for (std::size_t i = 0; i < slots(); ++i) {
-    if (mask[i] != 0) put(i, starts, level++);
+    if (mask[i] != 0 && level < starts.count()) put(i, starts, level++);  // the caller may have written meanwhile
   }
   ended_.clear();
 }

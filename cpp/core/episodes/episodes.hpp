@@ -78,7 +78,7 @@ class Episodes {
     Episodes& episodes_;
   };
 
-  /// One action (0..3, checked by `narrow_actions`) per slot. With Autoreset::Disabled throws ValueError, before
+  /// One action (0..3, checked by `narrow_actions`) per slot. With Autoreset::Disabled throws EpisodeOver, before
   /// anything changes, if some episode is over.
   void step(const std::uint8_t* actions, const StepResults& out);
 

@@ -22,7 +22,7 @@ struct Mover {
 struct LevelBank {
   Shape shape;
   std::vector<std::uint8_t> grids;
-  std::vector<Mover> starts;  ///< one per level; left > 0
+  std::vector<Mover> starts;  ///< one per level; left > 0 unless from survey()
   std::string task;           ///< the puzzle whose levels these are, once somebody else may hold the bank
   bool walled = false;        ///< Sokoban: the outermost cells of every level are walls
 

@@ -18,8 +18,8 @@ namespace recommit::sokoban {
 /// early and keeps its memory from one level to the next. One thread at a time.
 class Layers {
  public:
-  /// Analyses up to distance `last` (at most 254). The level's table must be small enough to build; the caller asks
-  /// Table::build_bytes.
+  /// Analyses up to distance `last` (at most 254). A byte is kept per state, BoxSets::count times the level's cells:
+  /// the caller sees to it that these are not too many.
   void analyse(const Level& level, int boxes, Distance last, Watch* watch = nullptr);
 
   /// Number of states at a distance.

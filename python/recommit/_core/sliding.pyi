@@ -185,16 +185,3 @@ def step(
     threads: typing.SupportsIndex | None = None,
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """states after one action each; a blocked move leaves a state as it is"""
-
-def walk_distances(
-    states: numpy.typing.NDArray[numpy.uint8],
-    actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
-    *,
-    nodes: typing.SupportsIndex,
-    bytes: typing.SupportsIndex,
-    seconds: typing.SupportsFloat | typing.SupportsIndex,
-    database: str | None = None,
-    threads: typing.SupportsIndex | None = None,
-    progress: collections.abc.Callable[..., typing.Any] | None = None,
-) -> numpy.typing.NDArray[numpy.int32]:
-    """distances before and after each action of row i, from state i on"""

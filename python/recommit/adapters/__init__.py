@@ -1,1 +1,2 @@
-"""Thin adapters to other libraries. Each needs its own extra, and plays through ``recommit.zero_shot.game``."""
+"""Thin adapters to other libraries, each with an extra of its own. Those to trainers of language models play through
+``recommit.zero_shot.game``."""

@@ -111,7 +111,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
             self.reset()
         assert self._game is not None
         if self._game.over:
-            return self._observation(self._game, None).model_copy(update={"reward": 0.0})
+            return self._observation(self._game, None)
         return self._observation(self._game, self._game.commit(action.text or list(action.actions)))
 
     def _observation(self, game: Game, step: Step | None, first: str = "") -> BoardObservation:
@@ -119,7 +119,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
         best = game.optimal() if self.oracle and not game.over else None
         return BoardObservation(
             done=game.over,
-            reward=float(game.solved),
+            reward=float(step is not None and step.solved),
             text=game.rows,
             prompt=first,
             image=base64.b64encode(encode_png(game.picture)).decode() if self.spec.view == "image" else None,

@@ -63,6 +63,8 @@ class ServeOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port: expected 0..65535, got {self.port}")
+        if self.sessions < 1:
+            raise ValueError(f"sessions: expected at least 1, got {self.sessions}")
 
     def spec(self) -> GameSpec:
         """Which games are served."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.cli.flags import WrongCall
+from recommit.puzzles.levels import read_levels
 from recommit.puzzles.registry import TASKS, Task
 from recommit.puzzles.solver import puzzle_of
 
@@ -51,6 +52,16 @@ class BoardOptions:
             raise ValueError(f"size: expected rows, or rows and columns, got {len(self.size)} numbers")
         if len(self.length) > 2:
             raise ValueError(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
+        most = TASKS[self.name].most_boxes
+        if self.boxes is not None and not 1 <= self.boxes <= most:
+            raise ValueError(f"boxes: expected {f'1..{most}' if most else f'none for {self.name}'}, got {self.boxes}")
+
+    def refuse_beside(self, file: Path | None, *more: str) -> None:
+        """Refuse flags that say which boards are generated, where a level file has the boards."""
+        given = {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
+        for name in ("task", "size", "boxes", "length", *more) if file else ():
+            if name in given:
+                raise ValueError(f"{name}: expected none with a level file, which has its own, got {given[name]}")
 
     @property
     def name(self) -> str:
@@ -92,6 +103,10 @@ class LevelOptions(BoardOptions):
     file: Path | None = None
     index: int = 0
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_beside(self.file)
+
     def of_policy(self, agent: str, trained: Sequence[str]) -> Self:
         """The same for a policy: what the call leaves open is what it was ``trained`` on (sliding-3x3), and of a run
         the boxes and lengths of its data."""
@@ -118,7 +133,7 @@ class LevelOptions(BoardOptions):
         if self.file is None:
             (state,) = self.puzzle().generate(1, start=index, **self.drawn()).states
             return ChosenLevel(puzzle_of(state, self.name), state, f"{self.name}, seed {self.seed}, number {index}")
-        levels = read(self.file, self.task)
+        levels = read_levels(self.file)
         state = one(levels, index)[0]
         return ChosenLevel(puzzle_of(state, levels.task), state, levels.titles[index] or f"level {index}")
 
@@ -130,15 +145,6 @@ def _recipes(agent: str) -> list[DataSpec]:
     with suppress(ValueError):
         return recipes_of(agent)
     return []
-
-
-def read(file: Path, task: str | None = None) -> Levels:
-    """The levels of a file, which says its puzzle itself."""
-    import recommit
-
-    if task:
-        raise WrongCall(f"task: expected none with a level file, which says its puzzle, got {task}")
-    return recommit.read_levels(file)
 
 
 def one(levels: Levels, index: int) -> Levels:

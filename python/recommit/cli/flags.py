@@ -44,10 +44,10 @@ class Verb:
     @property
     def complete(self) -> bool:
         """Can it be called without any argument?"""
-        options, switches = self.options, list(inspect.signature(self.function).parameters.values())
-        own = fields(options) if options else ()
-        of_options = all(each.default is not MISSING or each.default_factory is not MISSING for each in own)
-        return of_options and all(each.default is not each.empty for each in switches[bool(options) :])
+        options = self.options
+        switches = list(inspect.signature(self.function).parameters.values())[bool(options) :]
+        of_options = all(each.default is not MISSING for each in (fields(options) if options else ()))
+        return of_options and all(each.default is not each.empty for each in switches)
 
     def run(self, words: Sequence[str], prog: str) -> int | None:
         """Parse the words and call the function; without words nothing has to be parsed."""
@@ -61,9 +61,8 @@ class Verb:
         values = vars(tyro.cli(shown, prog=prog, description=description, args=gathered(words, shown), config=config))
         return self.call(**values)
 
-    def call(self, *given: Any, **values: Any) -> int | None:
-        """Call the function with flags by their names, and with what comes without a flag."""
-        values |= dict(zip(self.positional, given, strict=False))
+    def call(self, **values: Any) -> int | None:
+        """Call the function with flags by their names."""
         kind = self.options
         if kind is None:
             return self.function(**values)

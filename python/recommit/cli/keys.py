@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -28,6 +29,8 @@ WORDS = {
     "g": "go",
     **{digit: digit for digit in "12345678"},
 }
+#: A whole key, with Ctrl and others held as ``\x1b[1;5C``, and the beginning of one.
+_KEY, _BEGUN = re.compile(r"\x1b\[[0-9;]*[@-~]|\x1bO.|.", re.DOTALL), re.compile(r"\x1b(\[[0-9;]*|O)?")
 
 
 class Game(Protocol):
@@ -54,14 +57,11 @@ def keys(descriptor: int) -> Iterator[str]:
 def parsed(text: str) -> tuple[list[str], str]:
     """The words of what was typed, and the beginning of a key that is not whole yet."""
     words = list[str]()
-    while text:
-        if text in ("\x1b", "\x1b[", "\x1bO"):
-            return words, text
-        length = 3 if text[:2] in ("\x1b[", "\x1bO") else 1
-        if word := WORDS.get(text[:length].lower() if length == 1 else text[:length]):
+    while (key := _KEY.match(text)) and not _BEGUN.fullmatch(text):
+        if word := WORDS.get(key[0] if len(key[0]) > 1 else key[0].lower()):
             words.append(word)
-        text = text[length:]
-    return words, ""
+        text = text[key.end() :]
+    return words, text
 
 
 @contextmanager

@@ -161,7 +161,8 @@ class ExportOptions:
         push: Instead of --out: put the data set itself into this repository of a hub, OWNER/NAME, with a card that
             loads it back. Nothing is sent without --send.
         hub: With --push: a local folder that stands in for the hub.
-        send: With --push: upload it, with the login of huggingface_hub; the repository is private.
+        send: With --push: upload it, with the login of huggingface_hub; a new repository is private, one that is
+            there stays as it is.
     """
 
     folder: Path

@@ -69,7 +69,7 @@ def sample(
         place = np.flatnonzero(which == index)
         stream = _Stream(spec, split, shard, index, threads)
         part, used = _accepted(stream, len(place), taken, apart)
-        if split != "train":
+        if split != "train" or spec.published:
             taken = np.union1d(taken, used)  # difficulties may overlap: the same start in both would be one too few
         parts.append(part)
         positions.append(place)
@@ -106,11 +106,13 @@ class _Stream:
         )
 
     def _published(self, count: int) -> Starts:
-        there = boxoban.count(self.spec.generator, self.split)
-        first, end = self.used, min(self.used + count, there)
-        self.used = end if first < there else self.used + count  # so that a search for more comes to an end
-        # Shards begin far enough apart for half of the levels to be passed over.
-        number = (np.arange(first, end) + 2 * self.shard * self.spec.shard) % there
+        # Each shard has its part of the levels, as large as its part of the instances, so that none comes twice.
+        levels, total = boxoban.count(self.spec.generator, self.split), max(1, self.spec.counts[self.split])
+        done = self.shard * self.spec.shard
+        begin, stop = (levels * n // total for n in (done, done + self.spec.shard_instances(self.split, self.shard)))
+        first, end = begin + self.used, min(begin + self.used + count, stop)
+        self.used = end - begin if first < stop else self.used + count  # so that a search for more comes to an end
+        number = np.arange(first, end)
         states = boxoban.levels(self.spec.generator, self.split, number)
         length = self.spec.puzzle().distance(states, threads=self.threads)
         fits = (length >= self.difficulty.length[0]) & (length <= self.difficulty.length[1])

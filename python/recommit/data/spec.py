@@ -235,6 +235,9 @@ def _check(spec: DataSpec) -> None:
         raise errors.WrongDataSpec(f"difficulties: expected 1..64, got {len(spec.difficulties)}")
     for difficulty in spec.difficulties:
         _check_difficulty(spec.task, difficulty)
+    if len(set(spec.difficulties)) < len(spec.difficulties):  # two equal ones would be two names of one stream
+        got = [[*difficulty.length, difficulty.boxes] for difficulty in spec.difficulties]
+        raise errors.WrongDataSpec(f"difficulties: expected each once, got (shortest, longest, boxes) {brief(got)}")
     if spec.disjoint == "regions":
         _check_regions(spec)
     if spec.published:

@@ -75,7 +75,7 @@ def _start(lock: int) -> subprocess.Popen[str]:
         text=True,
         encoding="utf-8",
         env={**os.environ, "PYTHONPATH": path},
-        pass_fds=(lock,) if os.name != "nt" else (),
+        pass_fds=(lock,),
         start_new_session=True,
     )
 

@@ -325,6 +325,8 @@ class Puzzle(Drawn, ABC):
 
         Among equally short plans, ``first`` takes the one that comes first in the order up, down, left, right;
         ``random`` draws among the optimal actions at every step, by ``seed`` and the state's place in the batch.
+        In Sokoban levels too large for a table, ``first`` is the first plan only where the search can prove it within
+        its limits, and ``random`` is whichever optimal plan it met.
         """
         checks.choice("ties", ties, ("first", "random"))
         seed = checks.integer("seed", seed, 0, checks.MAX_SEED)

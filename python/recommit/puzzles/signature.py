@@ -1,4 +1,5 @@
-"""One 64-bit number for each thing the package computes: what every build on every machine must agree on.
+"""One 64-bit number each for generated boards, steps, pictures, patches and plans of sliding puzzles and Sokoban: what
+every build on every machine must agree on. The icy cave, level files and random ties have none.
 
 A change of a number means that some result changed; it must be deliberate and said in the changelog.
 ``bench/signature.cpp`` computes the same numbers without Python.
@@ -53,7 +54,7 @@ def digest(pieces: Iterable[NDArray[np.uint8] | NDArray[np.bool_]]) -> int:
 
 
 def signature(threads: int | None = None) -> dict[str, int]:
-    """What each part of the package computes, as one number per part."""
+    """The numbers, by name."""
     return {
         "gen": digest(_boards(threads)),
         "sim": digest(_play(threads)),

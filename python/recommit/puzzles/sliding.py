@@ -9,7 +9,7 @@ import numpy as np
 from recommit import _core
 from recommit.puzzles import checks
 from recommit.puzzles.puzzle import Instances, Puzzle, Usual
-from recommit.puzzles.solutions import UNKNOWN, Limits
+from recommit.puzzles.solutions import UNKNOWN
 from recommit.puzzles.walks import TRIES, TRIES_SEARCHED, BoardWalks
 
 if TYPE_CHECKING:
@@ -149,25 +149,6 @@ class Sliding(Puzzle):
             layers.append(np.unique(beside[self.distance(beside) == length], axis=0))
         lengths = np.repeat(np.arange(len(layers)), [len(layer) for layer in layers])
         return np.concatenate(layers)[1:], lengths[1:].astype(np.int32)
-
-    def walk_distances(
-        self,
-        states: States,
-        actions: NDArray[Any],
-        limit: Limits | None = None,
-        *,
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> NDArray[np.int32]:
-        """Exact distances along row i of ``actions`` from state i on, as ``int32[N, actions + 1]``.
-
-        Cheaper than asking for every state: after a move one bounded search decides between one less and one more.
-        """
-        limits = Limits.of(limit)
-        result: NDArray[np.int32] = self.core.walk_distances(
-            self.check(states), actions, **limits, threads=threads, progress=progress
-        )
-        return result
 
     def prepare(
         self,

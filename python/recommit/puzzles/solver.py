@@ -172,6 +172,11 @@ class Solved:
     seconds: float
 
 
+def cores() -> int:
+    """How many this process may use: a batch system gives it some of the machine's."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class _Stopped(Exception):
     """Raised inside a worker's call once nobody waits for it."""
 
@@ -204,7 +209,7 @@ def solve_all(
         own = int.from_bytes(sha256(f"{seed}/{index}".encode()).digest()[:7], "big")
         return _solved(task_name, states[index], index, titles[index], limit, ties=ties, seed=own, progress=check)
 
-    pool = ThreadPoolExecutor(threads or os.cpu_count() or 1, "solve")
+    pool = ThreadPoolExecutor(threads or cores(), "solve")
     try:
         futures = [pool.submit(work, index) for index in range(len(states))]
         for future in futures:

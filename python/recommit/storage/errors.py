@@ -84,7 +84,7 @@ def from_os(error: OSError, path: Path | str) -> DataError:
     if isinstance(error, NotAFile):
         return WrongFolder(f"{error.filename}: {why}")
     if error.errno in _FULL:
-        return DiskFull(f"{path}: {why}; finished shards are intact, make room and run the same command again")
+        return DiskFull(f"{path}: {why}; what was finished is intact: make room and run the same command again")
     if error.errno in OF_PATHS:
         return WrongFolder(f"{path}: {OF_PATHS[error.errno]}")
     if error.errno == errno.ENOENT:

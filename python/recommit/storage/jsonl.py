@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from recommit.storage.files import Files
 
+#: Of a file that is read: a hole in one of a stranger would fill the memory.
+MOST_BYTES = 1 << 30
+
 
 class JsonLines:
     """Appends records from any thread. The holder of the folder's lock is its one writer.
@@ -111,7 +114,7 @@ class NoLines(JsonLines):
 def _mend(disk: Files, path: Path) -> None:
     """Cut off what a crash left of a line."""
     try:
-        content = safe_open.content(path)
+        content = safe_open.content(path, MOST_BYTES)
     except FileNotFoundError:
         return
     whole = content.rfind(b"\n") + 1
@@ -122,7 +125,7 @@ def _mend(disk: Files, path: Path) -> None:
 def whole_lines(path: Path) -> list[bytes]:
     """The lines of a file without their ends, none of a file that is not there; one that is not whole is left out."""
     try:
-        content = safe_open.content(path)
+        content = safe_open.content(path, MOST_BYTES)
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -7,17 +7,13 @@ last holder. The process number in the file counts where a file system has no su
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from recommit.storage import errors, safe_open
-
-try:
-    import fcntl
-except ImportError:  # Windows: the written pid alone decides
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -96,9 +92,7 @@ class Lock:
 
 
 def _kernel_lock(descriptor: int) -> bool | None:
-    """Did we get it; None where the file system (or Windows) has no such locks."""
-    if fcntl is None:
-        return None
+    """Did we get it; None where the file system has no such locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

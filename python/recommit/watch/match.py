@@ -133,7 +133,7 @@ class Match(Protocol):
     about: About
 
     def level(self, number: int) -> Level:
-        """The level of this number; ``LookupError`` where there is none."""
+        """The level of this number; ``LookupError`` or ``ValueError`` where there is none."""
 
     def episode(self, level: Level, left: int, depth: int) -> Played:
         """An episode from a level with so many observations left, at a fixed ``depth``, or with 0 at the policy's own;

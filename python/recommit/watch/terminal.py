@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit import ACTIONS
 from recommit.puzzles.levels import format_levels
 from recommit.puzzles.solutions import UNSOLVABLE
 from recommit.storage.terminal_text import plain
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from recommit.puzzles.levels import Grid
     from recommit.watch.match import Match
 
-ACTIONS = ("up", "down", "left", "right")
-LETTERS = "udlr"
 #: Columns of each board, and of a probability of 1.
 WIDE, BAR = 40, 16
 #: Shown below the boards.
@@ -161,7 +160,7 @@ class MatchGame:
             total = [f"regret in all: {sum(lost):.3f}"] if lost else []
             return [f"{end} after {turn} observations, {spent} actions", *dead, *total]
         (one,) = now
-        plan = "".join(LETTERS[action] for action in one.plan)
+        plan = "".join(ACTIONS[action][0] for action in one.plan)
         after = lane.played.distances[turn + 1]
         return [
             f"observation {turn + 1}: commits to {one.depth}",

@@ -11,7 +11,8 @@ import numpy as np
 from recommit.data import held_out
 from recommit.data.spec import SPLITS, DataSpec, Difficulty
 from recommit.prices import Prices
-from recommit.puzzles import registry
+from recommit.puzzles import checks, registry
+from recommit.puzzles.frames import MAX_CELL, MIN_CELL
 from recommit.zero_shot.game import CELL, MOVES, VIEWS, Game, prompts
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class GameSpec:
             raise ValueError(f"budget: expected 1..{MOST_OBSERVATIONS}, got {self.budget}")
         if self.count < 1:
             raise ValueError(f"count: expected at least 1, got {self.count}")
+        checks.integer("cell", self.cell, MIN_CELL, MAX_CELL)
         prompts(self.task, self.moves, self.view)
 
     def _fill(self, name: str, value: object) -> None:

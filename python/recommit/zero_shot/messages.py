@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from recommit.puzzles.frames import data_url
 
 if TYPE_CHECKING:
     from recommit.zero_shot.game import Observation
@@ -37,8 +38,7 @@ def write(model: str, shown: Observation, parameters: dict[str, Any]) -> bytes:
     """The body of a request; equal bytes for equal observations."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": shown.text}]
     if shown.png is not None:
-        picture = f"data:image/png;base64,{base64.b64encode(shown.png).decode()}"
-        parts.insert(0, {"type": "image_url", "image_url": {"url": picture}})
+        parts.insert(0, {"type": "image_url", "image_url": {"url": data_url(shown.png)}})
     messages = [{"role": "system", "content": shown.system}, {"role": "user", "content": parts}]
     body = {"model": model, "messages": messages, **parameters}
     return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()

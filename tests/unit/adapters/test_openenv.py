@@ -102,7 +102,7 @@ def test_a_board_that_would_be_searched_for_ever_is_refused(openenv, monkeypatch
 def test_injected_states_and_tasks(openenv):
     session = openenv.CommitEnvironment(SPEC)
     solved = session.reset(injected_state=[[1, 2, 3], [4, 5, 6], [7, 8, 0]])
-    assert (solved.done, solved.reward) == (True, 1.0)
+    assert (solved.done, solved.reward) == (True, 0.0)
     assert session.list_splits() == ["train", "validation", "test"]
     assert session.num_tasks("test") == len(session.list_tasks("test")) == 8
     task = session.get_task("test", 5)
@@ -141,5 +141,5 @@ def test_the_package_itself():
     assert shown["sessions"] == shown["solved"] == 64
     assert shown["web"] == 200
     assert shown["splits"] == ["train", "validation", "test"]
-    assert shown["injected"] == 1.0
+    assert shown["injected"] == 0.0
     assert shown["validate"], shown

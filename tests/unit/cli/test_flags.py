@@ -74,7 +74,7 @@ def test_values_come_through_as_the_genuine_dataclass() -> None:
     assert parsed() == (Options(), False)
     words = ["x", "--word", "a", "--seed", "3", "--no-web", "--length", "8", "9", "--json", "--length=7"]
     assert parsed(*words) == (Options("x", 3, word="a", web=False, length=(8, 9, 7)), True)
-    assert VERB.call("x", count=3, json=True) is None
+    assert VERB.call(file="x", count=3, json=True) is None
     assert seen.pop() == (Options("x", count=3), True)
 
 

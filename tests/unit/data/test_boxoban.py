@@ -64,12 +64,26 @@ def test_a_data_set_has_the_levels_of_the_published_splits(copy, tmp_path, capsy
     ):
         rows = recommit.data.open(tmp_path / "data", split).columns()
         starts = rows[(rows.t == 0)]
-        # A shard passes over as many levels as it takes, and begins again behind the last one.
-        order = {7: [0, 1, 2, 3, 1, 2, 3]}.get(MANY[folder], list(range(MANY[folder])))
-        assert np.array_equal(starts.states, every[folder][order])
-        assert starts.instance.tolist() == order
+        assert np.array_equal(starts.states, every[folder])
+        assert starts.instance.tolist() == list(range(MANY[folder]))
     assert main(["data", "show", str(tmp_path / "data"), "--verify", "--labels"]) == 0
     assert np.array_equal(held_out.starts(spec, "test", 4, ()).states, every["unfiltered/test"])
+
+
+def test_no_level_is_trained_on_twice(copy):
+    """Each shard has its part of the levels, and a difficulty passes over what another one has."""
+    boxoban.import_levels(copy[0])
+    every = {"length": [1, 254], "boxes": 4}
+    for count, shard, difficulties in (
+        (4, 2, [every]),
+        (7, 3, [every]),
+        (6, 6, [every, {**every, "length": [2, 254]}]),
+    ):
+        spec = DataSpec.from_dict({**SPEC, "count": count, "shard": shard, "difficulties": difficulties})
+        numbers = [sampling.starts(spec, "train", each).number for each in range(spec.shards("train"))]
+        assert len(set(np.concatenate(numbers).tolist())) == count
+    with pytest.raises(errors.NotEnough, match=r"train: expected 4 distinct instances .* found 3"):
+        sampling.starts(DataSpec.from_dict({**SPEC, "count": 8, "shard": 4}), "train", 0)
 
 
 def test_lengths_and_counts_are_those_of_the_levels(copy):

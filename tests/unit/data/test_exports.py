@@ -87,6 +87,19 @@ def test_larger_files_leave_none_of_the_smaller_ones(data, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*larger, *mine])
 
 
+def test_an_export_that_was_broken_off_has_no_row_twice(data, tmp_path, monkeypatch):
+    """Of other sizes than the one before it, so that the names of the two say nothing of their rows."""
+    before = exports.export(data, tmp_path, states_per_file=64)
+    with pytest.raises(ValueError, match=r"cell: expected 4\.\.112, got 3"):
+        exports.export(data, tmp_path, cell=3)
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    with monkeypatch.context() as broken:
+        broken.setattr(exports, "_encoded", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            exports.export(data, tmp_path, states_per_file=1000)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
     datasets = pytest.importorskip("datasets")

@@ -46,6 +46,7 @@ WRONG = [
     ({"difficulties": [{"length": [0, 8], "boxes": 1}]}, "difficulties.length: expected 1..30000, got 0"),
     ({"difficulties": [{"length": [1, 2, 3], "boxes": 1}]}, "expected two numbers, got 3"),
     ({"difficulties": [{"length": [8, 9]}]}, "difficulties.boxes: expected 1..1024, got 0"),
+    ({"difficulties": [{"length": [8, 9], "boxes": 2}] * 2}, r"difficulties: expected each once, got .*\[8, 9, 2\]"),
     ({"task": "sliding", "size": 3}, "difficulties.boxes: expected 0..0, got 2"),
     ({"size": [8, 65]}, "size: expected 4..64, got 65"),
     ({"size": [8]}, "size: expected rows and columns, got 1 numbers"),

@@ -62,18 +62,6 @@ def test_4x4_near_the_goal(near: dict[reference.Board, int]) -> None:
     assert masks.tolist() == [list(reference.optimal_actions(board, 4, 4, near)) for board in boards]
 
 
-def test_distances_along_a_walk(near: dict[reference.Board, int]) -> None:
-    boards = [board for board, distance in near.items() if distance <= 6][:100]
-    actions = np.random.default_rng(0).integers(0, 4, (len(boards), 4))
-    found = recommit.Sliding(4).walk_distances(grids(boards, 4, 4), actions)
-    for i, board in enumerate(boards):
-        expected = [near[board]]
-        for action in actions[i]:
-            board = reference.after(board, 4, 4, int(action))
-            expected.append(near[board])
-        assert found[i].tolist() == expected
-
-
 @pytest.mark.parametrize("size", [3, 4])
 def test_random_ties_are_optimal_and_vary(size: int) -> None:
     task = recommit.Sliding(size)

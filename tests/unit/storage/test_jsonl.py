@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import threading
 
 import pytest
 
 from recommit.storage import jsonl
-from recommit.storage.errors import Damaged, DiskFull
+from recommit.storage.errors import Damaged, DiskFull, WrongFolder
 from recommit.storage.files import Files
 from recommit.storage.jsonl import JsonLines, NoLines
 
@@ -60,6 +61,15 @@ def test_every_cut_leaves_the_whole_lines(path):
             pass
         assert len(jsonl.read(path)) == sum(end <= cut for end in ends)
         assert path.read_bytes() == whole[: max([0, *(end for end in ends if end <= cut)])]
+
+
+def test_a_file_of_holes_is_not_read(path):
+    path.touch()
+    os.truncate(path, 1 << 40)
+    with pytest.raises(WrongFolder, match=r"lines\.jsonl: expected at most 1,073,741,824 bytes, got 1,099,511,627,776"):
+        jsonl.read(path)
+    with pytest.raises(WrongFolder, match=r"lines\.jsonl: expected at most"), JsonLines(path):
+        pass
 
 
 def test_many_writers(path):

@@ -37,6 +37,7 @@ def test_games_begin_where_their_instances_do():
         ({"size": (3, 3, 3)}, "size: expected one or two numbers, got 3"),
         ({"budget": 65}, "budget: expected 1..64, got 65"),
         ({"count": 0}, "count: expected at least 1, got 0"),
+        ({"cell": 3}, "cell: expected 4..112, got 3"),
         ({"task": "ice", "moves": "tile"}, "moves: expected blank, or tile for sliding, got tile for ice"),
     ],
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
-import os
 import platform
 from json import dumps
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import recommit
+from recommit.puzzles.solver import cores
 from recommit.storage.errors import install
 from recommit.storage.terminal_text import tell
 
@@ -32,6 +31,10 @@ EXTRAS = {
     "wandb": ("wandb",),
     "trackio": ("trackio",),
     "ray": ("ray",),
+    "sb3": ("stable_baselines3",),
+    "torchrl": ("torchrl",),
+    "metaworld": ("metaworld",),
+    "openpi": ("openpi_client",),
     "openenv": ("openenv",),
     "trl": ("trl",),
     "verifiers": ("verifiers",),
@@ -59,7 +62,7 @@ def examine() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "platform": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count() or 1,
+        "cores": cores(),
         "core": str(recommit._core.__file__),
         "works": works(),
         "extras": {name: {"versions": each, "install": install(name)} for name, each in versions.items()},
@@ -107,6 +110,8 @@ def works() -> bool:
 
 
 def _version(module: str, packages: Mapping[str, list[str]]) -> str | None:
-    if importlib.util.find_spec(module) is None:
+    """Of the package that brings a module: a folder of its name, which Python would import too, has none."""
+    try:
+        return importlib.metadata.version(packages.get(module, [module])[0])
+    except importlib.metadata.PackageNotFoundError:
         return None
-    return importlib.metadata.version(packages.get(module, [module])[0])

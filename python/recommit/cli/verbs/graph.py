@@ -187,8 +187,6 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
 
         scorer = GraphScorer(graph, settings(options, graph))
         entries = [by_name.named(name) for name in options.rules]
-        graph_page.write(
-            scorer, scoring.score(scorer, entries), entries, text, options.page, f"Commitments of {options.graph.name}"
-        )
+        graph_page.write(scorer, scoring.score(scorer, entries), entries, text, options.page, _title(options))
     tell(json_module.dumps(manifest, indent=2) + "\n" if json else text, end="")
     return 0

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recommit.cli.boards import BoardOptions, check_place, one, read
+from recommit.cli.boards import BoardOptions, check_place, one
 from recommit.storage.terminal_text import StatusLine, plain, tell
 
 #: Levels that are generated at a time: level i is the same in whatever piece it comes.
@@ -96,7 +96,7 @@ def check(options: CheckOptions, json: bool = False) -> None:
     """
     import recommit
 
-    levels, index = read(options.file), options.index
+    levels, index = recommit.read_levels(options.file), options.index
     chosen, first = (levels, 0) if index is None else (one(levels, index), index)
     rows: list[dict[str, Any]] = [
         {"index": i, "rows": rows, "columns": columns, "title": title}

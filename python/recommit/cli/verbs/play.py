@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit import ACTIONS
 from recommit.cli.boards import LevelOptions, check_place
 from recommit.cli.flags import WrongCall
 from recommit.cli.keys import with_keys
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from recommit.watch.live import PolicyMatch
     from recommit.watch.match import Level, Match
 
-ACTIONS = ("up", "down", "left", "right")
 #: Search nodes of a hint, and of the fewest actions that are named at the end.
 NODES = 2_000_000
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from recommit.cli.boards import LevelOptions, check_place
+from recommit.puzzles.solutions import UNSOLVABLE
 from recommit.storage import errors
 from recommit.storage.terminal_text import tell
 
@@ -116,8 +117,9 @@ def _actions(level: ChosenLevel, plan: str) -> list[int]:
     """The plan's letters as actions; ``solve`` is an optimal plan."""
     if plan == "solve":
         solutions = level.task.solve(level.state[None])
-        if int(solutions.length[0]) < 0:
-            raise ValueError("plan: expected a level that can be solved, got one that cannot")
+        if (length := int(solutions.length[0])) < 0:
+            why = "cannot" if length == UNSOLVABLE else "the search gave up on"
+            raise ValueError(f"plan: expected a level that can be solved, got one that {why}")
         return [int(action) for action in solutions[0]]
     if wrong := sorted(set(plan.lower()) - set(LETTERS)):
         raise ValueError(f"plan: expected the word solve, or letters of u d l r, got {wrong[0]!r}")

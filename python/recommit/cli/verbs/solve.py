@@ -8,8 +8,9 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.cli.boards import BoardOptions, read
+from recommit.cli.boards import BoardOptions
 from recommit.cli.flags import WrongCall
+from recommit.puzzles.levels import read_levels
 from recommit.puzzles.registry import TASKS
 from recommit.storage.terminal_text import StatusLine, plain, tell
 
@@ -54,11 +55,12 @@ class SolveOptions(BoardOptions):
                 raise ValueError(f"{name}: expected at least {least}, got {value}")
         if self.file is None and self.task is None:
             raise ValueError(f"file: expected a level file, or --task {'|'.join(TASKS)}, got neither")
+        self.refuse_beside(self.file, "count", "start")
 
     def levels(self) -> tuple[str, list[Grid], list[str]]:
         """The puzzle, the states and their titles."""
         if self.file is not None:
-            levels = read(self.file, self.task)
+            levels = read_levels(self.file)
             return levels.task, list(levels), list(levels.titles)
         instances = self.puzzle().generate(self.count, start=self.start, **self.drawn())
         return self.name, list(instances.states), instances.ids

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import types
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +12,18 @@ import recommit
 from recommit.cli.verbs import doctor
 
 
-def test_it_names_what_is_there_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(doctor.EXTRAS, "planted", ("a_module_that_nobody_has",))
+def test_it_names_what_is_there_and_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A folder is no package, though Python imports it: runs are logged to some that are called wandb."""
+    (tmp_path / "a_folder").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(doctor.EXTRAS, "planted", ("a_module_that_nobody_has", "a_folder"))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {3}, raising=False)  # as a batch system sets it
     report = doctor.examine()
+    assert report["cores"] == 1
     assert report["works"]
     assert report["recommit"] == recommit.__version__
     assert report["core"].endswith((".so", ".pyd"))
-    assert "a_module_that_nobody_has missing  ->  pip install -e '.[planted]'" in doctor.text(report)
+    assert "a_module_that_nobody_has missing, a_folder missing  ->  pip install -e '.[planted]'" in doctor.text(report)
 
 
 def test_it_says_what_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:

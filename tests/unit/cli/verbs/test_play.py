@@ -74,6 +74,7 @@ def test_after_the_last_level_the_game_goes_on(game: BoardGame) -> None:
         ("\x1b[A\x1bOBdl", ["up", "down", "right", "right"], ""),
         ("u?\x1b[", ["undo", "hint"], "\x1b["),
         ("\x1b[5zQ", ["quit"], ""),
+        ("\x1b[1;5C\x1b[1;2Au\x1b[1;", ["undo"], "\x1b[1;"),
         ("\u00e9", [], ""),
     ],
 )

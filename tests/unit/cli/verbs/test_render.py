@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,6 +59,15 @@ def test_a_plan_is_a_picture_per_state(plan: str, level: Path, tmp_path: Path) -
     assert call(level, "--out", film, "--plan", plan, "--cell", 10) == 0
     assert frames(film) == 3
     assert film.stat().st_size < 20_000
+
+
+def test_a_level_without_a_plan_is_named_as_what_it_is(
+    level: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for length, why in ((-1, "got one that cannot"), (-2, "got one that the search gave up on")):
+        monkeypatch.setattr(recommit.Sokoban, "solve", lambda *_, n=length: SimpleNamespace(length=[n]))
+        assert call(level, "--out", tmp_path / "plan.png", "--plan", "solve") == 2
+        assert capsys.readouterr().err.strip().endswith(why)
 
 
 def test_an_episode_of_the_solver(level: Path, tmp_path: Path) -> None:
