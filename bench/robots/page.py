@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES, PAGE = ROOT / "docs" / "assets" / "robots.json", ROOT / "docs" / "robots.md"
+#: A depth between looking at every tick and executing whole plans.
+MIDDLE = 8
 BLOCK = re.compile(r"<!-- robots (?P<table>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -133,6 +135,8 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
         "over_rule": asdict(bootstrap(join(head) - rule)),
         "rule_over_constant": asdict(bootstrap(rule - constant)),
     }
+    solved = lambda depth: np.concatenate([each.rows[f"fixed {depth}"][:, 0] for each in played])
+    result["middle"] = {depth: asdict(bootstrap(solved(MIDDLE) - solved(depth))) for depth in (DEPTHS[0], DEPTHS[-1])}
     kinds = ["oracle"] if condition != "bumps" else ["oracle", "oracle resampled"]
     result["oracles"] = {kind: oracle_figures(kind, played, head) for kind in kinds}
     if condition != "bumps":
@@ -195,6 +199,17 @@ def constants(figures: Figures, condition: str) -> str:
         cells = [f"{100 * row['success']:.0f} / {row['queries']:.1f}" for row in rows]
         lines.append([task, *cells, ", ".join(map(str, own["constants"]))])
     return grid(["task", *(f"{depth}" for depth in DEPTHS), "best constant"], lines)
+
+
+def horizons(figures: Figures, condition: str) -> str:
+    """Is success lost by looking less often, or by looking more often?"""
+    lines = []
+    for task, own in figures["conditions"].get(condition, {}).items():
+        points = (
+            {key: 100 * value for key, value in own["middle"][str(depth)].items()} for depth in (DEPTHS[-1], DEPTHS[0])
+        )
+        lines.append([task, *(between(each, "+.1f") for each in points)])
+    return grid(["task", f"{MIDDLE} - {DEPTHS[-1]}, points", f"{MIDDLE} - {DEPTHS[0]}, points"], lines)
 
 
 def verdict(figures: Figures, condition: str) -> str:
@@ -310,6 +325,7 @@ TABLES: dict[str, Callable[[Figures, str], str]] = {
     "about": about,
     "gate": gate,
     "constants": constants,
+    "horizons": horizons,
     "verdict": verdict,
     "utilities": utilities,
     "states": states,
