@@ -125,7 +125,7 @@ def decisions_of(policy, task):
     kind, config = variant("adaptive"), AdvantageConfig(group_size=3)
     actor, starts = Actor(policy, task, kind, seed=2), states_of(task, 6)
     trace = rollout(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
-    advantages = reward.advantages(reward.by_state(trace, config, Prices()), config)
+    advantages = reward.advantages(reward.by_state(trace, config, Prices()), scaled=True)
     return reward.decisions_of(trace, advantages, config, kind)
 
 

@@ -20,7 +20,7 @@ from recommit.train.config import ValidationConfig
 #: More than there are.
 CONFIG = ValidationConfig(instances=20, budget=4)
 #: What a validation needs of an engine.
-ALONE = SimpleNamespace(run=lambda work: work(), team=Team(), together=False)
+ALONE = SimpleNamespace(run=lambda work: work(), team=Team(), equal_passes=False)
 
 
 @pytest.fixture
