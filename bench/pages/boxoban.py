@@ -4,9 +4,9 @@
     recommit data import boxoban FOLDER
     python -m bench.pages.boxoban NAME=RUN [NAME=RUN ...] --csv docs/assets/tables/boxoban.csv
 
-Levels are for measuring alone: nothing is chosen on them. ``views``: the mean over the eight symmetries of the picture.
-``memory``: where a state comes back, the best of the actions that were not taken in it before. Both only in the closed
-loop. Intervals are of Wilson, over levels.
+Levels are for measuring alone: nothing is chosen on them. ``augmentations``: the mean over the eight symmetries of the
+picture. ``memory``: where a state comes back, the best of the actions that were not taken in it before. Both
+only in the closed loop. Intervals are of Wilson, over levels.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any
         spec = spec_of(which, many)
         task, starts = spec.puzzle(), np.ascontiguousarray(held_out.starts(spec, "test", many, ()).states)
         agents: list[tuple[str, int | None, int, bool]] = [(name, depth, 1, False) for depth in (1, 2, 4, 8)]
-        agents += [(f"{name}, memory", 1, 1, True), (f"{name}, 8 views", 1, 8, False)]
-        agents += [(f"{name}, 8 views, memory", 1, 8, True)]
+        agents += [(f"{name}, memory", 1, 1, True), (f"{name}, 8 augmentations", 1, 8, False)]
+        agents += [(f"{name}, 8 augmentations, memory", 1, 8, True)]
         if policy.depth_head.weight.any():
             agents.append((name, None, 1, False))
         for agent, depth, views, memory in agents:

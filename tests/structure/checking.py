@@ -151,7 +151,7 @@ def check_pip(words: list[str]) -> None:
     """Extras of this package exist."""
     known = importlib.metadata.metadata("recommit").get_all("Provides-Extra") or []
     for word in words[1:]:
-        extras = re.fullmatch(r"(?:\.|recommit)\[([\w,]+)\]", word)
+        extras = re.fullmatch(r"(?:\.|recommit)\[([\w,-]+)\]", word)
         if extras and (missing := set(extras[1].split(",")) - set(known)):
             raise Wrong(f"no extra {', '.join(sorted(missing))}; there are {', '.join(known)}")
         if not extras and not re.fullmatch(r"\.|-[\w=/.-]+|[A-Za-z][\w.<>=!-]*", word):

@@ -13,6 +13,7 @@ pytest.importorskip("torch")
 yaml = pytest.importorskip("yaml")
 
 from recommit.data import held_out
+from recommit.policy.backbones.random_init import resized
 from recommit.reproduce import preset, stages
 from recommit.train.family.runs import family_configs
 
@@ -46,6 +47,17 @@ def test_the_papers_runs(name):
     runs = [run for _, run in preset.every_run(every)]
     assert Counter(run.verb for run in runs) == {"sft": 5, "grpo": 78}
     assert len({run.folder for run in runs}) == 83
+
+
+@pytest.mark.parametrize("name", preset.names())
+def test_every_warm_start_has_a_network(name):
+    """A preset that changes the shape of a transformer changes a recipe of one."""
+    every = [
+        run.config.model for plan in preset.entries(preset.load(name), PAPER) for run in plan.runs if run.verb == "sft"
+    ]
+    for model in every:
+        if model.backbone.startswith(("random:", "conv:")):
+            assert resized(model.backbone.removeprefix("random:"), model.shape)
 
 
 def test_small_runs_differ_from_the_papers_by_size_alone():
