@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.policy.config import MOST_ACTIONS
+from recommit.puzzles.solutions import UNSOLVABLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class EpisodeRows:
     @property
     def lost(self) -> NDArray[np.bool_]:
         """Which ended where nobody can solve any more."""
-        result: NDArray[np.bool_] = self.end < 0
+        result: NDArray[np.bool_] = self.end == UNSOLVABLE
         return result
 
 
@@ -149,7 +150,7 @@ def mean(values: NDArray[Any]) -> float | None:
 
 def until_lost(rows: DecisionRows) -> DecisionRows:
     """The same episodes, ended where nobody can solve them any more: at the end of the commitment that lost them."""
-    return rows.where(rows.before >= 0)
+    return rows.where(rows.before != UNSOLVABLE)
 
 
 def by_distance(

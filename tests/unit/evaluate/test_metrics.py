@@ -111,6 +111,12 @@ def test_episodes_that_end_where_they_are_lost():
     assert fast.actions[whole.lost].sum() < whole.actions[whole.lost].sum()
 
 
+def test_what_nobody_knows_is_not_lost():
+    rows = rows_of([[(1, 1, 5, -2, False), (1, 1, -2, 3, False)], [(1, 1, 5, -2, False)], [(1, 1, 5, -1, False)]])
+    assert len(metrics.until_lost(rows)) == len(rows)
+    assert metrics.episodes(rows, np.full(3, 5, np.int32), LARGEST).lost.tolist() == [False, False, True]
+
+
 def test_a_planted_defect_is_caught():
     """The slow twin tells the difference if the last decision of each episode is dropped."""
     every, length = random_episodes(50, 9)

@@ -32,6 +32,7 @@ from recommit.policy.checkpoint import check_and_copy, local_folder
 from recommit.policy.config import MOST_FAR, PLAN_LENGTH, HeadConfig, WorldModelConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.world_model import ACTIONS, WorldModel
+from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
 from recommit.runs.directory import recipe_of
 from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage import errors, files, ownership, safe_open, verified
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 EVALUATED = 256
 #: How often it is evaluated, and kept.
 CHECKS = 8
+#: Of a state whose distance nobody knows: torch's own.
+NO_LABEL = -100
 #: The file of a command that is under way, the moments that AdamW keeps of every weight, and what its first line says.
 NAME = "learning"
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -210,7 +213,8 @@ def evaluate(net: WorldModel, source: TrainingStates, cut: slice) -> dict[str, f
     with torch.no_grad():
         probs = net.probs(cells)
         drawn = net.next_scores(cells, actions).argmax(dim=1)
-    exact = (probs.argmax(-1) == _labels(net, source.task, states)).float().mean()
+    labels = _labels(net, source.task, states)
+    exact = (probs.argmax(-1) == labels)[labels != NO_LABEL].float().mean()
     right = (drawn == _cells(after, cut)).flatten(1).all(dim=1).float().mean()
     return {"exact": round(float(exact), 4), "pictures": round(float(right), 4)}
 
@@ -220,8 +224,10 @@ def _cells(states: States, cut: slice) -> torch.Tensor:
 
 
 def _labels(net: WorldModel, task: Puzzle, states: States) -> torch.Tensor:
+    """The class of each state; of one that the solver gives up on the one that no loss counts."""
     distance, far = task.distance(states), net.config.far
-    return torch.from_numpy(np.where(distance < 0, far + 1, np.minimum(distance, far))).long()
+    labels = np.where(distance == UNSOLVABLE, far + 1, np.minimum(distance, far))
+    return torch.from_numpy(np.where(distance == UNKNOWN, NO_LABEL, labels)).long()
 
 
 def _moved(task: Puzzle, states: States, step: int) -> tuple[torch.Tensor, States]:

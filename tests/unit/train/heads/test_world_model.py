@@ -114,9 +114,11 @@ def test_it_sees_as_far_as_its_levels_are_long(folder, monkeypatch):
     world_model.train(policy, long, replace(TRAINING, steps=1, batch=8, starts=8), lambda _line: None)
     assert (policy.config.world_model.far, policy.config.world_model.lost) == (80, 88)
     net = WorldModel(world_model.config_of(policy, task, 72))
-    distances = np.array([60, 62, 70, 80, 200, -1], np.int32)
+    distances = np.array([60, 62, 70, 80, 200, -1, -2], np.int32)
     monkeypatch.setattr(type(task), "distance", lambda *_: distances)
-    labels = world_model._labels(net, task, None)
+    *labels, unknown = world_model._labels(net, task, None)
+    assert unknown == torch.nn.CrossEntropyLoss().ignore_index, "what nobody knows is not lost"
+    labels = torch.stack(labels)
     monkeypatch.setattr(
         net, "probs", lambda cells: torch.nn.functional.one_hot(cells[:, 0, 0], net.config.far + 2).float()
     )
