@@ -34,7 +34,7 @@ def solved(row: dict[str, Any] | None) -> float:
 
 def sweep(axes: Axes, results: FamilyResults) -> None:
     for kind, color, label in (("SFT", SAND, "warm start, fixed"), ("RL", RED, "trained, fixed")):
-        rows = [row for row in results.kind(kind, "loose") if "-sampled" not in row["agent"]]
+        rows = results.kind(kind, "loose")
         axes.plot([r["actions_per_episode"] for r in rows], [solved(r) for r in rows], "s-", color=color, label=label)
         for row in rows:
             at = (row["actions_per_episode"], solved(row))

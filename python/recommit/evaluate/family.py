@@ -139,14 +139,11 @@ class Members:
         size = list(recipe_of(self.adaptive, self.played).size)
         return [folder for folder in found if transcripts.data(folder).get("size") == size]
 
-    def trained(self, suffix: str = "", seed: int | None = None, *, sampled: bool = True) -> tuple[str, ...]:
-        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked,
-        sampled."""
-        agents = []
-        for depth in EVERY:
-            if folder := self.run(f"fixed-{depth}{suffix}", seed):
-                agents += [f"fixed-{depth}@{folder}", *([f"fixed-{depth}-sampled@{folder}"] if sampled else [])]
-        return tuple(agents)
+    def trained(self, suffix: str = "", seed: int | None = None, *, sampled: bool = False) -> tuple[str, ...]:
+        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy, or sampled."""
+        how = "-sampled" if sampled else ""
+        runs = ((depth, self.run(f"fixed-{depth}{suffix}", seed)) for depth in EVERY)
+        return tuple(f"fixed-{depth}{how}@{folder}" for depth, folder in runs if folder)
 
     def at_stage(self, stage: str) -> tuple[str, ...]:
         """Agents: the adaptive run as it was then, clamped to every depth."""
@@ -217,7 +214,8 @@ class FamilyResults:
         return next(iter(self.of(agents, budget)), None)
 
     def kind(self, kind: str, budget: str) -> list[dict[str, Any]]:
-        """Fixed depths of the warm start (``SFT``), of runs trained with them (``RL``), or of the adaptive run."""
+        """Fixed depths of the warm start (``SFT``), of runs trained with them (``RL``), or of the adaptive run; all
+        with greedy actions, as their rivals."""
         if kind == "RL":
             return self.of(self.members.trained(), budget)
         return self.of(clamped(EVERY, self.members.init if kind == "SFT" else None), budget)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.policy.config import MOST_ACTIONS
+from recommit.puzzles.solutions import UNSOLVABLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class EpisodeRows:
     actions: NDArray[np.int64]  #: executed, blocked ones included
     decisions: NDArray[np.int64]
     end: NDArray[np.int32]  #: distance where the episode ended, UNSOLVABLE if it is lost
-    progress: NDArray[np.int64]  #: lowered distance; a step into a lost state counts 0
+    progress: NDArray[np.int64]  #: lowered distance; a commitment that ends lost counts 0 as a whole
     wasted: NDArray[np.int64]  #: decisions that left the distance as it was, that lost the level, or that followed it
     backward: NDArray[np.int64]  #: decisions that raised it
 
@@ -53,7 +54,7 @@ class EpisodeRows:
     @property
     def lost(self) -> NDArray[np.bool_]:
         """Which ended where nobody can solve any more."""
-        result: NDArray[np.bool_] = self.end < 0
+        result: NDArray[np.bool_] = self.end == UNSOLVABLE
         return result
 
 
@@ -64,7 +65,8 @@ def within(rows: DecisionRows, budget: int) -> DecisionRows:
 
 
 def progress(rows: DecisionRows) -> NDArray[np.int32]:
-    """Compute by how much each decision lowers the distance; 0 where either end is lost."""
+    """Compute by how much each decision lowers the distance; 0 where either end is lost, also of a commitment that came
+    closer before it lost the level."""
     solvable = (rows.before >= 0) & (rows.after >= 0)
     result: NDArray[np.int32] = np.where(solvable, rows.before - rows.after, 0)
     return result
@@ -149,7 +151,7 @@ def mean(values: NDArray[Any]) -> float | None:
 
 def until_lost(rows: DecisionRows) -> DecisionRows:
     """The same episodes, ended where nobody can solve them any more: at the end of the commitment that lost them."""
-    return rows.where(rows.before >= 0)
+    return rows.where(rows.before != UNSOLVABLE)
 
 
 def by_distance(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from recommit import stats
 from recommit.evaluate import metrics
 from recommit.evaluate.metrics import EpisodeRows
+from recommit.rollout.trace import joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,16 +28,23 @@ def row(
     prices: Prices | None = None,
 ) -> dict[str, Any]:
     """One agent under one budget: means over its seeds, the interval of the share of instances solved; at ``prices``
-    also of the value."""
+    also of the value. By distance, the decisions of all seeds together."""
     rows = [metrics.within(one, k) for one in rows]
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
     merged["solve_low"], merged["solve_high"] = stats.share(per_instance(played, "solved"), rooms)
     if prices is not None:
         valued = stats.bootstrap(value(played, prices), rooms)
         merged |= {"value": valued.mean, "value_low": valued.low, "value_high": valued.high}
-    merged["by_distance_solved"] = metrics.by_distance(rows[0], played[0], k, edges=edges)
-    merged["by_distance"] = metrics.by_distance(rows[0], played[0], k, solved_only=False, edges=edges)
+    every = pooled(rows, played)
+    merged["by_distance_solved"] = metrics.by_distance(*every, k, edges=edges)
+    merged["by_distance"] = metrics.by_distance(*every, k, solved_only=False, edges=edges)
     return merged
+
+
+def pooled(rows: list[DecisionRows], played: list[EpisodeRows]) -> tuple[DecisionRows, EpisodeRows]:
+    """All seeds as one, which has every instance once for each of them."""
+    numbered = [replace(one, instance=one.instance + i * len(played[i])) for i, one in enumerate(rows)]
+    return joined(numbered), joined(played)
 
 
 def by_difficulty(played: list[EpisodeRows], which: NDArray[np.uint8], names: list[str]) -> dict[str, dict[str, Any]]:
@@ -73,14 +81,15 @@ def episode_columns(played: dict[tuple[str, str], list[EpisodeRows]]) -> dict[st
 
 
 def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
-    """Figure by figure, over seeds; of shares, over the union of their keys; of figures that some lack, over the
-    rest."""
+    """Figure by figure, over seeds; of shares, over the union of their keys; of figures and shares that some lack,
+    over the rest."""
     result: dict[str, Any] = {}
     for key in each[0]:
         values = [one[key] for one in each if one[key] is not None]
         if not values:
             result[key] = None
         elif isinstance(values[0], dict):
+            values = [value for value in values if value]
             names = sorted({n for v in values for n in v})
             result[key] = {n: sum(v.get(n, 0.0) for v in values) / len(values) for n in names}
         elif isinstance(values[0], int) and len(set(values)) == 1:

@@ -134,15 +134,8 @@ class PolicyGraph(CommitmentGraph):
     def distance(self) -> NDArray[np.int32]:  # type: ignore[override]
         """[N] of the nodes so far; asked for, since it may need a search."""
         if len(self._distance) < len(self):
-            fresh = self._puzzle.distance(self.states[len(self._distance) :])
-            if unknown := int((fresh == UNKNOWN).sum()):
-                first = self.states[len(self._distance) + int((fresh == UNKNOWN).argmax())]
-                raise ValueError(
-                    f"states: expected levels with exact distances, got {unknown:,} of {len(fresh):,} states where the "
-                    f"solver ended at its limit of {Limits().bytes >> 30} GiB; leave this level out:\n"
-                    + format_levels(first[None])
-                )
-            self._distance = np.concatenate([self._distance, fresh])
+            fresh = self.states[len(self._distance) :]
+            self._distance = np.concatenate([self._distance, exact_distance(self._puzzle, fresh)])
         return self._distance
 
     def nodes(self, states: States, remaining: Nodes | int = 0) -> Nodes:
@@ -263,6 +256,18 @@ class PolicyGraph(CommitmentGraph):
         groups = np.arange(len(starts)) if groups is None else groups
         own = {"starts": starts.astype(np.int32), "groups": groups.astype(np.int32), "source": source}
         return CommitmentGraph(**{**self.arrays(), **own})
+
+
+def exact_distance(puzzle: Puzzle, states: States) -> NDArray[np.int32]:
+    """[N] of each state; one that the solver gives up on is refused, since it need not be lost."""
+    distance = puzzle.distance(states)
+    if unknown := int((distance == UNKNOWN).sum()):
+        raise ValueError(
+            f"states: expected levels with exact distances, got {unknown:,} of {len(distance):,} states where the "
+            f"solver ended at its limit of {Limits().bytes >> 30} GiB; leave this level out:\n"
+            + format_levels(states[int((distance == UNKNOWN).argmax())][None])
+        )
+    return distance
 
 
 def _noise(states: States, sample: int, seed: int, length: int) -> NDArray[np.float32]:

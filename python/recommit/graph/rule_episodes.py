@@ -176,6 +176,12 @@ class RulesOnGraph:
             return self._sampled_plans
         return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
+    def known_for(self, entry: NamedRule) -> Plans:
+        """The same without those of nodes that a graph of so many observations never planned at. Goals, which any graph
+        has, keep their even plan."""
+        known, every = self.graph.planned | self.graph.goal, self.plans_for(entry)
+        return every if known.all() else _all(every, np.flatnonzero(known))
+
     def columns(self, entry: NamedRule) -> Nodes:
         """[N] of the depths of a rule that reads nothing but the present plan."""
         depths = self._with_head(entry).orders(self.plans_for(entry))[:, 0]

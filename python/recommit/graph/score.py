@@ -125,7 +125,7 @@ class GraphScorer:
     def thresholds(self, entry: NamedRule, count: int = STEPS) -> Floats:
         """Those that cut the rule's scores on this graph into equal parts."""
         assert isinstance(entry.rule, ThresholdRule)
-        return np.unique(entry.rule.thresholds(self.rules.plans_for(entry), count))
+        return np.unique(entry.rule.thresholds(self.rules.known_for(entry), count))
 
     def sweep(self, entry: NamedRule, count: int = STEPS) -> Sweep:
         """Play every threshold of a rule under every budget."""

@@ -22,6 +22,8 @@ MOST = {"width": 1 << 16, "layers": 1 << 8, "heads": 1 << 12, "ffn": 1 << 18}
 #: Of puzzles, each of which has an output of its own, and of low-rank adapters likewise.
 MOST_TASKS = 64
 MOST_RANK = 1 << 12
+#: The longest distance that a world model can tell.
+MOST_FAR = 1024
 #: How many symmetry augmentations of a picture there can be: see ``recommit.policy.augmentations``.
 AUGMENTATIONS = (1, 2, 4, 8)
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).
@@ -142,13 +144,24 @@ class WorldModelConfig:
     augmentations: int = 8
     width: int = 32
     blocks: int = 5
-    #: The longest distance that is told from longer ones; a lost level counts as so far.
+    #: The longest distance that is told from longer ones.
     far: int = 46
+    #: The actions that a lost level counts as: at least ``far``, or losing it would be better than to be far.
+    lost: int = 46
 
     def __post_init__(self) -> None:
-        for name, most in (("rows", 64), ("cols", 64), ("kinds", 256), ("width", 1024), ("blocks", 64), ("far", 1024)):
+        for name, most in (
+            ("rows", 64),
+            ("cols", 64),
+            ("kinds", 256),
+            ("width", 1024),
+            ("blocks", 64),
+            ("far", MOST_FAR),
+        ):
             if not 1 <= getattr(self, name) <= most:
                 raise ValueError(f"world_model.{name}: expected 1..{most}, got {getattr(self, name)}")
+        if not self.far <= self.lost <= 2 * MOST_FAR:
+            raise ValueError(f"world_model.lost: expected far {self.far}..{2 * MOST_FAR}, got {self.lost}")
         _check_augmentations("world_model.augmentations", self.augmentations)
 
 

@@ -327,7 +327,8 @@ class CommitPolicy(nn.Module):
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
             planned = [self.decoder.plans(z, index, depths=each) for each in conditions]
-            head_inputs, (actions, scores) = z, (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
+            head_inputs = self.head_inputs(z, index)
+            actions, scores = (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
         logits = self.depth_head(head_inputs).float()
         arrays = to_host(head_inputs.float(), logits, actions.byte(), scores.float().softmax(-1))
         return single(PlannedDepths(*arrays), one)

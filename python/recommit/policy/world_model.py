@@ -74,8 +74,8 @@ class WorldModel(nn.Module):
         return result
 
     def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int]) -> Tensor:
-        """[N, 2 (1 + depths)] actions that remain now and after each depth, a lost level counted as ``far``; then how
-        likely each is lost."""
+        """[N, 2 (1 + depths)] actions that remain now and after each depth, a lost level counted as ``lost``; then
+        how likely each is lost."""
         pictures, here = [cells], cells
         for place in range(max(depths)):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)
@@ -84,7 +84,7 @@ class WorldModel(nn.Module):
         probs = self.probs(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
         lost = probs[..., -1]
         remaining = probs[..., :-1] @ torch.arange(self.config.far + 1.0, device=probs.device)
-        return torch.cat([remaining + self.config.far * lost, lost], dim=1)
+        return torch.cat([remaining + self.config.lost * lost, lost], dim=1)
 
     def probs(self, cells: Tensor) -> Tensor:
         """Probabilities of the distances: the mean over as many symmetries of the picture as the puzzle has."""

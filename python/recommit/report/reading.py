@@ -161,7 +161,9 @@ class Folder:
         return most if more else None
 
     def _fixed(self) -> list[Agent]:
-        return [a for a in self.agents if a.depth and a is not self.first and not self.of_another_seed(a)]
+        """Those with greedy actions, as the first agent's."""
+        every = (a for a in self.agents if a.depth and not a.samples_actions and a is not self.first)
+        return [a for a in every if not self.of_another_seed(a)]
 
     def constant(self, budget: str) -> Agent | None:
         """The fixed depth of the first agent's own plans that its gain share is measured from."""

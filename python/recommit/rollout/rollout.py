@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from recommit import rng
-from recommit.graph.build import run_directly
+from recommit.graph.build import exact_distance, run_directly
 from recommit.policy.config import PASS
 from recommit.policy.tensors import log_prob, to_device, to_host
 from recommit.rollout.trace import Proposals, Trace, joined
@@ -137,11 +137,11 @@ def rollout(
 
     ``candidates`` commitments are tried at every state, on copies; the episode goes on with the first one, or with the
     one that ``follow`` says. An episode's number fixes its randomness. All ranks take part until
-    the last episode of all ranks has ended.
+    the last episode of all ranks has ended. A state whose distance is not known ends all of them, with an error.
     """
     task = actor.task
     remaining = np.broadcast_to(np.asarray(budget, np.int64), (len(starts),)).copy()
-    states, distance = starts.copy(), task.distance(starts)
+    states, distance = starts.copy(), exact_distance(task, starts)
     alive = ~task.is_solved(starts)
     if end_when_lost:
         alive &= distance >= 0
@@ -180,7 +180,7 @@ def _decide(
         proposals.actions.reshape(-1, proposals.actions.shape[-1]),
         proposals.depth.reshape(-1).astype(np.int32),
     )
-    after = task.distance(outcome.states).reshape(many, candidates)
+    after = exact_distance(task, outcome.states).reshape(many, candidates)
     return Trace(
         states,
         distance,
@@ -208,7 +208,7 @@ def _last_distance(
     here, last = states[row], distance[row]
     for step in range(actions.shape[-1] - 1 if len(row) else 0):
         here = task.step(here, actions[row, plan, step])
-        now = task.distance(here)
+        now = exact_distance(task, here)
         last = np.where(now >= 0, now, last)
     result[row, plan] = last
     return result

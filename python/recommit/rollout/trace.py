@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from recommit.puzzles.solutions import UNSOLVABLE
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -83,7 +85,7 @@ class Trace:
     @property
     def lost(self) -> NDArray[np.bool_]:
         """[N, G]: commitments that made a puzzle unsolvable."""
-        result: NDArray[np.bool_] = (self.distance[:, None] >= 0) & (self.after_distance < 0)
+        result: NDArray[np.bool_] = (self.distance[:, None] >= 0) & (self.after_distance == UNSOLVABLE)
         return result
 
 

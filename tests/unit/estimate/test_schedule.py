@@ -66,7 +66,8 @@ def test_moves_are_padded_to_whole_batches():
 def test_the_head_finishes_alone():
     last = {"steps": 5, "head_only": True, "head_updates": 7, "starts": 3 * grpo().rollout.instances}
     exact = {"estimator": "exact", "max_expansions": 1}
-    step, finish = schedule(grpo(advantage=exact, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
+    kl = {"kl": 0.05, "kl_depth": False}
+    step, finish = schedule(grpo(advantage=exact, objective=kl, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
     assert (step.times, finish.times) == (5, 5)
     assert finish.observations("plan") == 3 * step.observations("plan")
     assert finish.observations("head") == 7 * finish.observations("plan")

@@ -8,7 +8,7 @@ from tests.reference import metrics as slow
 
 pytest.importorskip("torch")
 
-from recommit.evaluate import metrics
+from recommit.evaluate import metrics, summaries
 from recommit.evaluate.metrics import ParetoPoint
 from recommit.prices import Prices
 from recommit.rollout.decision_rows import DecisionRows
@@ -109,6 +109,28 @@ def test_episodes_that_end_where_they_are_lost():
     assert np.array_equal(fast.solved, whole.solved)
     assert np.array_equal(fast.lost, whole.lost)
     assert fast.actions[whole.lost].sum() < whole.actions[whole.lost].sum()
+
+
+def test_an_agent_of_several_seeds_is_all_of_them():
+    """By distance too; and a seed that solves nothing takes no share of the depths of solved episodes."""
+    seeds = (
+        [[(4, 4, 6, 2, False), (2, 2, 2, 0, True)], [(1, 1, 6, 5, False)]],
+        [[(8, 8, 6, 3, False)], [(8, 8, 6, 4, False)]],
+        [[(2, 2, 6, 6, False)], [(1, 1, 6, 5, False), (8, 5, 5, 0, True)]],
+    )
+    rows, length = [rows_of(one) for one in seeds], np.full(2, 6, np.int32)
+    row = summaries.row(rows, [metrics.episodes(one, length, LARGEST) for one in rows], LARGEST)
+    assert row["depth_shares_solved"] == {"1": 0.25, "2": 0.25, "4": 0.25, "8": 0.25}
+    near, solved = row["by_distance"]["near"], row["by_distance_solved"]["near"]
+    assert (near["count"], near["mean_depth"]) == (8, (4 + 2 + 1 + 8 + 8 + 2 + 1 + 8) / 8)
+    assert (solved["count"], solved["mean_depth"]) == (4, (4 + 2 + 1 + 8) / 4)
+    assert summaries.averaged([{"depth_shares_solved": {}}]) == {"depth_shares_solved": {}}
+
+
+def test_what_nobody_knows_is_not_lost():
+    rows = rows_of([[(1, 1, 5, -2, False), (1, 1, -2, 3, False)], [(1, 1, 5, -2, False)], [(1, 1, 5, -1, False)]])
+    assert len(metrics.until_lost(rows)) == len(rows)
+    assert metrics.episodes(rows, np.full(3, 5, np.int32), LARGEST).lost.tolist() == [False, False, True]
 
 
 def test_a_planted_defect_is_caught():

@@ -101,6 +101,19 @@ def test_the_mean_is_that_of_the_slow_twin(folder, monkeypatch):
     assert not np.array_equal(policy.plan(TASK, STATES, (8,)).plans, plans)
 
 
+@pytest.mark.parametrize("conditioning", ["none", "embedding"])
+def test_what_is_planned_is_what_is_played(tiny, conditioning):
+    policy = new(tiny, replace(CONFIG, decoder=replace(DECODER, depth_conditioning=conditioning)))
+    with torch.no_grad():
+        policy.depth_head.weight.normal_(generator=torch.Generator().manual_seed(2))
+    depths = policy.config.depths
+    inputs, logits, plans, _ = policy.plan(TASK, STATES, depths)
+    played, actions = policy.act(TASK, STATES)
+    assert inputs.shape == (len(STATES), policy.depth_head.inputs)
+    assert np.array_equal(played, np.array(depths)[logits.argmax(axis=1)])
+    assert np.array_equal(actions, plans[np.arange(len(STATES)), logits.argmax(axis=1)])
+
+
 def test_a_turned_state_has_the_turned_plan(folder):
     policy = new(folder, replace(CONFIG, head=HeadConfig("z+agreement")))
     inputs, logits, plans, probabilities = policy.plan(TASK, STATES, (8,))

@@ -46,7 +46,7 @@ def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
         if place + 1 in DEPTHS:
             column = 1 + DEPTHS.index(place + 1)
             probs = net.probs(here)
-            remaining = (probs * torch.tensor([*range(11), 10.0])).sum(-1)  # a lost level counts as far
+            remaining = (probs * torch.tensor([*range(11), 46.0])).sum(-1)  # a lost level counts as 46
             assert torch.allclose(said[:, column], remaining, atol=1e-4)
             assert torch.allclose(said[:, 5 + column], probs[:, -1], atol=1e-6)
     assert not torch.equal(here, cells)

@@ -105,17 +105,19 @@ def test_the_command_of_the_page_plays_the_same_instances(copy):
     assert "--split" not in made
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_best_fixed_depth_is_none_of_another_seed(copy, seed):
-    """Such a run may come from a luckier warm start."""
+@pytest.mark.parametrize(
+    ("own", "new"), [(True, "fixed-8@F-s0"), (False, "fixed-8@F-s1"), (False, "fixed-8-sampled@F-s0")]
+)
+def test_the_best_fixed_depth_is_none_of_another_seed_nor_sampled(copy, own, new):
+    """A run of another seed may come from a luckier warm start, and a sample from luck."""
     plan, rows = (json.loads((copy / name).read_text()) for name in ("plan.json", "summary.json"))
-    old, new = next(n for n in plan["agents"] if n.startswith("fixed-8")), f"fixed-8@family/fixed-8-s{seed}"
+    old, new = next(n for n in plan["agents"] if n.startswith("fixed-8")), new.replace("F", "family/fixed-8")
     plan |= {"run": "family/adaptive-s0", "agents": [new if name == old else name for name in plan["agents"]]}
     rows = [row | ({"agent": new, "solve_rate": 1.0} if row["agent"] == old else {}) for row in rows]
     (copy / "plan.json").write_text(json.dumps(plan))
     (copy / "summary.json").write_text(json.dumps(rows))
     best, _ = Folder(copy).best_fixed("loose")
-    assert (best.name == new) == (seed == 0)
+    assert (best.name == new) == own
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,15 @@ def test_progress_before_a_loss_is_that_of_its_single_actions():
     assert (trace.distance < 0).any(), "no walk that began where all was lost"
 
 
+def test_a_state_without_an_answer_is_named_and_not_called_lost(monkeypatch):
+    task, whole = recommit.Sokoban(7, boxes=2), recommit.Sokoban.distance
+    starts = task.generate(6, seed=1, length=(4, 20)).states
+    searched = lambda *states: np.where(whole(*states) == 3, np.int32(recommit.UNKNOWN), whole(*states))
+    monkeypatch.setattr(recommit.Sokoban, "distance", searched)
+    with pytest.raises(ValueError, match=r"states: expected levels with exact distances, got \d+ of "):
+        rollout(Wanderer(task, 3), starts, 12, numbers=np.arange(6, dtype=np.uint64), candidates=8)
+
+
 def test_branches_go_on_from_where_their_candidates_end(init):
     """The reward of a branch is that of its whole play: never below its own success."""
     from recommit.prices import Prices

@@ -79,10 +79,10 @@ FINISHED = {
 
 
 def plan_of(**changes):
-    """Four steps; ``changes`` by section."""
+    """Four steps; ``changes`` by section. Updates of the depth head alone go with a KL of the actions alone."""
     values = {
         "advantage": {"group_size": 3},
-        "objective": {"clip": 0.2, "kl": 0.05},
+        "objective": {"clip": 0.2, "kl": 0.05, "kl_depth": "head_updates" not in str(changes.get("phases"))},
         "rollout": {"instances": 6, "budget": 3},
         "optim": {
             "steps": 4,

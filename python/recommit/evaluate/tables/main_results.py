@@ -103,7 +103,7 @@ def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
 
 
 def _every_depth(members: Members) -> tuple[str, ...]:
-    kinds = (clamped(EVERY, members.init), members.trained(sampled=False), clamped(EVERY, None))
+    kinds = (clamped(EVERY, members.init), members.trained(), clamped(EVERY, None))
     return ("adaptive", *(agent for kind in kinds for agent in kind))
 
 
@@ -116,7 +116,6 @@ def sweep(results: FamilyResults) -> Content:
             cells = {
                 depth_of(r): f"{percent(r['solve_rate'])} at {number(r['actions_per_episode'])}"
                 for r in results.kind(kind, budget)
-                if not short(r).endswith("-sampled")
             }
             lines.append([f"{budget}: {kind}", *(cells.get(depth, "-") for depth in EVERY)])
     return Content((Grid.of(("solved % at actions", *(f"h={depth}" for depth in EVERY)), lines),))
@@ -256,7 +255,15 @@ def recovered(own: dict[str, Any] | None, base: dict[str, Any] | None, top: dict
 
 
 def _on_front(members: Members) -> tuple[str, ...]:
-    return (*fixed(members), "sampled", "adaptive-memory", *CONTROLS, *clamped(EVERY, None), "solver")
+    return (
+        *fixed(members),
+        *members.trained(sampled=True),
+        "sampled",
+        "adaptive-memory",
+        *CONTROLS,
+        *clamped(EVERY, None),
+        "solver",
+    )
 
 
 @table("pareto", "Pareto", _on_front)

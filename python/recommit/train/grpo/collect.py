@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from recommit import rng
+from recommit.graph.build import exact_distance
 from recommit.graph.episodes import softmax
 from recommit.graph.policy_evaluation import GraphValues, PolicyEvaluation, explore, plan_advantages
 from recommit.rollout.rollout import rollout
@@ -262,14 +263,14 @@ class ExactCollector:
             np.repeat(plans.reshape(-1, plans.shape[-1]), len(depths), axis=0),
             np.tile(np.array(depths, np.int32), shape[0] * shape[1]),
         )
-        landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
-        bucket = valued.values.buckets(distance)
+        landing, distance = graph.find(outcome.states), exact_distance(task, outcome.states)
+        bucket = valued.values.buckets(distance.reshape(shape))
         return plan_advantages(
             valued.values,
             valued.values.visits[:, nodes],
             used,
             depths,
-            landing,
+            landing.reshape(shape),
             bucket,
             outcome.solved.reshape(shape),
             outcome.executed.reshape(shape),

@@ -327,6 +327,12 @@ class GrpoConfig:
                         f"phases[{i}].{name}: expected no such field with advantage.estimator "
                         f"{self.advantage.estimator}, which does not read it (exact does), got {value}"
                     )
+            if phase.head_updates and self.objective.kl_depth and self.objective.kl > 0:
+                raise ValueError(
+                    f"objective.kl: expected 0 with phases[{i}].head_updates {phase.head_updates}, which know no KL of "
+                    f"the depth head, got {self.objective.kl}; objective.kl=0 has none, objective.kl_depth=false that "
+                    "of the actions alone"
+                )
             if phase.starts % self.rollout.instances:
                 raise ValueError(
                     f"phases[{i}].starts: expected a multiple of rollout.instances {self.rollout.instances}, "

@@ -69,6 +69,10 @@ class PuzzleLearner:
         self.name, self.config, self.policy, self.engine, self.clock = name, config, policy, engine, clock
         self.reference = reference if config.objective.kl > 0 else None
         self.variant, self.team = variant(config.variant), engine.team
+        #: A head that nobody asks and that does not learn must not move the backbone either.
+        self.objective = (
+            config.objective if self.variant.head else replace(config.objective, entropy_depth=0.0, kl_depth=False)
+        )
         self.spec, self.task = _instances(spec, config), spec.puzzle()
         self.share = config.optim.batch // self.team.world
         self.micro_batch = config.optim.micro_batch or self.share
@@ -169,8 +173,7 @@ class PuzzleLearner:
     def _loss(
         self, part: GrpoBatch, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
     ) -> tuple[Tensor, Tensor]:
-        config = self.config.objective
-        return loss.grpo_loss(self.policy, self.task, part, config, divisor, against, fresh=fresh)
+        return loss.grpo_loss(self.policy, self.task, part, self.objective, divisor, against, fresh=fresh)
 
     def _reference_logits(self, part: GrpoBatch) -> tuple[Tensor, Tensor] | None:
         """Those of the warm start."""

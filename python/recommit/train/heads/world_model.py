@@ -3,7 +3,7 @@
 Labels cost nothing: a state on the way of an optimal plan, or beside it, is drawn from training starts, and the core
 says what an action does to it and how far it is from the goal. So no pass of the backbone and no episode is needed, and
 a step takes milliseconds. The result is a policy whose depth head takes the depth after which the fewest actions should
-remain, a lost level counted as far.
+remain; a lost level counts as far.
 
 A command that was killed goes on where it was, to the bit, by one file:
 
@@ -29,9 +29,10 @@ from recommit import rng
 from recommit.data import held_out
 from recommit.policy import augmentations
 from recommit.policy.checkpoint import check_and_copy, local_folder
-from recommit.policy.config import PLAN_LENGTH, HeadConfig, WorldModelConfig
+from recommit.policy.config import MOST_FAR, PLAN_LENGTH, HeadConfig, WorldModelConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.world_model import ACTIONS, WorldModel
+from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
 from recommit.runs.directory import recipe_of
 from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage import errors, files, ownership, safe_open, verified
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 EVALUATED = 256
 #: How often it is evaluated, and kept.
 CHECKS = 8
+#: Of a state whose distance nobody knows: torch's own.
+NO_LABEL = -100
 #: The file of a command that is under way, the moments that AdamW keeps of every weight, and what its first line says.
 NAME = "learning"
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -129,10 +132,14 @@ def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -
     return result
 
 
-def config_of(policy: CommitPolicy, task: Puzzle) -> WorldModelConfig:
-    """Nets for the pictures that a policy sees of a puzzle."""
+def config_of(policy: CommitPolicy, task: Puzzle, longest: int = 0) -> WorldModelConfig:
+    """Nets for the pictures that a policy sees of a puzzle. From starts up to ``longest`` actions away a plan of
+    eight may lead eight further; where the usual nets end before that, these do not, and a lost level counts as a plan
+    more: a state beyond their end is not lost."""
     rows, cols = policy.vision.cells(task, task.shape)
-    return WorldModelConfig(task.task, rows, cols, task.highest + 1, 8 if task.turns else 1)
+    usual, plan = WorldModelConfig(task.task, rows, cols, task.highest + 1, 8 if task.turns else 1), PLAN_LENGTH
+    far = min(longest + plan, MOST_FAR)
+    return usual if far <= usual.far else replace(usual, far=far, lost=far + plan)
 
 
 def train(
@@ -145,7 +152,7 @@ def train(
     """Give a policy a world model and a depth head that goes by it; how exact it is on validation states. A ``folder``
     is where it goes on if it was interrupted."""
     task = spec.puzzle()
-    config = config_of(policy, task)
+    config = config_of(policy, task, max((each.length[1] for each in spec.difficulties), default=0))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(training.seed)
         net = WorldModel(config)
@@ -206,7 +213,8 @@ def evaluate(net: WorldModel, source: TrainingStates, cut: slice) -> dict[str, f
     with torch.no_grad():
         probs = net.probs(cells)
         drawn = net.next_scores(cells, actions).argmax(dim=1)
-    exact = (probs.argmax(-1) == _labels(net, source.task, states)).float().mean()
+    labels = _labels(net, source.task, states)
+    exact = (probs.argmax(-1) == labels)[labels != NO_LABEL].float().mean()
     right = (drawn == _cells(after, cut)).flatten(1).all(dim=1).float().mean()
     return {"exact": round(float(exact), 4), "pictures": round(float(right), 4)}
 
@@ -216,8 +224,10 @@ def _cells(states: States, cut: slice) -> torch.Tensor:
 
 
 def _labels(net: WorldModel, task: Puzzle, states: States) -> torch.Tensor:
+    """The class of each state; of one that the solver gives up on the one that no loss counts."""
     distance, far = task.distance(states), net.config.far
-    return torch.from_numpy(np.where(distance < 0, far + 1, np.minimum(distance, far))).long()
+    labels = np.where(distance == UNSOLVABLE, far + 1, np.minimum(distance, far))
+    return torch.from_numpy(np.where(distance == UNKNOWN, NO_LABEL, labels)).long()
 
 
 def _moved(task: Puzzle, states: States, step: int) -> tuple[torch.Tensor, States]:

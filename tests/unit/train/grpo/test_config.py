@@ -45,13 +45,13 @@ def test_phases_that_cannot_be_are_refused(phase, message):
 
 def test_phases_say_how_many_steps_there_are():
     exact = {**EXACT, "phases": [{"steps": 23}, {"steps": 13, "head_updates": 10}, LAST]}
-    alone = parse(GrpoConfig, {**exact, "rollout": {"instances": 6}})
+    alone = parse(GrpoConfig, {**exact, "rollout": {"instances": 6}, "objective": {"kl": 0.0}})
     assert alone.optim.steps == 38
     assert parse(GrpoConfig, plain(alone)) == alone
     for steps, parts in ((38, [23, 13, 2]), (10, [6, 3, 1]), (2, [1, 1]), (76, [46, 26, 4])):
         assert [phase.steps for phase in plan_of(**exact, optim={"steps": steps}).phases] == parts
     with pytest.raises(ValueError, match=r"phases: expected optim\.steps 100 in all, got 38"):
-        GrpoConfig(advantage=alone.advantage, phases=alone.phases)
+        GrpoConfig(advantage=alone.advantage, phases=alone.phases, objective=alone.objective)
 
 
 def test_what_a_recipe_does_not_say_of_the_optimizer_is_as_in_a_recipe_without_one():
@@ -94,6 +94,10 @@ def test_what_an_estimator_does_not_read_is_refused(estimator, name, value, read
         ),
         ({"objective": {"ratio": "joint", "loss_normalization": "length"}}, r"objective\.loss_normalization: expected"),
         ({**EXACT, "objective": {"loss_normalization": "length"}}, r"objective\.loss_normalization: .* got length"),
+        (
+            {**EXACT, "objective": {"kl": 0.3}, "phases": [LAST]},
+            r"objective\.kl: expected 0 with phases\[0\]\.head_updates 7, .* got 0\.3; .*kl_depth=false",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(values, message):
@@ -134,6 +138,7 @@ tasks: [sliding]
 sft: {model: {backbone: "conv:small", shape: {reach: 4}}}
 grpo:
   advantage: {estimator: exact, max_expansions: 2, depth_weighting: uniform, group_size: 3}
+  objective: {kl: 0.0}
   phases: [{steps: 5}, {steps: 4, head_updates: 2}, {steps: 1, head_only: true, head_updates: 2}]
 """
 

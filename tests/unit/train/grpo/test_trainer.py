@@ -131,6 +131,20 @@ def test_variants(init, tmp_path, name, group):
         assert "decoder.prefix.weight" in changed
 
 
+@pytest.mark.parametrize("name", ["fixed-3", "random"])
+def test_a_head_that_nobody_asks_moves_nothing(init, tmp_path, name):
+    """One that is not zero would pull at the backbone by its entropy and its KL."""
+    runs = {"none": {"entropy_depth": 0.0, "kl_depth": False}, "much": {"entropy_depth": 5.0, "kl_depth": True}}
+    for folder, objective in runs.items():
+        plan = plan_of(
+            variant=name, head={"init": "default"}, objective={"kl": 0.5, **objective}, optim={"steps": 1, "batch": 8}
+        )
+        assert run.train(plan, init, tmp_path / folder, quiet=True) == 0
+    ends = [tmp_path / folder / "checkpoints" / "step-00000001" / "policy" for folder in runs]
+    assert moved(best_policy(init), ends[0])
+    assert not moved(*ends)
+
+
 @pytest.fixture(scope="module")
 def straight(init, tmp_path_factory):
     out = tmp_path_factory.mktemp("grpo") / "straight"

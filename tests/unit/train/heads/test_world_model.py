@@ -14,7 +14,7 @@ from safetensors.torch import save
 pytest.importorskip("transformers")
 
 import recommit
-from recommit.data.spec import DataSpec
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.world_model import WorldModel
@@ -104,6 +104,28 @@ def test_the_head_takes_the_depth_after_which_least_remains(folder, states):
             remaining.append(int(TASK.distance(after)[0]))
         assert depth == (1, 2, 4, 8)[int(np.argmin(remaining))]
     assert len(set(depths.tolist())) > 1
+
+
+def test_it_sees_as_far_as_its_levels_are_long(folder, monkeypatch):
+    policy, task = new(folder), recommit.Sokoban(7, boxes=1)
+    usual = world_model.config_of(policy, task, 32)
+    assert (usual.far, usual.lost) == (46, 46), "the nets of the packaged policies"
+    long = replace(SPEC, difficulties=(Difficulty((4, 72)),))
+    world_model.train(policy, long, replace(TRAINING, steps=1, batch=8, starts=8), lambda _line: None)
+    assert (policy.config.world_model.far, policy.config.world_model.lost) == (80, 88)
+    net = WorldModel(world_model.config_of(policy, task, 72))
+    distances = np.array([60, 62, 70, 80, 200, -1, -2], np.int32)
+    monkeypatch.setattr(type(task), "distance", lambda *_: distances)
+    *labels, unknown = world_model._labels(net, task, None)
+    assert unknown == torch.nn.CrossEntropyLoss().ignore_index, "what nobody knows is not lost"
+    labels = torch.stack(labels)
+    monkeypatch.setattr(
+        net, "probs", lambda cells: torch.nn.functional.one_hot(cells[:, 0, 0], net.config.far + 2).float()
+    )
+    monkeypatch.setattr(net, "next_scores", lambda cells, _actions: torch.nn.functional.one_hot(cells).movedim(-1, 1))
+    said = net(labels[:, None, None], torch.zeros(6, 8, dtype=torch.long), (1, 2, 4, 8))[:, 1].tolist()
+    assert said[:4] == [60, 62, 70, 80]
+    assert said[3] <= said[4] < said[5], "a lost level is worse than any distance"
 
 
 def test_nothing_is_asked_but_the_picture(taught, states, monkeypatch):
