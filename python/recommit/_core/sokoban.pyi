@@ -187,7 +187,5 @@ def step(
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """states after one action each; a blocked move leaves a state as it is"""
 
-def table_cache(
-    *, budget: typing.SupportsIndex | None = None, folder: str | None = None, clear: bool = False
-) -> dict[str, typing.Any]:
-    """the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, keep them in a folder too, or drop them from memory"""
+def table_cache(*, budget: typing.SupportsIndex | None = None, clear: bool = False) -> dict[str, typing.Any]:
+    """the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, or drop them"""
