@@ -26,7 +26,7 @@ namespace recommit::bindings {
 struct Simulator {
   void (*check_shape)(Shape);
   void (*step)(const std::uint8_t*, Shape, const std::uint8_t*, std::uint8_t*, std::size_t, std::size_t);
-  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, Outcomes,
+  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, bool, Outcomes,
                   std::size_t, std::size_t);
   void (*is_solved)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
   void (*action_masks)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);

@@ -27,6 +27,8 @@ States checked_states(const ByteStates& argument) {
   return from;
 }
 
+constexpr std::size_t kLeast = 32;  // states per piece: a cave takes a microsecond or two, less where it was met lately
+
 // A table answers every question, so the limits that all solvers take are never hit here.
 
 py::object distance(const ByteStates& states_, Nodes, std::uint64_t, double, const Threads& threads,
@@ -34,8 +36,10 @@ py::object distance(const ByteStates& states_, Nodes, std::uint64_t, double, con
   const States from = checked_states(states_);
   auto out = fresh<std::int32_t>({size(from.count)});
   std::int32_t* to = out.mutable_data();
-  run_states(from.count, threads, progress,
-             [&](std::size_t begin, std::size_t end, Watch*) { ice::distance(from.data, from.shape, to, begin, end); });
+  run_states(
+      from.count, threads, progress,
+      [&](std::size_t begin, std::size_t end, Watch*) { ice::distance(from.data, from.shape, to, begin, end); },
+      kLeast);
   return out;
 }
 
@@ -44,9 +48,10 @@ py::object optimal_actions(const ByteStates& states_, Nodes, std::uint64_t, doub
   const States from = checked_states(states_);
   auto out = fresh<bool>({size(from.count), kActions});
   std::uint8_t* to = bytes(out);
-  run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch*) {
-    ice::optimal_actions(from.data, from.shape, to, begin, end);
-  });
+  run_states(
+      from.count, threads, progress,
+      [&](std::size_t begin, std::size_t end, Watch*) { ice::optimal_actions(from.data, from.shape, to, begin, end); },
+      kLeast);
   return out;
 }
 
@@ -58,9 +63,12 @@ py::tuple solve(const ByteStates& states_, bool random, std::uint64_t seed, Node
   auto length = fresh<std::int32_t>({n});
   std::int32_t* to = length.mutable_data();
   const auto ties = random ? ice::Ties::Random : ice::Ties::First;
-  run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch*) {
-    ice::solve(from.data, from.shape, ties, seed, plans.data(), to, begin, end);
-  });
+  run_states(
+      from.count, threads, progress,
+      [&](std::size_t begin, std::size_t end, Watch*) {
+        ice::solve(from.data, from.shape, ties, seed, plans.data(), to, begin, end);
+      },
+      kLeast);
   auto nodes = fresh<std::uint64_t>({n});
   auto status = fresh<std::uint8_t>({n});
   for (py::ssize_t i = 0; i < n; ++i) {

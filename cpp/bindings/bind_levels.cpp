@@ -147,7 +147,12 @@ void bind_levels(py::module_& module) {
              "the task whose state this is, as far as its cells can tell; None where they cannot");
   module.attr("MAX_TEXT_BYTES") = kMaxTextBytes;
   module.def(
-      "cache_folder", [] { return cache_folder().string(); },
+      "cache_folder",
+      [] {
+        PyObject* name = PyUnicode_DecodeFSDefault(cache_folder().string().c_str());
+        if (name == nullptr) throw py::error_already_set();
+        return py::reinterpret_steal<py::str>(name);
+      },
       "where tables and imported levels are kept; empty if there is no place for them");
 }
 

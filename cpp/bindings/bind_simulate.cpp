@@ -35,7 +35,7 @@ void define_simulator(py::module_& module, const Simulator& simulator) {
 
   module.def(
       "execute",
-      [simulator](const ByteStates& states_, const Integers& actions_, const Integers& depths_,
+      [simulator](const ByteStates& states_, const Integers& actions_, const Integers& depths_, bool stop,
                   const Threads& threads) {
         const States from = states(states_);
         simulator.check_shape(from.shape);
@@ -49,12 +49,14 @@ void define_simulator(py::module_& module, const Simulator& simulator) {
         const Outcomes out{after.mutable_data(), executed.mutable_data(), bytes(solved), moved.mutable_data()};
         const auto width = static_cast<std::size_t>(actions.shape(1));
         run(from.count, threads, kGrain, [&](std::size_t begin, std::size_t end) {
-          simulator.execute(from.data, from.shape, actions.data(), width, depths.data(), out, begin, end);
+          simulator.execute(from.data, from.shape, actions.data(), width, depths.data(), stop, out, begin, end);
         });
         return py::make_tuple(after, executed, solved, moved);
       },
-      py::arg("states"), py::arg("actions"), py::arg("depths"), py::kw_only(), py::arg("threads") = py::none(),
-      "open loop: (states, executed, solved, moved) after up to depths[i] actions, stopping at the goal");
+      py::arg("states"), py::arg("actions"), py::arg("depths"), py::kw_only(), py::arg("stop") = true,
+      py::arg("threads") = py::none(),
+      "open loop: (states, executed, solved, moved) after up to depths[i] actions, with `stop` no further than the "
+      "goal");
 
   module.def(
       "is_solved",

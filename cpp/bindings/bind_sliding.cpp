@@ -54,7 +54,8 @@ struct Request {
     run_watched(progress, [&](Watch& watch) {
       if (from.count == 0) return;
       const sliding::Solver solver(from.shape, options, workers, &watch);
-      const std::size_t grain = solver_grain(from.count, workers, solver.table() ? 16384 : 64);
+      const bool tabled = solver.table() != nullptr;
+      const std::size_t grain = solver_grain(from.count, workers, tabled ? 16384 : 64, tabled ? 256 : 1);
       parallel_for(
           from.count, workers, grain,
           [&](std::size_t begin, std::size_t end) {

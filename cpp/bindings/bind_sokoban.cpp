@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "bindings/bind.hpp"
@@ -188,10 +186,9 @@ void define_generator(py::module_& module) {
 void define_cache(py::module_& module) {
   module.def(
       "table_cache",
-      [](std::optional<std::uint64_t> budget, std::optional<std::string> folder, bool clear) {
+      [](std::optional<std::uint64_t> budget, bool clear) {
         sokoban::TableCache& cache = sokoban::TableCache::shared();
         if (budget) cache.set_budget(*budget);
-        if (folder) cache.set_folder(std::move(*folder));
         if (clear) cache.clear();
         const sokoban::CacheStats stats = cache.stats();
         py::dict out;
@@ -200,15 +197,12 @@ void define_cache(py::module_& module) {
         out["levels"] = stats.levels;
         out["hits"] = stats.hits;
         out["builds"] = stats.builds;
-        out["loads"] = stats.loads;
         out["evictions"] = stats.evictions;
-        out["damaged"] = stats.damaged;
-        out["note"] = stats.note;
         return out;
       },
-      py::kw_only(), py::arg("budget") = py::none(), py::arg("folder") = py::none(), py::arg("clear") = false,
-      "the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, keep "
-      "them in a folder too, or drop them from memory");
+      py::kw_only(), py::arg("budget") = py::none(), py::arg("clear") = false,
+      "the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, or "
+      "drop them");
 }
 
 void define_own(py::module_& module) {

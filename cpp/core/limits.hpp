@@ -1,17 +1,42 @@
 // What one state's search may use, and how a search can end.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 
 namespace recommit {
 
-/// What a caller allows one state's search to use. Where a limit is hit the answer is kUnknown, never a guess. Python's
+/// What a caller allows one state's answer to use. Where a limit is hit the answer is kUnknown, never a guess. Python's
 /// `recommit.Limits` has the same defaults (tests/unit/puzzles/test_limits.py).
 struct Limits {
   std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t bytes = std::uint64_t{2} << 30;
   double seconds = std::numeric_limits<double>::infinity();
+};
+
+/// What is left of one state's limits while its answer is put together, of a table and several searches perhaps: time
+/// passes, and nodes are spent.
+class Budget {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Budget(const Limits& limits, Clock::time_point begun = Clock::now()) : limits_(limits), begun_(begun) {}
+
+  void spend(std::uint64_t nodes) noexcept { limits_.nodes -= std::min(limits_.nodes, nodes); }
+
+  /// For what is done now. Who tries something that may be in vain takes a share of the time.
+  Limits left(double share = 1) const {
+    Limits left = limits_;
+    const double passed = std::chrono::duration<double>(Clock::now() - begun_).count();
+    left.seconds = std::max(0.0, share * (limits_.seconds - passed));
+    return left;
+  }
+
+ private:
+  Limits limits_;
+  Clock::time_point begun_;
 };
 
 /// How a search ended.

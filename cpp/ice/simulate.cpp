@@ -87,7 +87,7 @@ void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, 
 }
 
 void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::size_t width,
-             const std::int32_t* depths, Outcomes out, std::size_t begin, std::size_t end) {
+             const std::int32_t* depths, bool stop, Outcomes out, std::size_t begin, std::size_t end) {
   const auto n = static_cast<std::size_t>(shape.cells());
   for (std::size_t i = begin; i < end; ++i) {
     std::uint8_t* state = out.states + i * n;
@@ -96,7 +96,7 @@ void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* action
     const std::uint8_t* plan = actions + i * width;
     for (std::int32_t k = 0; k < depths[i]; ++k) checked_action(plan[k], i);
     std::int32_t executed = 0, moved = 0;
-    for (; executed < depths[i] && state[player] != kPlayerOnGoal; ++executed) {
+    for (; executed < depths[i] && !(stop && state[player] == kPlayerOnGoal); ++executed) {
       moved += move(state, shape, player, plan[executed]);
     }
     out.executed[i] = executed;

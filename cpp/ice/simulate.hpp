@@ -38,10 +38,10 @@ bool move(std::uint8_t* state, Shape shape, int& player, std::size_t action) noe
 void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::uint8_t* out, std::size_t begin,
           std::size_t end);
 
-/// One open-loop commitment per state: up to depths[i] actions from row i of actions (`width` per row), stopping at
-/// the goal.
+/// One open-loop commitment per state: up to depths[i] actions from row i of actions (`width` per row), with `stop` no
+/// further than the goal.
 void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::size_t width,
-             const std::int32_t* depths, Outcomes out, std::size_t begin, std::size_t end);
+             const std::int32_t* depths, bool stop, Outcomes out, std::size_t begin, std::size_t end);
 
 void is_solved(const std::uint8_t* states, Shape shape, std::uint8_t* out, std::size_t begin, std::size_t end);
 

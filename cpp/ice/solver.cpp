@@ -18,14 +18,15 @@ std::size_t pick(unsigned mask, Ties ties, Rng& rng) noexcept {
   return static_cast<std::size_t>(std::countr_zero(mask));
 }
 
-/// Caves met lately, in some megabytes: running episodes ask for the distances of the same ones again and again.
+/// Caves met lately by a thread, in some megabytes: running episodes ask for the same ones again and again.
 class Recent {
  public:
-  Distance distance(const std::uint8_t* states, Shape shape, std::size_t index) {
-    const int player = Distances::strip(states, shape, index, cave_);
+  /// The cave of states[index]; its player goes to `player`.
+  const Distances& cave(const std::uint8_t* states, Shape shape, std::size_t index, int& player) {
+    player = Distances::strip(states, shape, index, cave_);
     Distances& cave = caves_[place(shape)];
     cave.take(cave_, shape);
-    return cave.at(player);
+    return cave;
   }
 
  private:
@@ -48,29 +49,35 @@ class Recent {
   std::vector<Distances> caves_ = std::vector<Distances>(kMost);
 };
 
+Recent& recent() {
+  thread_local Recent recent;
+  return recent;
+}
+
 }  // namespace
 
 void distance(const std::uint8_t* states, Shape shape, Distance* out, std::size_t begin, std::size_t end) {
-  thread_local Recent recent;
-  for (std::size_t i = begin; i < end; ++i) out[i] = recent.distance(states, shape, i);
+  Recent& caves = recent();
+  int player = 0;
+  for (std::size_t i = begin; i < end; ++i) out[i] = caves.cave(states, shape, i, player).at(player);
 }
 
 void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin, std::size_t end) {
-  Distances distances;
+  Recent& caves = recent();
+  int player = 0;
   for (std::size_t i = begin; i < end; ++i) {
-    distances.read(states, shape, i);
-    const unsigned mask = distances.optimal_actions(distances.player());
+    const unsigned mask = caves.cave(states, shape, i, player).optimal_actions(player);
     for (std::size_t action = 0; action < kActions; ++action) masks[i * kActions + action] = mask >> action & 1;
   }
 }
 
 void solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint64_t seed, std::vector<std::uint8_t>* plans,
            Distance* lengths, std::size_t begin, std::size_t end) {
-  Distances distances;
+  Recent& caves = recent();
   for (std::size_t i = begin; i < end; ++i) {
-    distances.read(states, shape, i);
     Rng rng(seed, Purpose::Ties, i);
-    int here = distances.player();
+    int here = 0;
+    const Distances& distances = caves.cave(states, shape, i, here);
     lengths[i] = distances.at(here);
     for (Distance left = lengths[i]; left > 0; --left) {
       const std::size_t action = pick(distances.optimal_actions(here), ties, rng);

@@ -92,7 +92,7 @@ void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, 
 }
 
 void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::size_t width,
-             const std::int32_t* depths, Outcomes out, std::size_t begin, std::size_t end) {
+             const std::int32_t* depths, bool stop, Outcomes out, std::size_t begin, std::size_t end) {
   const Moves moves(shape);
   const auto n = static_cast<std::size_t>(shape.cells());
   for (std::size_t i = begin; i < end; ++i) {
@@ -103,7 +103,7 @@ void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* action
     for (std::size_t k = 0; k < depth; ++k) checked_action(actions[i * width + k], i);
     bool solved = is_goal(state, shape);
     std::int32_t executed = 0, moved = 0;
-    while (!solved && static_cast<std::size_t>(executed) < depth) {
+    while (!(stop && solved) && static_cast<std::size_t>(executed) < depth) {
       const std::size_t target = moves.to[blank][actions[i * width + static_cast<std::size_t>(executed)]];
       std::swap(state[blank], state[target]);
       moved += target != blank;

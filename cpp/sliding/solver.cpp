@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -66,10 +67,6 @@ class Solver::Worker {
   /// Is the board, one legal move away from a state at distance d, at distance d - 1? (Otherwise it is at d + 1.)
   Status is_nearer(Distance d, bool& yes) {
     yes = false;
-    if (solver_.table_) {
-      yes = solver_.table_->distance(board_.data()) < d;
-      return Status::Exact;
-    }
     if (is_goal(board_.data(), solver_.shape_)) {
       yes = true;
       return Status::Exact;
@@ -96,17 +93,12 @@ class Solver::Worker {
     return status;
   }
 
-  /// The first optimal plan by table: the first nearer action at every step.
+  /// The first optimal plan by table: the first optimal action at every step.
   void descend(Distance d, std::vector<std::uint8_t>& plan) {
     for (; d > 0; --d) {
-      for (int action = 0; action < kActions; ++action) {
-        bool yes = false;
-        lowers(action, d, yes);
-        if (!yes) continue;
-        plan.push_back(static_cast<std::uint8_t>(action));
-        move(action);
-        break;
-      }
+      const int action = std::countr_zero(solver_.table_->optimal_actions(board_.data()));
+      plan.push_back(static_cast<std::uint8_t>(action));
+      move(action);
     }
   }
 
@@ -115,11 +107,12 @@ class Solver::Worker {
     for (; d > 0; --d) {
       std::array<int, kActions> order = {0, 1, 2, 3};
       rng.shuffle(order);
+      const unsigned optimal = solver_.table_ ? solver_.table_->optimal_actions(board_.data()) : 0;
       int chosen = -1;
       for (std::size_t i = 0; chosen < 0 && i < order.size(); ++i) {
         if (!plan.empty() && order[i] == (plan.back() ^ 1)) continue;  // going back never helps
-        bool yes = false;
-        const Status status = lowers(order[i], d, yes);
+        bool yes = (optimal >> order[i] & 1) != 0;
+        const Status status = solver_.table_ ? Status::Exact : lowers(order[i], d, yes);
         if (status != Status::Exact) return status;
         if (yes) chosen = order[i];
       }
@@ -216,6 +209,7 @@ void Solver::solve(const std::uint8_t* states, Ties ties, std::uint64_t seed, st
 
 void Solver::optimal_actions(const std::uint8_t* states, std::uint8_t* masks, std::size_t begin, std::size_t end,
                              Watch* watch) const {
+  if (table_) return table_->optimal_actions(states, masks, begin, end);
   const auto cells = static_cast<std::size_t>(shape_.cells());
   Worker worker(*this, watch);
   for (std::size_t i = begin; i < end; ++i) {

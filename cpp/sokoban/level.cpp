@@ -126,7 +126,6 @@ void Level::make_key() {
   for (int cell = 0; cell < cells(); ++cell) {
     key_[2 + index(row_of(cell) * box_.cols + col_of(cell))] = is_goal(cell) ? kGoal : kFloor;
   }
-  hash_ = hash_bytes(key_.data(), key_.size());
 }
 
 bool Level::matches(const std::uint8_t* state) const noexcept {

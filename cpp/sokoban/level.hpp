@@ -54,7 +54,6 @@ class Level {
   /// Equal for equal regions with equal goals, however much wall lies around them: rows and columns of box(), then
   /// one byte per place of it (kFloor, kWall or kGoal). Cell numbers mean the same in levels with equal keys.
   const std::vector<std::uint8_t>& key() const noexcept { return key_; }
-  std::uint64_t hash() const noexcept { return hash_; }  ///< of key(); the same on every platform
 
   /// Whether a well-formed raw state has this level's walls and goals and its player inside the region.
   bool matches(const std::uint8_t* state) const noexcept;
@@ -79,7 +78,6 @@ class Level {
 
   Shape shape_, box_;
   int top_ = 0, left_ = 0, goals_ = 0, live_ = 0;
-  std::uint64_t hash_ = 0;
   std::vector<std::uint8_t> still_;
   std::vector<std::uint16_t> cell_of_;
   std::vector<int> grid_of_;
@@ -91,7 +89,7 @@ class Level {
 /// What a cell is once player and boxes are taken away: kFloor, kWall or kGoal.
 std::uint8_t without_movers(std::uint8_t cell) noexcept;
 
-/// A platform-independent 64-bit hash of bytes, for keys of maps and files (not cryptographic).
+/// A platform-independent 64-bit hash of bytes, for sets of states (not cryptographic).
 std::uint64_t hash_bytes(const std::uint8_t* bytes, std::size_t count) noexcept;
 
 }  // namespace recommit::sokoban

@@ -75,6 +75,14 @@ class Census {
   int player_ = 0;
 };
 
+/// Boxes that stand off a goal, several cells at a time.
+std::int32_t boxes_left(const std::uint8_t* state, std::size_t cells) noexcept {
+  static_assert(kMaxSide * kMaxSide <= 0xFFFF);
+  std::uint16_t left = 0;
+  for (std::size_t i = 0; i < cells; ++i) left = static_cast<std::uint16_t>(left + (state[i] == kBox));
+  return left;
+}
+
 [[noreturn]] void bad_state(const std::uint8_t* state, int cells, std::size_t index) {
   int players = 0;
   for (int i = 0; i < cells; ++i) {
@@ -143,25 +151,26 @@ void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, 
 }
 
 void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::size_t width,
-             const std::int32_t* depths, Outcomes out, std::size_t begin, std::size_t end) {
+             const std::int32_t* depths, bool stop, Outcomes out, std::size_t begin, std::size_t end) {
+  const OpenGrid grid(shape);
   const auto n = static_cast<std::size_t>(shape.cells());
   for (std::size_t i = begin; i < end; ++i) {
     std::uint8_t* state = out.states + i * n;
     std::memcpy(state, states + i * n, n);
     int player = find_player(state, shape, i);
-    const auto depth = static_cast<std::size_t>(depths[i]);
-    for (std::size_t k = 0; k < depth; ++k) checked_action(actions[i * width + k], i);
-    bool solved = is_goal(state, shape);
-    std::int32_t executed = 0, moved = 0;
-    while (!solved && static_cast<std::size_t>(executed) < depth) {
-      const bool changed = move(state, shape, player, actions[i * width + static_cast<std::size_t>(executed)]);
-      moved += changed;
-      ++executed;
-      solved = changed && is_goal(state, shape);
+    const std::uint8_t* plan = actions + i * width;
+    for (std::int32_t k = 0; k < depths[i]; ++k) checked_action(plan[k], i);
+    std::int32_t executed = 0, moved = 0, left = boxes_left(state, n);
+    for (; executed < depths[i] && !(stop && left == 0); ++executed) {
+      const std::size_t action = plan[executed];
+      const Effect& effect = grid.look(state, player, action).effect();
+      apply(effect, state, player, grid.stride(action));
+      moved -= effect.moves;
+      left += effect.left;
     }
     out.executed[i] = executed;
     out.moved[i] = moved;
-    out.solved[i] = solved;
+    out.solved[i] = left == 0;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,7 @@ class Reader {
 
   /// Finds the level of states[index]; false where that is left for later. Throws ValueError if the state is malformed.
   bool read(const std::uint8_t* states, std::size_t index) {
+    budget_.reset();
     player_ = read_planes(states + index * cells_, shape_, index, planes_);
     if (current_ != nullptr && here(*current_)) return true;
     const std::uint64_t hash = hash_still(planes_, shape_);
@@ -72,15 +74,27 @@ class Reader {
   void state(State& out) const { current_->read(planes_, player_, out); }
   bool lost() const noexcept { return current_->lost(planes_); }
 
+  /// A state of that level by search, within what answering the state read last has left.
+  Solution search(const State& state, bool first) {
+    Solution found = beyond_table(current_->level(), state, budget().left(), first, watch_);
+    budget_->spend(found.answer.nodes);
+    return found;
+  }
+
  private:
   /// Whether the state read belongs to a level; its place in the table is then known too.
   bool here(const LevelTable& level) noexcept {
     return level.has_table() ? level.locate(planes_, player_, entry_) : level.fits(planes_, player_);
   }
 
+  /// Of the state read, from when on a table is made or a search begins: a table at hand takes less than a look at the
+  /// clock.
+  Budget& budget() { return budget_ ? *budget_ : budget_.emplace(limits_); }
+
   /// The level of the state read; none where it may be left for later and its table is not at hand.
   CachedLevel find(std::uint64_t hash) {
-    if (part_.later == nullptr) return cache_.find(shape_, planes_, player_, limits_, watch_);
+    // Half of the time is for the table: where that is in vain, a search has the other half.
+    if (part_.later == nullptr) return cache_.find(shape_, planes_, player_, budget().left(0.5), watch_);
     if (!part_.later->empty() && part_.later->back().level == hash) return {};  // so were its neighbours
     return cache_.at_hand(shape_, planes_, player_, limits_);
   }
@@ -96,6 +110,7 @@ class Reader {
   std::size_t cells_;
   const Part& part_;
   Watch* watch_;
+  std::optional<Budget> budget_;
   Planes planes_;
   int player_ = 0;
   const LevelTable* current_ = nullptr;
@@ -110,24 +125,24 @@ Answer exact_answer(Distance distance) {
 }
 
 /// The state read last, where its level has no table.
-Solution search_on(const Reader& reader, const Limits& limits, bool first, Watch* watch) {
+Solution search_on(Reader& reader, bool first) {
   if (reader.lost()) return {exact_answer(kUnsolvable), {}};
   State state;
   reader.state(state);
-  return beyond_table(reader.level().level(), state, limits, first, watch);
+  return reader.search(state, first);
 }
 
 /// Optimal actions of a state of the level read last, which has no table. An action counts once its end's distance is
 /// proven, and none does where a shorter way is not ruled out.
-unsigned searched(const Reader& reader, const State& state, const Limits& limits, Watch* watch) {
+unsigned searched(Reader& reader, const State& state) {
   if (reader.lost()) return 0;
   const LevelTable& level = reader.level();
-  Distance distance = beyond_table(level.level(), state, limits, false, watch).answer.distance;
+  Distance distance = reader.search(state, false).answer.distance;
   unsigned mask = 0;
   State after;
   for (int action = 0; action < kActions && distance > 0; ++action) {
     if (!level.act(state, action, after)) continue;
-    const Answer answer = beyond_table(level.level(), after, limits, false, watch).answer;
+    const Answer answer = reader.search(after, false).answer;
     if (answer.distance == kUnknown && answer.lower_bound < distance) distance = kUnknown, mask = 0;
     if (answer.distance >= 0 && answer.distance == distance - 1) mask |= 1U << action;
   }
@@ -171,7 +186,7 @@ void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, co
       levels[count]->prefetch(entries[count] = reader.entry());
       indices[count++] = i;
     } else {
-      out[i] = search_on(reader, limits_, false, watch).answer.distance;
+      out[i] = search_on(reader, false).answer.distance;
     }
   }
   answer_block();
@@ -187,8 +202,7 @@ void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8
     reader.release();
     reader.state(state);
     const LevelTable& level = reader.level();
-    spread(reader.tabled() ? level.optimal_actions(state, level.at(reader.entry()), scratch)
-                           : searched(reader, state, limits_, watch),
+    spread(reader.tabled() ? level.optimal_actions(state, level.at(reader.entry()), scratch) : searched(reader, state),
            masks + i * kActions);
   }
 }
@@ -213,7 +227,7 @@ void Solver::optimal_actions_everywhere(const std::uint8_t* states, Shape shape,
       for (std::size_t cell = 0; cell < cells && !reader.lost(); ++cell) {
         state.player = static_cast<std::uint16_t>(cell);
         if (std::binary_search(state.boxes.begin(), state.boxes.end(), state.player)) continue;
-        everywhere[cell] = static_cast<std::uint8_t>(searched(reader, state, limits_, watch));
+        everywhere[cell] = static_cast<std::uint8_t>(searched(reader, state));
       }
     } else if (reader.entry() != kDeadEntry) {
       level.optimal_actions_everywhere(state, static_cast<std::uint32_t>(reader.entry() / cells), everywhere.data());
@@ -234,7 +248,7 @@ void Solver::solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint
     if (!reader.read(states, i)) continue;
     reader.release();
     if (!reader.tabled()) {
-      out[i] = search_on(reader, limits_, ties == Ties::First, watch);
+      out[i] = search_on(reader, ties == Ties::First);
       continue;
     }
     const LevelTable& level = reader.level();

@@ -44,7 +44,7 @@ struct Puzzle {
   Shape shape;
   std::vector<Pair> changes;
   void (*step)(const std::uint8_t*, Shape, const std::uint8_t*, std::uint8_t*, std::size_t, std::size_t);
-  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, Outcomes,
+  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, bool, Outcomes,
                   std::size_t, std::size_t);
   void (*is_solved)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
   void (*masks)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
@@ -205,7 +205,7 @@ TEST(execute) {
     Bytes out(static_cast<std::size_t>(puzzle.shape.cells()));
     std::int32_t executed = 0, moved = 0;
     std::uint8_t solved = 0;
-    puzzle.execute(input, puzzle.shape, actions.data(), actions.size(), &depth,
+    puzzle.execute(input, puzzle.shape, actions.data(), actions.size(), &depth, true,
                    {out.data(), &executed, &solved, &moved}, 0, 1);
     append(out, executed);
     append(out, moved);

@@ -1,5 +1,6 @@
 // Random numbers, threads, watches and grids.
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 
 #include "check.hpp"
 #include "core/grid.hpp"
+#include "core/limits.hpp"
 #include "core/rng.hpp"
 #include "core/threads/parallel.hpp"
 
@@ -29,6 +31,21 @@ TEST(below_is_uniform_and_in_range) {
   for (int i = 0; i < 70'000; ++i) ++seen[rng.below(7)];
   for (const int count : seen) CHECK(count > 9'500 && count < 10'500);
   CHECK(rng.below(1) == 0);
+}
+
+TEST(a_budget_is_what_is_left_of_all_its_parts) {
+  const auto now = Budget::Clock::now();
+  Limits limits;
+  limits.nodes = 10, limits.bytes = 7, limits.seconds = 3600;
+  Budget spent(limits, now - std::chrono::hours(1)), fresh(limits, now + std::chrono::hours(1));
+  CHECK(spent.left().seconds == 0 && spent.left(0.5).seconds == 0);
+  CHECK(fresh.left().seconds > 3600 && fresh.left(0.5).seconds <= 3600);
+  fresh.spend(4);
+  CHECK(fresh.left().nodes == 6 && fresh.left(0.5).nodes == 6 && fresh.left().bytes == 7);
+  fresh.spend(7);
+  CHECK(fresh.left().nodes == 0);
+  const Budget endless{Limits{}};
+  CHECK(endless.left(0.5).seconds == Limits{}.seconds && endless.left().nodes == Limits{}.nodes);
 }
 
 TEST(every_piece_runs_once_on_any_thread_count) {

@@ -57,12 +57,17 @@ TEST(every_permutation_of_3x3_through_the_fast_path) {
     table->distances(states.data(), odd.data(), at, std::min(at + 37, odd.size()));
   }
   CHECK(out == odd);
+  std::vector<std::uint8_t> masks(4 * out.size());
+  table->optimal_actions(states.data(), masks.data(), 0, out.size());
   std::size_t solvable = 0;
   for (std::uint32_t rank = 0; rank < out.size(); ++rank) {
     const std::uint8_t* state = states.data() + rank * 9;
     CHECK(permutation_rank(state, 9) == rank);
     CHECK((out[rank] >= 0) == is_solvable(state, shape));
     CHECK(out[rank] == table->distance(state));
+    unsigned mask = 0;
+    for (std::size_t action = 0; action < kActions; ++action) mask |= unsigned{masks[4 * rank + action]} << action;
+    CHECK(mask == table->optimal_actions(state) && (mask != 0) == (out[rank] > 0));
     solvable += out[rank] >= 0;
   }
   CHECK(solvable == 181'440);
@@ -77,14 +82,17 @@ TEST(every_legal_move_changes_the_distance_by_one) {
         table->layer_state(d, i, board.data());
         CHECK(table->distance(board.data()) == d);
         bool nearer = d == 0;
+        unsigned optimal = 0;
         for (int action = 0; action < kActions; ++action) {
           if (!fixtures::move(board, shape, action)) continue;
           const Distance after = table->distance(board.data());
           CHECK(after == d + 1 || after == d - 1);
           nearer |= after == d - 1;
+          optimal |= (after == d - 1 ? 1U : 0U) << action;
           fixtures::move(board, shape, action ^ 1);
         }
         CHECK(nearer);
+        CHECK(table->optimal_actions(board.data()) == optimal);
       }
     }
   }
@@ -93,6 +101,7 @@ TEST(every_legal_move_changes_the_distance_by_one) {
 TEST(what_is_no_permutation_is_refused) {
   const auto table = FullTable::shared({3, 3});
   Distance out[40];
+  std::uint8_t masks[160];
   for (const std::size_t bad : {0, 17, 39}) {
     for (const int value : {1, 9, 255}) {
       std::vector<std::uint8_t> states;
@@ -102,6 +111,7 @@ TEST(what_is_no_permutation_is_refused) {
       }
       states[bad * 9 + 4] = static_cast<std::uint8_t>(value);
       CHECK_THROWS(table->distances(states.data(), out, 0, 40), ValueError);
+      CHECK_THROWS(table->optimal_actions(states.data(), masks, 0, 40), ValueError);
     }
   }
 }

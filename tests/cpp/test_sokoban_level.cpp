@@ -35,7 +35,7 @@ TEST(live_cells_can_still_reach_a_goal) {
 TEST(wall_around_a_level_does_not_change_its_key) {
   const Raw a = parse("#####/#@$.#/#####"), b = parse("########/########/###@$.##/########/########");
   const Level first = Level::of_state(a.cells.data(), a.shape), second = Level::of_state(b.cells.data(), b.shape);
-  CHECK(first.key() == second.key() && first.hash() == second.hash());
+  CHECK(first.key() == second.key());
   const Raw c = parse("#####/#@.$#/#####");
   CHECK(Level::of_state(c.cells.data(), c.shape).key() != first.key());
 }

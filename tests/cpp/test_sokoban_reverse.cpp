@@ -23,7 +23,8 @@ bool plan_solves(const Cells& state, Shape shape, const Cells& plan) {
   Cells after(state.size());
   std::int32_t depth = static_cast<std::int32_t>(plan.size()), executed = 0, moved = 0;
   std::uint8_t solved = 0;
-  execute(state.data(), shape, plan.data(), plan.size(), &depth, {after.data(), &executed, &solved, &moved}, 0, 1);
+  execute(state.data(), shape, plan.data(), plan.size(), &depth, true, {after.data(), &executed, &solved, &moved}, 0,
+          1);
   return solved && executed == depth && moved == depth;
 }
 

@@ -1,4 +1,5 @@
 // Answers for raw states against each level's own table.
+#include <algorithm>
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "check.hpp"
 #include "core/errors.hpp"
 #include "core/threads/parallel.hpp"
+#include "sokoban/search/search.hpp"
 #include "sokoban/solver.hpp"
 #include "sokoban_fixtures.hpp"
 
@@ -213,6 +215,60 @@ TEST(what_no_table_holds_is_searched) {
   const Answer& answer = searched[0].answer;
   CHECK(answer.distance == kUnknown && answer.status == Status::NodeLimit);
   CHECK(answer.lower_bound >= 1 && answer.lower_bound <= tabled[0].answer.distance);
+}
+
+/// The searches that one answer takes share its limits: what all of them need is needed, and enough.
+TEST(an_answer_of_several_searches_has_one_budget) {
+  const Raw raw = parse("########/#      #/# $ $  #/#    . #/# $$.. #/#  @ . #/#      #/########");
+  const Level level = Level::of_state(raw.data(), raw.shape);
+  State state, after;
+  level.read(raw.data(), state);
+  const LevelTable steps(level, 4, nullptr);
+  const auto nodes = [&](const State& from) { return search(level, from, {}, {}).nodes; };
+  std::uint64_t first = nodes(state), all = first;
+  for (int action = 0; action < kActions; ++action) {
+    if (steps.act(state, action, after)) all += nodes(after);
+  }
+  TableCache cache;
+  std::vector<std::uint8_t> tabled(4), enough(4), short_of(4, 9);
+  Solver(cache).optimal_actions(raw.data(), raw.shape, tabled.data(), {0, 1});
+  Limits limits;
+  limits.nodes = all;
+  CHECK(all < BoxSets::count(level, 4) * static_cast<std::uint64_t>(level.cells()));  // no table
+  Solver(cache, limits).optimal_actions(raw.data(), raw.shape, enough.data(), {0, 1});
+  CHECK(enough == tabled);
+  limits.nodes = first + 1;
+  Solver(cache, limits).optimal_actions(raw.data(), raw.shape, short_of.data(), {0, 1});
+  CHECK(short_of == std::vector<std::uint8_t>(4));
+  // The next state begins anew.
+  std::vector<std::uint8_t> twice = raw.cells;
+  twice.insert(twice.end(), raw.cells.begin(), raw.cells.end());
+  std::vector<std::uint8_t> masks(8);
+  limits.nodes = all;
+  Solver(cache, limits).optimal_actions(twice.data(), raw.shape, masks.data(), {0, 2});
+  CHECK(std::equal(tabled.begin(), tabled.end(), masks.begin() + 4));
+  const auto cells = static_cast<std::size_t>(raw.shape.cells());
+  std::vector<std::uint8_t> everywhere(cells * 4);
+  Solver(cache, limits).optimal_actions_everywhere(raw.data(), raw.shape, everywhere.data(), {0, 1});
+  std::vector<std::uint8_t> everywhere_tabled(cells * 4);
+  Solver(cache).optimal_actions_everywhere(raw.data(), raw.shape, everywhere_tabled.data(), {0, 1});
+  CHECK(everywhere != everywhere_tabled);  // one cell's answer leaves too little for all
+  for (std::size_t i = 0; i < everywhere.size(); ++i) CHECK(everywhere[i] <= everywhere_tabled[i]);
+}
+
+/// Tried and given up: neither the table nor the search after it had time.
+TEST(no_time_is_no_answer) {
+  const Raw raw = parse("########/#      #/# $ $  #/#    . #/# $$.. #/#  @ . #/#      #/########");
+  TableCache cache;
+  Limits none;
+  none.seconds = 0;
+  std::vector<Solution> out(1);
+  Solver(cache, none).solve(raw.data(), raw.shape, Ties::First, 0, 0, out.data(), {0, 1});
+  CHECK(out[0].answer.status == Status::TimeLimit && out[0].answer.distance == kUnknown);
+  CHECK(cache.stats().builds == 1 && cache.stats().levels == 0);
+  std::vector<std::uint8_t> masks(4, 9);
+  Solver(cache, none).optimal_actions(raw.data(), raw.shape, masks.data(), {0, 1});
+  CHECK(masks == std::vector<std::uint8_t>(4));
 }
 
 TEST(malformed_states_are_named) {

@@ -54,6 +54,18 @@ void each_state(const Table& table, const std::function<void(const State&, Dista
   }
 }
 
+std::uint64_t solvable(const Table& table) {
+  std::uint64_t count = 0;
+  each_state(table, [&](const State&, Distance d) { count += d >= 0; });
+  return count;
+}
+
+Distance farthest(const Table& table) {
+  Distance most = 0;
+  each_state(table, [&](const State&, Distance d) { most = std::max(most, d); });
+  return most;
+}
+
 /// One action by the simulator, which knows nothing of tables. Returns 0 blocked, 1 walked, 2 pushed.
 int act(const Level& level, const State& state, int action, State& after, std::vector<std::uint8_t>& grid) {
   level.write(state, grid.data());
@@ -239,7 +251,6 @@ TEST(all_mask_widths_and_both_kernels_agree) {
       const int boxes = boxes_inside(level, raw);
       const Built best = TableBuilder().build(level, boxes);
       const Built portable = TableBuilder(TableBuilder::Kernel::Portable).build(level, boxes);
-      CHECK(best.table->wide() == portable.table->wide() && best.table->solvable() == portable.table->solvable());
       CHECK(same_bytes(*best.table, *portable.table));
       Tally tally;
       check_bellman(level, *best.table, raw, tally, false);
@@ -260,7 +271,7 @@ TEST(the_whole_64_by_64_grid) {
   const Level level = Level::of_state(raw.data(), raw.shape);
   const Built best = TableBuilder().build(level, 1),
               portable = TableBuilder(TableBuilder::Kernel::Portable).build(level, 1);
-  CHECK(best.table->wide() && best.table->max_distance() > 1000);  // two bytes, reached in the middle of the search
+  CHECK(best.table->wide() && farthest(*best.table) > 1000);  // two bytes, reached in the middle of the search
   CHECK(same_bytes(*best.table, *portable.table));
   Tally tally;
   check_bellman(level, *best.table, raw, tally, false);
@@ -270,14 +281,14 @@ TEST(the_whole_64_by_64_grid) {
 TEST(more_boxes_than_goals_and_no_boxes) {
   const Raw lost = parse("#######/#@$ $.#/#     #/#######");
   const Built none = build(lost);
-  CHECK(none.status == Status::Exact && none.table->solvable() == 0);
+  CHECK(none.status == Status::Exact && solvable(*none.table) == 0);
   const Raw spare = parse("#######/#@$..*#/#     #/#     #/#######");
   const Level level = Level::of_state(spare.data(), spare.shape);
   Tally tally;
   check_bellman(level, *build(spare).table, spare, tally);
   CHECK(tally.faults == 0 && tally.solvable > 0);
   const Raw empty = parse("####/#@.#/####");
-  CHECK(build(empty).table->solvable() == 2 && start_distance(empty) == 0);
+  CHECK(solvable(*build(empty).table) == 2 && start_distance(empty) == 0);
 }
 
 TEST(sizes_are_known_and_refused_before_allocation) {

@@ -18,13 +18,14 @@ namespace recommit::bindings {
 
 using Progress = std::optional<py::function>;
 
-/// Runs body(begin, end, watch) over all states, at most 1024 of them at a time.
+/// Runs body(begin, end, watch) over all states, at least so many and at most 1024 of them at a time.
 template <class Body>
-void run_states(std::size_t count, const Threads& threads, const Progress& progress, const Body& body) {
+void run_states(std::size_t count, const Threads& threads, const Progress& progress, const Body& body,
+                std::size_t least = 1) {
   const int workers = thread_count(threads);
   run_watched(progress, [&](Watch& watch) {
     parallel_for(
-        count, workers, solver_grain(count, workers, 1024),
+        count, workers, solver_grain(count, workers, 1024, least),
         [&](std::size_t begin, std::size_t end) {
           body(begin, end, &watch);
           watch.add(end - begin);

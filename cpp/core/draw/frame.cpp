@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/draw/frame_wide.hpp"
@@ -123,44 +124,31 @@ RECOMMIT_INLINE void redraw_all(const Job& job) noexcept {
   }
 }
 
-enum class Kind { Draw, Redraw };
-
-template <Kind kind, std::size_t Chunks>
-RECOMMIT_INLINE void work(const Job& job) noexcept {
-  if constexpr (kind == Kind::Draw) draw_all<Chunks>(job);
-  if constexpr (kind == Kind::Redraw) redraw_all<Chunks>(job);
-}
-
-template <Kind kind, std::size_t Chunks>
-void work_plain(const Job& job) noexcept {
-  work<kind, Chunks>(job);
-}
-
 #if defined(__x86_64__) && defined(__GNUC__)
-template <Kind kind, std::size_t Chunks>
-__attribute__((target("avx2"))) void work_wide(const Job& job) noexcept {
-  work<kind, Chunks>(job);
+template <std::size_t Chunks>
+__attribute__((target("avx2"))) void redraw_wide(const Job& job) noexcept {
+  redraw_all<Chunks>(job);
 }
 bool wide() {
   static const bool yes = __builtin_cpu_supports("avx2") != 0;
   return yes;
 }
 #else
-template <Kind kind, std::size_t Chunks>
-void work_wide(const Job& job) noexcept {
-  work<kind, Chunks>(job);
+template <std::size_t Chunks>
+void redraw_wide(const Job& job) noexcept {
+  redraw_all<Chunks>(job);
 }
 bool wide() { return false; }
 #endif
 
-/// The loop for this many chunks per sprite row, in the widest instructions this processor has.
-template <Kind kind>
-void dispatch(const Job& job) {
-  using Loop = void (*)(const Job&) noexcept;
-  static constexpr auto table = []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<std::array<Loop, 2>, sizeof...(I)>{{{work_plain<kind, I + 1>, work_wide<kind, I + 1>}...}};
-  }(std::make_index_sequence<kMaxChunks>{});
-  table[(job.atlas.row_bytes() - 1) / kChunk][wide() ? 1 : 0](job);
+/// Calls the loop for this many chunks per sprite row.
+template <class Loop>
+void dispatch(const Atlas& atlas, const Loop& loop) {
+  const std::size_t chunks = (atlas.row_bytes() - 1) / kChunk;
+  const auto one_of = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((chunks == I ? loop(std::integral_constant<std::size_t, I + 1>{}) : void()), ...);
+  };
+  one_of(std::make_index_sequence<kMaxChunks>{});
 }
 
 /// Does the picture show this sprite at `at`?
@@ -212,12 +200,18 @@ void draw_frames(const Atlas& atlas, const View& view, const std::uint8_t* state
 
 void draw_frames_plain(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images,
                        std::size_t begin, std::size_t end) {
-  dispatch<Kind::Draw>({atlas, view, states, nullptr, images, begin, end});
+  const Job job{atlas, view, states, nullptr, images, begin, end};
+  dispatch(atlas, [&](auto chunks) { draw_all<chunks>(job); });
 }
 
 void redraw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* drawn,
                    std::uint8_t* images, std::size_t begin, std::size_t end) {
-  dispatch<Kind::Redraw>({atlas, view, states, drawn, images, begin, end});
+  const Job job{atlas, view, states, drawn, images, begin, end};
+  if (wide()) {
+    dispatch(atlas, [&](auto chunks) { redraw_wide<chunks>(job); });
+  } else {
+    dispatch(atlas, [&](auto chunks) { redraw_all<chunks>(job); });
+  }
 }
 
 void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, const std::uint8_t* images,

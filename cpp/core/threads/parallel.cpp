@@ -80,7 +80,7 @@ class Pool {
       job_ = &job;
       wanted_ = helpers;
     }
-    wake_.notify_all();
+    for (int i = 0; i < helpers; ++i) wake_.notify_one();  // not whoever was started for some other call
     job.run();
     std::unique_lock lock(mutex_);
     wanted_ = 0;  // whoever has not woken up yet is no longer needed

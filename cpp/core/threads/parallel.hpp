@@ -23,10 +23,10 @@ int default_threads() noexcept;
 void parallel_for(std::size_t count, int threads, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body, Watch* watch = nullptr);
 
-/// Pieces small enough to share out a few slow states, and large enough that states answered in nanoseconds are not
-/// handed out one by one.
-inline std::size_t solver_grain(std::size_t count, int workers, std::size_t most) {
-  return std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, most);
+/// Pieces small enough to share out a few slow states, and large enough that states answered in nanoseconds, of which
+/// one piece has `least`, are not handed out one by one.
+inline std::size_t solver_grain(std::size_t count, int workers, std::size_t most, std::size_t least = 1) {
+  return std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), least, most);
 }
 
 }  // namespace recommit

@@ -14,9 +14,10 @@
 namespace recommit::sliding {
 namespace {
 
-template <int N>
-void look_up(const std::uint8_t* states, Shape shape, const std::uint8_t* table, Distance* out, std::size_t begin,
-             std::size_t end) {
+/// put(i, the table's entry of states[i]) for all of them.
+template <int N, class Put>
+void look_up(const std::uint8_t* states, Shape shape, const std::uint8_t* table, std::size_t begin, std::size_t end,
+             const Put& put) {
   using Lanes = LaneRanks<N>;
   std::array<std::uint32_t, Lanes::kLanes> ranks;
   std::array<std::uint8_t, Lanes::kLanes * N> rest{};
@@ -32,12 +33,31 @@ void look_up(const std::uint8_t* states, Shape shape, const std::uint8_t* table,
       for (std::size_t i = 0; i < count; ++i) find_blank(states + (at + i) * N, shape, at + i);  // throws
       refuse_changing(at);
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint8_t value = table[ranks[i]];
-      out[at + i] = value == FullTable::kNone ? kUnsolvable : value;
-    }
+    for (std::size_t i = 0; i < count; ++i) put(at + i, table[ranks[i]]);
   }
 }
+
+template <class Put>
+void look_up(const std::uint8_t* states, Shape shape, const std::vector<std::uint8_t>& table, std::size_t begin,
+             std::size_t end, const Put& put) {
+  switch (shape.cells()) {
+    case 4: return look_up<4>(states, shape, table.data(), begin, end, put);
+    case 6: return look_up<6>(states, shape, table.data(), begin, end, put);
+    case 8: return look_up<8>(states, shape, table.data(), begin, end, put);
+    case 9: return look_up<9>(states, shape, table.data(), begin, end, put);
+    default: return look_up<10>(states, shape, table.data(), begin, end, put);
+  }
+}
+
+/// The bits of a mask as bytes.
+constexpr std::array<std::array<std::uint8_t, kActions>, 1 << kActions> spread_masks() noexcept {
+  std::array<std::array<std::uint8_t, kActions>, 1 << kActions> out{};
+  for (std::size_t mask = 0; mask < out.size(); ++mask) {
+    for (std::size_t action = 0; action < kActions; ++action) out[mask][action] = mask >> action & 1;
+  }
+  return out;
+}
+constexpr auto kSpread = spread_masks();
 
 std::size_t permutations(Shape shape) noexcept {
   std::size_t all = 1;
@@ -47,10 +67,11 @@ std::size_t permutations(Shape shape) noexcept {
 
 }  // namespace
 
-std::size_t FullTable::bytes_for(Shape shape) noexcept { return 3 * permutations(shape); }
+std::size_t FullTable::bytes_for(Shape shape) noexcept { return 4 * permutations(shape); }
 
 FullTable::FullTable(Shape shape, Watch* watch) : shape_(shape) {
   distance_.assign(permutations(shape), kNone);
+  optimal_.assign(distance_.size(), 0);
   by_layer_.reserve(distance_.size() / 2);
   search(watch);
 }
@@ -69,14 +90,16 @@ void FullTable::search(Watch* watch) {
       if (watch != nullptr && i % 16384 == 0) watch->poll();
       permutation_unrank(by_layer_[i], n, state.data());
       const auto blank = static_cast<std::size_t>(std::find(state.begin(), state.begin() + n, 0) - state.begin());
-      for (const std::size_t target : moves.to[blank]) {
+      for (unsigned action = 0; action < kActions; ++action) {
+        const std::size_t target = moves.to[blank][action];
         if (target == blank) continue;
         std::swap(state[blank], state[target]);
         const std::uint32_t rank = permutation_rank(state.data(), n);
         std::swap(state[blank], state[target]);
-        if (distance_[rank] != kNone) continue;
+        if (distance_[rank] < level) continue;
+        if (distance_[rank] == kNone) by_layer_.push_back(rank);
         distance_[rank] = level;
-        by_layer_.push_back(rank);
+        optimal_[rank] = static_cast<std::uint8_t>(optimal_[rank] | 1U << (action ^ 1));  // back to here
       }
     }
     std::sort(by_layer_.begin() + layers_.back(), by_layer_.end());
@@ -86,18 +109,23 @@ void FullTable::search(Watch* watch) {
 }
 
 void FullTable::distances(const std::uint8_t* states, Distance* out, std::size_t begin, std::size_t end) const {
-  switch (shape_.cells()) {
-    case 4: return look_up<4>(states, shape_, distance_.data(), out, begin, end);
-    case 6: return look_up<6>(states, shape_, distance_.data(), out, begin, end);
-    case 8: return look_up<8>(states, shape_, distance_.data(), out, begin, end);
-    case 9: return look_up<9>(states, shape_, distance_.data(), out, begin, end);
-    default: return look_up<10>(states, shape_, distance_.data(), out, begin, end);
-  }
+  look_up(states, shape_, distance_, begin, end,
+          [&](std::size_t i, std::uint8_t value) { out[i] = value == kNone ? kUnsolvable : value; });
+}
+
+void FullTable::optimal_actions(const std::uint8_t* states, std::uint8_t* masks, std::size_t begin,
+                                std::size_t end) const {
+  look_up(states, shape_, optimal_, begin, end,
+          [&](std::size_t i, std::uint8_t mask) { std::memcpy(masks + i * kActions, kSpread[mask].data(), kActions); });
 }
 
 Distance FullTable::distance(const std::uint8_t* state) const noexcept {
   const std::uint8_t value = distance_[permutation_rank(state, shape_.cells())];
   return value == kNone ? kUnsolvable : value;
+}
+
+unsigned FullTable::optimal_actions(const std::uint8_t* state) const noexcept {
+  return optimal_[permutation_rank(state, shape_.cells())];
 }
 
 std::uint32_t FullTable::layer_size(Distance distance) const noexcept {

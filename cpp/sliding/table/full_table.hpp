@@ -11,16 +11,16 @@
 
 namespace recommit::sliding {
 
-/// The distance of every state of a board of up to ten cells, one byte each, indexed by the state's number among all
-/// permutations in lexicographic order. Made once per process (3x3 in some 50 ms, 2x5 in half a second), immutable,
-/// shared by all threads.
+/// Distance and optimal actions of every state of a board of up to ten cells, a byte each, indexed by the state's
+/// number among all permutations in lexicographic order. Made once per process (3x3 in some 50 ms, 2x5 in half a
+/// second), immutable, shared by all threads.
 class FullTable {
  public:
   static constexpr int kMaxTableCells = 10;
   static constexpr std::uint8_t kNone = 255;  ///< not solvable
 
   static bool covers(Shape shape) noexcept { return shape.cells() <= kMaxTableCells; }
-  /// A byte for every permutation, four for every solvable one.
+  /// Two bytes for every permutation, four for every solvable one.
   static std::size_t bytes_for(Shape shape) noexcept;
   /// The one table of this process; waits for whoever is making it.
   static std::shared_ptr<const FullTable> shared(Shape shape, Watch* watch = nullptr);
@@ -29,8 +29,12 @@ class FullTable {
 
   /// out[i] = distance of states[i], kUnsolvable where there is none; throws ValueError unless it is a permutation.
   void distances(const std::uint8_t* states, Distance* out, std::size_t begin, std::size_t end) const;
+  /// masks[i][a]: does action a lower the distance of states[i]? Throws like `distances`.
+  void optimal_actions(const std::uint8_t* states, std::uint8_t* masks, std::size_t begin, std::size_t end) const;
   /// One state, known to be a permutation.
   Distance distance(const std::uint8_t* state) const noexcept;
+  /// The same: bit a is set iff action a lowers the distance.
+  unsigned optimal_actions(const std::uint8_t* state) const noexcept;
 
   Shape shape() const noexcept { return shape_; }
   std::size_t bytes() const noexcept { return bytes_for(shape_); }
@@ -44,7 +48,7 @@ class FullTable {
   void search(Watch* watch);
 
   Shape shape_;
-  std::vector<std::uint8_t> distance_;
+  std::vector<std::uint8_t> distance_, optimal_;
   std::vector<std::uint32_t> by_layer_;  // numbers of all solvable states, ascending within a layer
   std::vector<std::uint32_t> layers_;    // where each layer starts, and the end
 };

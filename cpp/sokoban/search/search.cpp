@@ -107,7 +107,7 @@ bool Search::add_node(std::uint32_t set, int player, int actions, std::uint32_t 
     nodes_[i].closed = 1;
   }
   SearchNode node{};
-  node.set = set & 0x7FFFFFFFU;
+  node.set = set & (kMostSets - 1);
   node.sibling = sets_.first_node(set);
   node.parent = parent;
   node.player = static_cast<std::uint32_t>(player) & 0xFFFU;

@@ -94,7 +94,7 @@ std::uint32_t Search::follow(std::uint32_t node, const Move& move) {
   }
   if (same != kNil) return nodes_[same].closed ? kNil : same;
   SearchNode fresh{};
-  fresh.set = set & 0x7FFFFFFFU;
+  fresh.set = set & (kMostSets - 1);
   fresh.sibling = sets_.first_node(set);
   fresh.player = static_cast<std::uint32_t>(move.from) & 0xFFFU;
   fresh.actions = actions & kMostActions;

@@ -11,7 +11,8 @@ namespace recommit::sokoban {
 bool Blocks::grow() {
   if ((size_ & kMask) == 0) {
     const std::size_t words = (std::size_t{1} << kShift) * stride_;
-    if (size_ >= kNil - kMask - 1 || !memory_.take(words * 8 + sizeof(void*) * 2)) return false;
+    static_assert(kMostSets % (kMask + 1) == 0 && kMostSets <= kNil);
+    if (size_ >= kMostSets || !memory_.take(words * 8 + sizeof(void*) * 2)) return false;
     blocks_.push_back(std::make_unique_for_overwrite<std::uint64_t[]>(words));
   }
   ++size_;

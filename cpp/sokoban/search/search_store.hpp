@@ -25,6 +25,7 @@ class MemoryLimit {
 };
 
 inline constexpr std::uint32_t kNil = 0xFFFFFFFFU;
+inline constexpr std::uint32_t kMostSets = 1U << 31;  ///< a node keeps the number of its set in 31 bits
 
 /// One way to have arrived: the boxes of `set`, the player, and how many actions it took. 20 bytes.
 struct SearchNode {
@@ -45,7 +46,7 @@ class Blocks {
   Blocks(std::size_t stride, MemoryLimit& memory) noexcept : stride_(stride), memory_(memory) {}
   std::uint32_t size() const noexcept { return size_; }
   std::uint64_t* operator[](std::uint32_t i) noexcept { return blocks_[i >> kShift].get() + (i & kMask) * stride_; }
-  bool grow();  ///< one more record, uninitialised; false if the limit is reached
+  bool grow();  ///< one more record, uninitialised; false if the limit is reached, or kMostSets
 
  private:
   static constexpr std::uint32_t kShift = 12, kMask = (1U << kShift) - 1;

@@ -18,6 +18,20 @@ struct WatchPause final : retrograde::Pause {
   Watch* watch_;
 };
 
+/// How many of these bytes are `wanted`. Sums of up to 255 fit a byte: as many are added at once as a vector has.
+std::uint64_t count_of(std::uint8_t wanted, const std::uint8_t* bytes, std::size_t size) noexcept {
+  std::uint64_t count = 0;
+  while (size > 0) {
+    const std::size_t step = std::min<std::size_t>(size, 255);
+    std::uint8_t here = 0;
+    for (std::size_t i = 0; i < step; ++i) here = static_cast<std::uint8_t>(here + (bytes[i] == wanted));
+    count += here;
+    bytes += step;
+    size -= step;
+  }
+  return count;
+}
+
 }  // namespace
 
 void Layers::analyse(const Level& level, int boxes, Distance last, Watch* watch) {
@@ -42,19 +56,20 @@ void Layers::analyse(const Level& level, int boxes, Distance last, Watch* watch)
 
 State Layers::state(Distance distance, std::uint64_t n) const {
   const auto wanted = static_cast<std::uint8_t>(distance);
-  const std::uint8_t* row = distances_.data();
-  std::uint32_t set = 0;
-  for (;; ++set, row += cells_) {
-    const auto here = static_cast<std::uint64_t>(std::count(row, row + cells_, wanted));
+  constexpr std::size_t kBlock = 16 * 255;
+  const std::uint8_t *const first = distances_.data(), *const end = first + sets_->count() * cells_, *at = first;
+  for (;; at += kBlock) {
+    const std::uint64_t here = count_of(wanted, at, std::min(kBlock, static_cast<std::size_t>(end - at)));
     if (n < here) break;
     n -= here;
   }
+  at = std::find(at, end, wanted);
+  for (; n > 0; --n) at = std::find(at + 1, end, wanted);
+  const auto entry = static_cast<std::size_t>(at - first);
   State out;
   out.boxes.resize(static_cast<std::size_t>(sets_->boxes()));
-  sets_->unrank(set, out.boxes.data());
-  const std::uint8_t* cell = std::find(row, row + cells_, wanted);
-  for (; n > 0; --n) cell = std::find(cell + 1, row + cells_, wanted);
-  out.player = static_cast<std::uint16_t>(cell - row);
+  sets_->unrank(static_cast<std::uint32_t>(entry / cells_), out.boxes.data());
+  out.player = static_cast<std::uint16_t>(entry % cells_);
   return out;
 }
 

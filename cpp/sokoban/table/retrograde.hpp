@@ -61,7 +61,6 @@ struct Progress {
   std::array<std::uint32_t*, 2> lists{};  ///< [sets + 1] box sets with arrivals, even and odd levels
   std::uint32_t listed = 0;               ///< length of the current list
   std::uint32_t level = 0;                ///< the distance whose arrivals are listed
-  std::uint64_t solvable = 0;             ///< states given a distance so far
   std::uint32_t last = 0xFFFFFFFFU;       ///< stop after the states of this distance
   std::vector<std::uint64_t> counts;      ///< [level] states at each finished distance
 };

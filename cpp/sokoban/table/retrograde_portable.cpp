@@ -32,7 +32,7 @@ RECOMMIT_INLINE void store_level(Dist* row, const Word& word, std::uint64_t fres
 }  // namespace
 
 int mask_words(int places) noexcept {
-  for (const int words : {1, 2, 4, 8}) {
+  for (const int words : {1, 2, 4, 8, 16}) {
     if (places <= 64 * words) return words;
   }
   return 64;

@@ -123,8 +123,6 @@ Built TableBuilder::build(const Level& level, int boxes, const Limits& limits, W
     end = run(kernel_, ground, progress, reinterpret_cast<std::uint16_t*>(table->data_.get()), go_on);
   }
   if (end != End::Done) return {nullptr, end == End::GaveUp ? Status::TimeLimit : Status::ByteLimit};
-  table->solvable_ = progress.solvable;
-  table->max_distance_ = static_cast<Distance>(progress.level) - 1;
   return {std::move(table), Status::Exact};
 }
 

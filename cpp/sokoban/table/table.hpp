@@ -28,7 +28,7 @@
 /// box_sets.hpp       a number for every set of boxes, without gaps
 /// retrograde.hpp     the search; retrograde_kernel.inc is compiled twice, portably and for AVX2
 /// level_table.hpp    from raw grids to places in the table; planes.hpp reads a grid as bit masks
-/// table_cache.hpp    tables shared by all callers; table_store.hpp keeps them in files
+/// table_cache.hpp    tables shared by all callers
 /// layers.hpp         the states at each distance, for the generator
 namespace recommit::sokoban {
 
@@ -46,8 +46,6 @@ class Table {
   int cells() const noexcept { return cells_; }
   int boxes() const noexcept { return sets_.boxes(); }
   bool wide() const noexcept { return wide_; }
-  Distance max_distance() const noexcept { return max_distance_; }
-  std::uint64_t solvable() const noexcept { return solvable_; }  ///< number of states with a distance
   std::uint64_t bytes() const noexcept { return entries() * (wide_ ? 2 : 1); }
   std::uint64_t entries() const noexcept { return std::uint64_t{sets_.count()} * static_cast<std::uint64_t>(cells_); }
 
@@ -67,14 +65,11 @@ class Table {
 
  private:
   friend class TableBuilder;
-  friend class TableStore;
   Table(const Level& level, int boxes) : sets_(level, boxes), cells_(level.cells()) {}
 
   BoxSets sets_;
   int cells_;
   bool wide_ = false;
-  Distance max_distance_ = 0;
-  std::uint64_t solvable_ = 0;
   std::unique_ptr<std::uint8_t[]> data_;
 };
 

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "sokoban/table/table_store.hpp"
-
 namespace recommit::sokoban {
 namespace {
 
@@ -113,42 +111,12 @@ Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, 
     building_.erase(key);
     built_.notify_all();
   });
-  Built built = load_or_build(level, boxes, limits, watch);
+  Built built = build(level, boxes, limits, watch);
   if (built.table != nullptr) {
     const std::lock_guard relock(tables_mutex_);
     tables_[key] = built.table;
   }
   return built;
-}
-
-Built TableCache::load_or_build(const Level& level, int boxes, const Limits& limits, Watch* watch) {
-  std::string folder;
-  {
-    const std::lock_guard lock(tables_mutex_);
-    folder = folder_;
-  }
-  if (folder.empty()) return build(level, boxes, limits, watch);
-  const TableStore store(folder);
-  std::string note;
-  if (multiply_saturated(Table::table_bytes(level, boxes, true), 2) <= limits.bytes) {
-    if (std::shared_ptr<const Table> table = store.load(level, boxes, note)) {
-      loads_.fetch_add(1, std::memory_order_relaxed);
-      const Status status = verdict(level, boxes, table->wide(), limits);
-      return {status == Status::Exact ? std::move(table) : nullptr, status};
-    }
-  }
-  report(note);
-  Built built = build(level, boxes, limits, watch);
-  note.clear();
-  if (built.table != nullptr && !store.save(level, *built.table, note)) report(note);
-  return built;
-}
-
-void TableCache::report(const std::string& note) {
-  if (note.empty()) return;
-  const std::lock_guard lock(tables_mutex_);
-  note_ = note;
-  ++damaged_;
 }
 
 Built TableCache::build(const Level& level, int boxes, const Limits& limits, Watch* watch) {
@@ -196,19 +164,13 @@ void TableCache::evict() {
 
 CacheStats TableCache::stats() const {
   const std::shared_lock lock(levels_mutex_);
-  const std::lock_guard tables_lock(tables_mutex_);
-  return {hits_, builds_, loads_, evictions_, bytes_, levels_.size(), damaged_, note_};
+  return {hits_, builds_, evictions_, bytes_, levels_.size()};
 }
 
 void TableCache::set_budget(std::uint64_t bytes) {
   const std::lock_guard lock(levels_mutex_);
   budget_ = bytes;
   if (bytes_ > bytes) evict();
-}
-
-void TableCache::set_folder(std::string folder) {
-  const std::lock_guard lock(tables_mutex_);
-  folder_ = std::move(folder);
 }
 
 void TableCache::clear() {

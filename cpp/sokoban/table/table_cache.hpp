@@ -27,9 +27,7 @@ struct CachedLevel {
 };
 
 struct CacheStats {
-  std::uint64_t hits = 0, builds = 0, loads = 0, evictions = 0, bytes = 0, levels = 0;
-  std::uint64_t damaged = 0;  ///< files found damaged, or that could not be written; `note` tells of the last
-  std::string note;
+  std::uint64_t hits = 0, builds = 0, evictions = 0, bytes = 0, levels = 0;
 };
 
 /// Tables of many levels, each built once and shared by all callers, least recently used ones dropped beyond a budget
@@ -57,9 +55,6 @@ class TableCache final : public ForkAware {
   CacheStats stats() const;
   std::uint64_t budget() const noexcept { return budget_.load(std::memory_order_relaxed); }
   void set_budget(std::uint64_t bytes);
-  /// Tables are also kept in this folder, and looked for there first; "" for none (the default). A damaged file is
-  /// noted, its table built anew and the file replaced.
-  void set_folder(std::string folder);
   void clear();
 
   void before_fork() override;
@@ -75,8 +70,6 @@ class TableCache final : public ForkAware {
   std::shared_ptr<const LevelTable> look(std::uint64_t hash, const Planes& planes, int player, Shape shape);
   static TableKey key_of(const Level& level, int boxes);
   Built table_of(const Level& level, int boxes, const Limits& limits, Watch* watch);
-  Built load_or_build(const Level& level, int boxes, const Limits& limits, Watch* watch);
-  void report(const std::string& note);
   Built build(const Level& level, int boxes, const Limits& limits, Watch* watch);
   void keep(std::uint64_t hash, const std::shared_ptr<const LevelTable>& level, const Planes& planes, int player);
   void evict();
@@ -85,14 +78,12 @@ class TableCache final : public ForkAware {
   mutable std::shared_mutex levels_mutex_;  // guards levels_, bytes_, evictions_
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Entry>> levels_;
   std::uint64_t bytes_ = 0, evictions_ = 0;
-  std::atomic<std::uint64_t> clock_{0}, hits_{0}, builds_{0}, loads_{0};
+  std::atomic<std::uint64_t> clock_{0}, hits_{0}, builds_{0};
 
   mutable std::mutex tables_mutex_;  // guards the rest
   std::condition_variable built_;
   std::map<TableKey, std::weak_ptr<const Table>> tables_;
   std::map<TableKey, const Watch*> building_;  ///< and the watch of whoever does
-  std::string folder_, note_;
-  std::uint64_t damaged_ = 0;
 };
 
 }  // namespace recommit::sokoban

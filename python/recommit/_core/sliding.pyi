@@ -38,6 +38,7 @@ def execute(
     actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
     depths: numpy.typing.NDArray[numpy.integer[typing.Any]],
     *,
+    stop: bool = True,
     threads: typing.SupportsIndex | None = None,
 ) -> tuple[
     numpy.typing.NDArray[numpy.uint8],
@@ -45,7 +46,7 @@ def execute(
     numpy.typing.NDArray[numpy.bool_],
     numpy.typing.NDArray[numpy.int32],
 ]:
-    """open loop: (states, executed, solved, moved) after up to depths[i] actions, stopping at the goal"""
+    """open loop: (states, executed, solved, moved) after up to depths[i] actions, with `stop` no further than the goal"""
 
 def generate_exact(
     rows: typing.SupportsIndex,

@@ -42,6 +42,7 @@ def execute(
     actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
     depths: numpy.typing.NDArray[numpy.integer[typing.Any]],
     *,
+    stop: bool = True,
     threads: typing.SupportsIndex | None = None,
 ) -> tuple[
     numpy.typing.NDArray[numpy.uint8],
@@ -49,7 +50,7 @@ def execute(
     numpy.typing.NDArray[numpy.bool_],
     numpy.typing.NDArray[numpy.int32],
 ]:
-    """open loop: (states, executed, solved, moved) after up to depths[i] actions, stopping at the goal"""
+    """open loop: (states, executed, solved, moved) after up to depths[i] actions, with `stop` no further than the goal"""
 
 def generate_reverse(
     rows: typing.SupportsIndex,
@@ -186,7 +187,5 @@ def step(
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """states after one action each; a blocked move leaves a state as it is"""
 
-def table_cache(
-    *, budget: typing.SupportsIndex | None = None, folder: str | None = None, clear: bool = False
-) -> dict[str, typing.Any]:
-    """the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, keep them in a folder too, or drop them from memory"""
+def table_cache(*, budget: typing.SupportsIndex | None = None, clear: bool = False) -> dict[str, typing.Any]:
+    """the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, or drop them"""

@@ -258,11 +258,7 @@ class Puzzle(Drawn, ABC):
         """Execute row i of ``actions`` open loop for up to ``depths[i]`` actions, stopping at the goal."""
         batch, one = checks.grids(states)
         rows, counts = checks.rows(actions, one), checks.column(depths, batch)
-        if self.stops:
-            outcome = Outcome(*self.core.execute(self.check(batch), rows, counts, threads=threads))
-        else:
-            after, moved = _execute_whole(self.step, self.check(batch), rows, counts, threads)
-            outcome = Outcome(after, counts.astype(np.int32), self.is_solved(after, threads=threads), moved)
+        outcome = Outcome(*self.core.execute(self.check(batch), rows, counts, stop=self.stops, threads=threads))
         return outcome.single() if one else outcome
 
     def is_solved(self, states: Grids, *, threads: int | None = None) -> NDArray[np.bool_]:
@@ -345,20 +341,3 @@ class Puzzle(Drawn, ABC):
 
     def __hash__(self) -> int:
         return hash((self.task, self.size_name))
-
-
-def _execute_whole(
-    step: Callable[..., NDArray[np.uint8]],
-    states: NDArray[np.uint8],
-    actions: NDArray[Any],
-    depths: NDArray[Any],
-    threads: int | None,
-) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Where every commitment ends that is executed whole, and how many of its actions moved something."""
-    states, moved = states.copy(), np.zeros(len(states), np.int32)
-    for place in range(int(depths.max(initial=0))):
-        who = np.flatnonzero(depths > place)
-        after = step(states[who], np.ascontiguousarray(actions[who, place]), threads=threads)
-        moved[who] += (after != states[who]).any(axis=(1, 2))
-        states[who] = after
-    return states, moved

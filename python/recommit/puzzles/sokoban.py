@@ -103,7 +103,8 @@ class Sokoban(Puzzle):
         progress: Callable[[int], None] | None = None,
     ) -> NDArray[np.bool_]:
         """What ``optimal_actions`` says of each state with its player on every cell instead: ``bool[N, rows, columns,
-        4]``, all false on walls, boxes, and cells that no player reaches, boxes aside. A level's table has them all."""
+        4]``, all false on walls, boxes, and cells that no player reaches, boxes aside. A level's table has them all;
+        the searches beyond it share the state's limit, and cells are left without an answer once it is used up."""
         limits, (batch, one) = Limits.of(limit), checks.grids(states)
         result: NDArray[np.bool_] = self.core.optimal_actions_everywhere(
             self.check(batch), **limits, threads=threads, progress=progress

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -40,6 +41,13 @@ def copy(tmp_path, monkeypatch):
     monkeypatch.setenv("RECOMMIT_CACHE", str(tmp_path / "cache"))
     boxoban._file.cache_clear()  # it knows files by the names of their folders
     return tmp_path / "copy", every
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes on Linux")
+def test_the_cache_may_lie_in_a_folder_whose_name_is_no_text(tmp_path, monkeypatch):
+    name = tmp_path / os.fsdecode(b"cach\xe9")
+    monkeypatch.setenv("RECOMMIT_CACHE", str(name))
+    assert boxoban.cached() == name / "boxoban"
 
 
 def test_the_published_digests_are_of_all_folders_and_splits():

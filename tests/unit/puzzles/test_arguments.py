@@ -33,6 +33,9 @@ WRONG = [
     (lambda t, s: t.step(s, RIGHT, threads=np.float32(1.9)), TypeError, "1..1024 or None, got float32"),
     (lambda t, s: t.step(s, RIGHT, threads=2**70), ValueError, "1..1024 or None, got 1180591620717411303424"),
     (lambda t, s: t.execute(s, RIGHT[None], np.array([2])), ValueError, "depths: expected values 0..1, got 2"),
+    (lambda t, s: t.execute(s, RIGHT[None], np.array([-1])), ValueError, "depths: expected values 0..1, got -1"),
+    (lambda t, s: t.execute(s, RIGHT[None], np.array([1.0])), TypeError, "depths: expected an integer dtype"),
+    (lambda t, s: t.execute(s, RIGHT[None], np.array([1, 1])), ValueError, "depths: expected shape (1,), got (2,)"),
     (lambda t, s: t.execute(s, np.array([[3, 4]]), np.array([2])), ValueError, "got 4 for state 0"),
     (lambda t, s: t.execute(s, RIGHT, np.array([1])), ValueError, "actions: expected shape (1, any), got (1,)"),
 ]
@@ -66,7 +69,11 @@ def test_plain_arguments_are_named(call, kind, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(("task", "states"), [(SLIDING, BOARD), (SOKOBAN, LEVEL)], ids=["sliding", "sokoban"])
+@pytest.mark.parametrize(
+    ("task", "states"),
+    [(SLIDING, BOARD), (SOKOBAN, LEVEL), (SOKOBAN.to_the_end(), LEVEL)],
+    ids=["sliding", "sokoban", "to_the_end"],
+)
 @pytest.mark.parametrize(("call", "error", "message"), WRONG)
 def test_wrong_argument(task, states, call, error, message):
     before = states.copy()

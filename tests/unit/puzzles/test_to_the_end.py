@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.reference.ice import IceTwin
 from tests.reference.simulate import SlidingTwin, SokobanTwin
 from tests.unit.puzzles.lockstep import stack
 
@@ -12,6 +13,7 @@ import recommit
 CASES = {
     "sliding": (recommit.Sliding(2, 3), SlidingTwin(2, 3), (1, 3)),
     "sokoban": (recommit.Sokoban(6, 1), SokobanTwin(6, 6), (1, 4)),
+    "ice": (recommit.Ice(8), IceTwin(8, 8), (3, 4)),
 }
 
 
