@@ -12,6 +12,7 @@ from recommit.envs import SnapshotEnv
 
 if TYPE_CHECKING:
     from recommit.adapters.metaworld import MetaWorld
+    from recommit.envs.snapshot import Snapshot
 
 TASKS = ("push", "pick-place", "peg-insert-side", "assembly", "basketball", "hand-insert", "shelf-place", "soccer")
 #: Actions of a plan, and the depths to choose from.
@@ -61,11 +62,18 @@ class Arm(SnapshotEnv):
             disturb=bump if chosen.bumps else None,
         )
         self.before: tuple[Any, Any] | None = None
+        self.begun: dict[int, Snapshot] = {}
 
     def reset(self, seed: int | None = None) -> Any:
-        """Begin an episode."""
+        """Begin an episode; Meta-World takes as long as forty ticks to come to its start, so that is remembered."""
+        if seed in self.begun:
+            self.load(self.begun[seed])
+            return self.observation
         self.before = None
-        return super().reset(seed)
+        super().reset(seed)
+        if seed is not None:
+            self.begun[seed] = self.save()
+        return self.observation
 
     def commit(self, actions: Any) -> Any:
         """One query: what was observed, and what was to be executed."""
