@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recommit._core import LevelError
+from recommit.lazy import attach
 from recommit.puzzles.ice import Ice
 from recommit.puzzles.levels import Levels, format_levels, parse_levels, read_levels, write_levels
 from recommit.puzzles.puzzle import Instances, Outcome, Puzzle
@@ -52,27 +53,12 @@ __all__ = [
     "write_levels",
 ]
 
-#: Packages that are imported when they are first asked for.
-PACKAGES = ("data", "envs", "evaluate", "horizon", "policy", "theory", "train", "zero_shot")
-_HOME = {
-    "CommitPolicy": "policy.policy",
-    "PlayedEpisode": "report.animation",
-    "episode": "report.animation",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """What needs more than numpy is imported when it is first asked for."""
-    from importlib import import_module
-
-    if name in _HOME:
-        value = getattr(import_module(f"recommit.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    if name in PACKAGES:
-        return import_module(f"recommit.{name}")
-    raise AttributeError(f"module 'recommit' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *PACKAGES, "__version__"])
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "recommit.policy.policy": "CommitPolicy",
+        "recommit.report.animation": "PlayedEpisode episode",
+    },
+    also=[*__all__, "__version__"],
+    packages=("data", "envs", "evaluate", "horizon", "policy", "theory", "train", "zero_shot"),
+)

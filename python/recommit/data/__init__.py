@@ -10,8 +10,9 @@ line can look at this package without any extra.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.data.builder import BuildProgress, build
@@ -24,18 +25,6 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.verification import verify
     from recommit.storage.errors import DataError
-
-_HOME = {
-    "data.builder": ["BuildProgress", "build"],
-    "data.dataset": ["Dataset", "open"],
-    "data.exports": ["export"],
-    "data.labels": ["label"],
-    "data.loading": ["Feed", "Mixture"],
-    "data.rows": ["DEPTHS", "LabelledRows", "Samples", "expand", "position_weights", "sample_count"],
-    "data.spec": ["DataSpec", "Difficulty"],
-    "data.verification": ["verify"],
-    "storage.errors": ["DataError"],
-}
 
 __all__ = [
     "DEPTHS",
@@ -58,15 +47,17 @@ __all__ = [
     "verify",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOME.items():
-        if name in names:
-            value = getattr(import_module(f"recommit.{module}"), {"open": "open_folder"}.get(name, name))
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'recommit.data' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "recommit.data.builder": "BuildProgress build",
+        "recommit.data.dataset": "Dataset open_folder:open",
+        "recommit.data.exports": "export",
+        "recommit.data.labels": "label",
+        "recommit.data.loading": "Feed Mixture",
+        "recommit.data.rows": "DEPTHS LabelledRows Samples expand position_weights sample_count",
+        "recommit.data.spec": "DataSpec Difficulty",
+        "recommit.data.verification": "verify",
+        "recommit.storage.errors": "DataError",
+    },
+)

@@ -8,11 +8,11 @@ Importing this costs nothing; estimates need torch and transformers.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recommit.estimate.machine import CARDS, GIB, Machine
 from recommit.estimate.options import EstimateOptions
+from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.estimate.costs import Estimate, Memory, PhaseCost, estimate, text
@@ -31,10 +31,11 @@ __all__ = [
     "text",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'recommit.estimate' has no attribute {name!r}")
-    home = "schedule" if name == "EvaluationStage" else "costs"
-    value = globals()[name] = getattr(import_module(f"recommit.estimate.{home}"), name)
-    return value
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "recommit.estimate.costs": "Estimate Memory PhaseCost estimate text",
+        "recommit.estimate.schedule": "EvaluationStage",
+    },
+    also=__all__,
+)

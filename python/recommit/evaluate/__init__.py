@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.evaluate.evaluation import Evaluation, evaluate
@@ -13,23 +14,14 @@ if TYPE_CHECKING:
     from recommit.evaluate.store import EvaluationStore
     from recommit.evaluate.summaries import compare
 
-_HOME = {
-    "EvaluateOptions": "options",
-    "Evaluation": "evaluation",
-    "EvaluationStore": "store",
-    "compare": "summaries",
-    "evaluate": "evaluation",
-}
 __all__ = ["EvaluateOptions", "Evaluation", "EvaluationStore", "compare", "evaluate"]
 
-
-def __getattr__(name: str) -> Any:
-    """A name that is imported when it is first used."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'recommit.evaluate' has no attribute {name!r}")
-    globals()[name] = getattr(import_module(f"recommit.evaluate.{_HOME[name]}"), name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "recommit.evaluate.evaluation": "Evaluation evaluate",
+        "recommit.evaluate.options": "EvaluateOptions",
+        "recommit.evaluate.store": "EvaluationStore",
+        "recommit.evaluate.summaries": "compare",
+    },
+)

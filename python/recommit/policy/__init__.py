@@ -8,8 +8,9 @@ Needs the extra ``policy`` (torch, transformers, peft). Names are imported when 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.policy.backbones.backbone import Backbone, PromptInputs, load_backbone
@@ -31,22 +32,12 @@ __all__ = [
     "make_backbone",
 ]
 
-_HOME = {
-    "backbones.backbone": ["Backbone", "PromptInputs", "load_backbone"],
-    "config": ["MOST_ACTIONS", "PLAN_LENGTH", "DecoderConfig", "HeadConfig", "LoraConfig", "PolicyConfig"],
-    "backbones.random_init": ["make_backbone"],
-    "policy": ["CommitPolicy"],
-}
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOME.items():
-        if name in names:
-            value = getattr(import_module(f"recommit.policy.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'recommit.policy' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "recommit.policy.backbones.backbone": "Backbone PromptInputs load_backbone",
+        "recommit.policy.backbones.random_init": "make_backbone",
+        "recommit.policy.config": "MOST_ACTIONS PLAN_LENGTH DecoderConfig HeadConfig LoraConfig PolicyConfig",
+        "recommit.policy.policy": "CommitPolicy",
+    },
+)

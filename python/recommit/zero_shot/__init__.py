@@ -4,8 +4,9 @@ once. ``zero_shot(ZeroShotOptions(model, out, ...))`` is ``recommit zero-shot`` 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.zero_shot.options import ZeroShotOptions
@@ -13,15 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ZeroShotOptions", "zero_shot"]
 
-
-def __getattr__(name: str) -> Any:
-    """A name that is imported when it is first used."""
-    if name not in __all__:
-        raise AttributeError(f"module 'recommit.zero_shot' has no attribute {name!r}")
-    module = "recommit.zero_shot.options" if name == "ZeroShotOptions" else "recommit.zero_shot.runner"
-    globals()[name] = getattr(import_module(module), name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "recommit.zero_shot.options": "ZeroShotOptions",
+        "recommit.zero_shot.runner": "zero_shot",
+    },
+)

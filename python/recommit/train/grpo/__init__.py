@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.train.grpo.trainer import train
 
 __all__ = ["train"]
 
-
-def __getattr__(name: str) -> Any:
-    """``train`` brings torch: it is imported when it is asked for."""
-    if name == "train":
-        from recommit.train.grpo.trainer import train
-
-        return train
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "recommit.train.grpo.trainer": "train",
+    },
+)
