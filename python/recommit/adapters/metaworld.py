@@ -32,8 +32,8 @@ class MetaWorld(gymnasium.Env[Any, Any]):
     """A task by its name, ``push-v3``: goals are observed, and episode ``reset(seed=s)`` depends on s alone.
 
     Observations are Meta-World's to the bit, in a fraction of its time. Without ``rewards`` the reward is a part of
-    itself, ``success`` in ``info`` is what it was, and a step takes half as long again. An episode is truncated after
-    ``max_steps`` ticks; Meta-World terminates none.
+    itself, ``success`` in ``info`` is what it was, and a step takes less than half as long. An episode is truncated
+    after ``max_steps`` ticks; Meta-World terminates none.
     """
 
     def __init__(self, task: str, *, rewards: bool = True, max_steps: int = MOST_STEPS) -> None:

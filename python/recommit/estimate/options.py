@@ -128,7 +128,7 @@ class EstimateOptions:
         values = entry.get("evaluate", {})
         others = len({*entry["variants"], *entry.get("ablations", ())} - {"adaptive"}) + 1
         boards = factorial(task.shape[0] * task.shape[1]) // 2 if task.task == "sliding" else 0
-        budget = max(task.usual.budgets.values())
+        budget = max(task.budgets(task.shape).values())
         return EvaluationStage(values.get("instances", 1024), values.get("validation", 256), budget, others, boards)
 
 

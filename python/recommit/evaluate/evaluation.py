@@ -36,7 +36,6 @@ from recommit.evaluate.store import COMPUTE, THRESHOLDS, EvaluationStore
 from recommit.evaluate.tables import paper_tables
 from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
 from recommit.prices import Prices
-from recommit.puzzles import registry
 from recommit.runs import distributed
 from recommit.runs.directory import recipe_of
 from recommit.runs.distributed import Team
@@ -45,7 +44,7 @@ from recommit.runs.rank_watchdog import watched
 from recommit.storage.terminal_text import StatusLine, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -92,9 +91,8 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
         return Evaluated(summary, paper_tables.write(store, FamilyResults(summary, members), options.tables))
 
 
-def decisions_of(budget: str, task: str) -> int:
+def decisions_of(budget: str, named: Mapping[str, int]) -> int:
     """K of ``loose``, ``tight`` or a number."""
-    named = registry.puzzle(task).usual.budgets
     if budget in named:
         return named[budget]
     if budget.isdigit() and 1 <= int(budget) <= 64:
@@ -113,7 +111,7 @@ class Evaluation:
         self.data = recipe_of(self.run_folder, options.task)
         puzzle = self.data.puzzle()
         self.task = puzzle.to_the_end() if options.whole_commitments else puzzle
-        self.budgets = {name: decisions_of(name, self.data.task) for name in options.budgets}
+        self.budgets = {name: decisions_of(name, puzzle.budgets(puzzle.shape)) for name in options.budgets}
         self.sampled = splits.played(options, self.data)
         self.starts = np.ascontiguousarray(self.sampled.states)
         self.length = self.task.distance(self.starts)

@@ -30,7 +30,7 @@ class Usual:
 
     size: tuple[int, int]
     length: tuple[int, int]
-    #: Decisions per episode, by the name of the budget.
+    #: Decisions per episode, by the name of the budget; ``Puzzle.budgets`` may know better for a size.
     budgets: dict[str, int]
 
 
@@ -139,6 +139,11 @@ class Puzzle(Drawn, ABC):
     def of_states(cls, shape: tuple[int, int]) -> Puzzle:  # noqa: ARG003
         """The puzzle that states of this shape belong to."""
         return cls()
+
+    @classmethod
+    def budgets(cls, shape: tuple[int, ...]) -> dict[str, int]:  # noqa: ARG003
+        """Decisions per episode from states of this shape, by the name of the budget."""
+        return cls.usual.budgets
 
     @property
     def size_name(self) -> str:

@@ -60,6 +60,11 @@ class Sokoban(Puzzle):
         """Levels of this size with so many boxes."""
         return cls(size, boxes)
 
+    @classmethod
+    def budgets(cls, shape: tuple[int, ...]) -> dict[str, int]:
+        """See ``Puzzle.budgets``: levels as large as Boxoban's have a median length of 30, those of the paper of 17."""
+        return {"loose": 11, "tight": 7} if min(shape) >= 10 else cls.usual.budgets
+
     @property
     def size_name(self) -> str:
         """For example ``8x8-2``."""

@@ -113,7 +113,7 @@ def episode(
     """
     start = _start(state)
     puzzle = task or puzzle_of(start)
-    observations = puzzle.usual.budgets["loose"] if budget is None else budget
+    observations = puzzle.budgets(start.shape)["loose"] if budget is None else budget
     if observations < 1:
         raise ValueError(f"budget: expected at least 1, got {budget}")
     return _play(_choose(agent, puzzle), puzzle, start, observations)

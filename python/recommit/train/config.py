@@ -159,7 +159,7 @@ class ValidationConfig:
 
     def of(self, task: Puzzle) -> Self:
         """With the budget of a puzzle where none is said."""
-        return dataclasses.replace(self, budget=self.budget or task.usual.budgets["loose"])
+        return dataclasses.replace(self, budget=self.budget or task.budgets(task.shape)["loose"])
 
 
 def check_length(owner: str, length: tuple[int, ...]) -> None:

@@ -50,11 +50,11 @@ class GameSpec:
     price_observation: float = 0.0
 
     def __post_init__(self) -> None:
-        usual = registry.puzzle(self.task).usual
-        self._fill("size", self._pair("size", self.size) or usual.size)
-        self._fill("length", self._pair("length", self.length) or usual.length)
-        self._fill("budget", self.budget or usual.budgets["loose"])
-        if registry.puzzle(self.task).most_boxes:
+        puzzle = registry.puzzle(self.task)
+        self._fill("size", self._pair("size", self.size) or puzzle.usual.size)
+        self._fill("length", self._pair("length", self.length) or puzzle.usual.length)
+        self._fill("budget", self.budget or puzzle.budgets(self.size)["loose"])
+        if puzzle.most_boxes:
             self._fill("boxes", self.boxes or 2)
         if not 1 <= self.budget <= MOST_OBSERVATIONS:
             raise ValueError(f"budget: expected 1..{MOST_OBSERVATIONS}, got {self.budget}")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.puzzles import registry
 from recommit.stats import share
 from recommit.zero_shot.game import spl
 from recommit.zero_shot.parser import AnswerOutcome
@@ -44,7 +43,7 @@ def rows(
 ) -> list[dict[str, Any]]:
     """One row for the budget that was played, and one for every smaller one of the paper's, read off the same
     episodes."""
-    named = {decisions: name for name, decisions in registry.puzzle(spec.game.task).usual.budgets.items()}
+    named = {decisions: name for name, decisions in spec.game.puzzle.budgets(spec.game.size).items()}
     budgets = [spec.game.budget, *sorted((k for k in named if k < spec.game.budget), reverse=True)]
     return [_row(spec, episodes, rooms, k, named.get(k, str(k))) for k in budgets]
 

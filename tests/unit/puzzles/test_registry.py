@@ -33,6 +33,7 @@ def test_a_puzzle_says_all_that_is_asked_of_it(task):
     found = puzzle.generate(20, seed=1, length=kind.usual.length)
     assert kind.of_states(puzzle.shape).is_solved(found.states).sum() == 0
     assert found.states.max() <= puzzle.highest
+    assert kind.budgets(puzzle.shape) == kind.usual.budgets
     assert set(kind.usual.budgets) == {"loose", "tight"}
     assert puzzle.pushes(found.states) is not None
     assert (next(iter(kind.images(found.states))) == found.states).all()
@@ -41,6 +42,11 @@ def test_a_puzzle_says_all_that_is_asked_of_it(task):
     if not kind.ringed:
         with pytest.raises(ValueError, match="crop"):
             puzzle.render(found.states, crop=True)
+
+
+def test_large_levels_of_sokoban_have_larger_budgets():
+    assert recommit.Sokoban.budgets((8, 10)) == {"loose": 6, "tight": 4}
+    assert recommit.Sokoban.budgets((10, 10)) == {"loose": 11, "tight": 7}
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -235,7 +235,8 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
     policy = CommitPolicy.from_pretrained(folder, anyway=options.anyway).eval()
     policy.replace_prices(prices)
     chosen = options.of_policy(options.agent, policy.config.trained)
-    task = chosen.level().task
+    first = chosen.level()
+    task = first.task
 
     def level(number: int) -> Level:
         found = chosen.level(number)
@@ -246,7 +247,7 @@ def _match(options: PlayOptions) -> tuple[PolicyMatch, PlayOptions]:
         weights=weights_of(folder),
         task=task.task,
         depths=policy.config.depths,
-        budget=options.budget or task.usual.budgets["loose"],
+        budget=options.budget or task.budgets(first.state.shape)["loose"],
         value=match_of.words(prices),
         command=_command(options) if options.out else "",  # of what is played now nobody asks
     )
