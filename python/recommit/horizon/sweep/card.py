@@ -51,7 +51,9 @@ def score_kind(outcomes: Sequence[Outcomes], key: str) -> str:
     if any(each is not None for row in outcomes for each in row["success"]):
         return "success"
     if key:
-        raise ValueError(f"success: expected a key of info that the environment gives, got {key}, which it never does")
+        raise ValueError(
+            f"success: expected a key of info that the environment gives, got {key}, which it gave in no episode"
+        )
     return "return"
 
 
@@ -66,13 +68,17 @@ def scores(outcomes: Outcomes, kind: str) -> Floats:
     return np.array(won if kind == "success" else outcomes["total"], np.float64)
 
 
+def worth(outcomes: Outcomes, kind: str, price: float) -> Floats:
+    """What choices go by: the score of each episode, less the price of its queries."""
+    return scores(outcomes, kind) - price * np.array(outcomes["queries"], np.float64)
+
+
 def chosen(rows: Sequence[dict[str, Any]], kind: str, price: float) -> dict[str, dict[str, Any]]:
-    """By name, the rule with the highest mean of score - price * queries; of equals the one with fewer queries."""
+    """By name, the rule that is worth most in the mean; of equals the one with fewer queries."""
     best: dict[str, tuple[float, float]] = {}
     rules: dict[str, dict[str, Any]] = {}
     for row in rows:
-        queries = float(np.mean(row["outcomes"]["queries"]))
-        merit = (float(scores(row["outcomes"], kind).mean()) - price * queries, -queries)
+        merit = (float(worth(row["outcomes"], kind, price).mean()), -float(np.mean(row["outcomes"]["queries"])))
         if row["name"] not in best or merit > best[row["name"]]:
             best[row["name"]], rules[row["name"]] = merit, row["rule"]
     return rules
@@ -93,14 +99,15 @@ def best_rule(card: Card) -> str:
 
 
 def summary(card: Card) -> list[dict[str, Any]]:
-    """What each row comes to, with 95 % intervals over episodes; differences are paired, to the best fixed depth."""
-    kind, reference = card["score"], best_fixed(card)
-    own = {row["name"]: scores(row["outcomes"], kind) for row in card["rows"]}
+    """What each row comes to, with 95 % intervals over episodes; differences of what they are worth are paired, to the
+    best fixed depth."""
+    kind, price, reference = card["score"], card["settings"]["price"], best_fixed(card)
+    own = {row["name"]: worth(row["outcomes"], kind, price) for row in card["rows"]}
     result = []
     for row in card["rows"]:
-        values, queries = own[row["name"]], np.array(row["outcomes"]["queries"], np.float64)
+        values, queries = scores(row["outcomes"], kind), np.array(row["outcomes"]["queries"], np.float64)
         low, high = stats.share(values) if kind == "success" else _ends(values)
-        less = stats.bootstrap(values - own[reference])
+        less = stats.bootstrap(own[row["name"]] - own[reference])
         won = queries[values > 0] if kind == "success" else queries[:0]
         result.append(
             {

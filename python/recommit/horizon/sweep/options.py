@@ -46,7 +46,7 @@ class SweepOptions:
             return is reported).
         stop: Whether an episode ends at its first success, or goes on to its end, where its last tick decides.
         max_steps: An episode is cut after so many ticks, if the environment does not end it before.
-        price: What a query costs in the unit of success or return: thresholds are chosen for score - price * queries.
+        price: What a query costs in the unit of success or return; choices and differences are of what is left.
         batch: Episodes side by side, which the policy gets as one batch; a vector of environments has its own number.
         jobs: Processes, with one thread each. The card does not depend on it.
     """

@@ -41,7 +41,13 @@ def fixed_depths(chosen: tuple[int, ...], allowed: range) -> list[int]:
         raise ValueError(f"depths: expected {allowed[0]}..{allowed[-1]}, which the chunks allow, got {wrong[0]}")
     if chosen or len(allowed) <= EVERY:
         return [*chosen] or [*allowed]
-    return sorted({*np.geomspace(allowed[0], allowed[-1], EVERY).round().astype(int).tolist()})
+    spread: list[int] = []
+    for many in range(EVERY, 8 * EVERY):  # many small ones are rounded to the same depth
+        depths = sorted({*np.geomspace(allowed[0], allowed[-1], many).round().astype(int).tolist()})
+        if len(depths) > EVERY:
+            break
+        spread = depths
+    return spread
 
 
 def families(depths: tuple[int, ...], continuous: bool) -> list[Family]:

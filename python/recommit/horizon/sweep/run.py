@@ -156,20 +156,18 @@ class Sweep:
         depths = fixed_depths(options.depths, range(look["allowed"][0], look["allowed"][1] + 1))
         allowed = list(options.depths) or list(range(look["allowed"][0], look["allowed"][1] + 1))
         tries = {f"fixed {depth}": [described(Fixed(depth))] for depth in depths}
-        first = self._play("validation", f"fixed {depths[0]}", tries[f"fixed {depths[0]}"][0], look["batch"])
-        kind = cards.score_kind([first], options.success)
         found: dict[str, Any] = {"rules": {}, "left_out": {}}
         if options.thresholds:
             asked = {"seeds": seeds["validation"], "depth": depths[len(depths) // 2], "depths": allowed}
             (found,) = self._get("rules", "rules", asked)
         tries |= found["rules"]
-        self._done = 0  # the first row is counted again
         self._total = sum(len(each) for each in tries.values()) * options.validation + len(tries) * options.episodes
         validation = [
             {"name": name, "rule": rule, "outcomes": self._play("validation", name, rule, look["batch"])}
             for name, each in tries.items()
             for rule in each
         ]
+        kind = cards.score_kind([row["outcomes"] for row in validation], options.success)
         chosen = cards.chosen(validation, kind, options.price)
         test = [
             {"name": name, "rule": rule, "outcomes": self._play("test", name, rule, look["batch"])}

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def text(card: Card, milliseconds: float | None = None) -> str:
     """All rows with their intervals; what was left out, and why; how it was played."""
     kind, unit = card["score"], "%" if card["score"] == "success" else ""
-    head = ["", "number", f"{kind}, {unit}" if unit else kind, "queries", "of successes", "ticks", "minus best fixed"]
+    less = "minus best fixed" + (", priced" if card["settings"]["price"] else "")
+    head = ["", "number", f"{kind}, {unit}" if unit else kind, "queries", "of successes", "ticks", less]
     rules = {row["name"]: number(row["rule"]) for row in card["rows"]}
     lines = [_line(each, rules[each["name"]], kind, card["best_fixed"]) for each in card["summary"]]
     parts = [grid(head, lines), "", in_short(card), "", *notes(card)]
@@ -77,6 +78,8 @@ def notes(card: Card) -> list[str]:
             "queries."
         ),
     ]
+    if price := settings["price"]:
+        lines[1] += f" Choices and differences are of the {card['score']} less {price:g} for each query."
     if card["left_out"]:
         lines += ["", "Left out:", ""]
         lines += [f"* {cell(name)}: {cell(why)}" for name, why in card["left_out"].items()]

@@ -24,7 +24,7 @@ from recommit.horizon.plans import joined
 from recommit.horizon.sweep import SweepOptions, run, table, text, worker
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
-from recommit.horizon.sweep.run import LOG, Answers, _digest
+from recommit.horizon.sweep.run import LOG, Answers, Sweep, _digest
 from recommit.storage import errors
 
 TOY = Path(toy.__file__)
@@ -155,7 +155,8 @@ def _with_tail(chunk: Any, rng: Any) -> Any:
 def test_fixed_depths() -> None:
     assert fixed_depths((), range(1, 17)) == list(range(1, 17))
     spread = fixed_depths((), range(1, 51))
-    assert (spread[0], spread[-1], len(spread) <= 16) == (1, 50, True)
+    assert (spread[0], spread[-1], spread[:5]) == (1, 50, [1, 2, 3, 4, 5])
+    assert {len(fixed_depths((), range(1, most + 1))) for most in range(17, 129)} == {16}
     assert fixed_depths((2, 6), range(2, 7)) == [2, 6]
     with pytest.raises(ValueError, match=r"depths: expected 2\.\.6, which the chunks allow, got 7"):
         fixed_depths((2, 7), range(2, 7))
@@ -168,6 +169,42 @@ def test_a_sweep_without_rules_and_a_return() -> None:
         cards.score_kind([outcomes], "won")
     assert cards.scores(outcomes, "return").tolist() == [1.0, 2.0]
     assert cards.score_kind([{**outcomes, "success": [None, False]}], "") == "success"
+
+
+def test_success_counts_though_the_first_depth_never_has_any() -> None:
+    """An environment may say ``success`` only where there is some, and depth 1 may never get that far."""
+
+    class Played:
+        def get(self, requests: Any, _: Any) -> list[Any]:
+            if requests[0]["ask"] == "look":
+                return [{"allowed": [1, 2], "batch": 4}]
+            replies = []
+            for request in requests:
+                won, many = request["with"]["rule"]["depth"] == 2 or None, len(request["with"]["seeds"])
+                outcome = {"success": won, "total": -9.0, "ticks": 9, "queries": 3}
+                replies.append({"outcomes": {name: [value] * many for name, value in outcome.items()}})
+            return replies
+
+    given = options(Path(), thresholds=0, success="success")
+    content = Sweep(given, Played(), lambda *_: None).content()
+    assert content["score"] == "success"
+
+
+def test_with_a_price_differences_are_of_what_rows_are_worth(card: dict[str, Any]) -> None:
+    won, queries = {"deep": [True] * 5 + [False], "often": [True] * 6}, {"deep": [1] * 6, "often": [90] * 6}
+    row = lambda name, rule: {
+        "name": name,
+        "rule": rule,
+        "outcomes": {"success": won[name], "total": [0.0] * 6, "ticks": [90] * 6, "queries": queries[name]},
+    }
+    rows = [row("deep", {"rule": "Fixed", "depth": 8}), row("often", {"rule": "Consecutive"})]
+    content = {**card, "score": "success", "rows": rows, "validation": rows, "horizon": 8}
+    free, priced = (cards.made({**content, "settings": {**card["settings"], "price": x}}) for x in (0.0, 0.01))
+    assert free["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6)
+    assert priced["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6 - 0.89)
+    assert "often" not in table.in_short(priced)
+    assert "less 0.01 for each query" in table.text(priced)
+    assert "for each query" not in table.text(free)
 
 
 @pytest.mark.parametrize("answers", [0, 1, 2, 9, 40])
