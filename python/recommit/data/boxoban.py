@@ -52,6 +52,27 @@ SPLITS = {
     ("medium", "test"): ("medium/valid", 0, 50_000),
     ("hard", "test"): ("hard", 0, 3_332),
 }
+#: By folder, the levels that are also test levels of a published set, turned or mirrored at most: no data set trains
+#: on them or chooses by them.
+COPIES = {
+    name: tuple(map(int, numbers.split()))
+    for name, numbers in {
+        "unfiltered/train": """
+            14128 63104 80124 85677 174092 222030 259440 269024 375716 410204 423295 425846 438469 448336
+            482966 516526 597995 636582 642207 669318 698902 774180 857925
+        """,
+        "unfiltered/valid": "26035",
+        "medium/train": """
+            8275 10343 23953 24965 30299 31000 32401 36502 38822 39413 40099 42863 58933 67734 67858 89932
+            91009 102706 141444 147554 148838 149132 174242 176343 177841 182084 183471 185849 190063
+            193539 195520 197373 198126 211258 215742 219567 230620 230671 232072 234290 242346 245649
+            246429 254155 266036 285779 287465 287711 304710 307896 322428 326141 328763 331935 340144
+            342587 344108 355822 357435 358192 358783 365887 367717 371869 373117 377053 378161 379604
+            380980 390235 393928 395354 397120 401306 406077 407948 411981 412538 413411 419733 432124
+            434015 440626 440739 441794 445870
+        """,
+    }.items()
+}
 SUMS, SOURCE = "SHA256SUMS", "https://github.com/google-deepmind/boxoban-levels"
 
 
@@ -109,6 +130,12 @@ def levels(name: str, split: str, numbers: NDArray[np.int64]) -> States:
         chosen = files == file
         result[chosen] = _file(os.fspath(cached()), folder, file)[places[chosen]]
     return result
+
+
+def copies(name: str, split: str, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which levels of a split are also test levels."""
+    folder, first, _ = SPLITS[name, split]
+    return np.isin(numbers + first, COPIES.get(folder, ()))
 
 
 def count(name: str, split: str) -> int:

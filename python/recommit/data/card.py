@@ -51,10 +51,7 @@ def _splits(manifest: Manifest) -> str:
         if manifest.of(split):
             numbers = [manifest.total(what, split) for what in shards.NUMBERS]
             lines.append(f"| {split} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
-    lines.append(
-        "\nA start state belongs to a split by a key that all its mirror images share, so no instance of one split "
-        "is, up\nto symmetry, an instance of another, in this data set or between any two made by this package."
-    )
+    lines.append(_PUBLISHED if manifest.spec.published else _APART)
     if manifest.spec.disjoint == "layouts":
         lines.append("Here walls and goals alone decide, so no layout of one split is a layout of another.")
     if manifest.overlap:
@@ -67,6 +64,14 @@ def _columns(task: str) -> str:
     lines += [f"| `{name}` | {kind} | {meaning} |" for name, (kind, meaning) in parquet.COLUMNS.items()]
     return "\n".join(lines) + f"\n\nCells: {TASKS[task].codes}\n"
 
+
+_APART = """
+A start state belongs to a split by a key that all its mirror images share, so no instance of one split is, up
+to symmetry, an instance of another, in this data set or between any two made by this package."""
+
+_PUBLISHED = """
+Levels are in their published splits. Those of other splits that are also test levels of a published set, mirrored or
+not, are left out; some hundred levels for validation are mirror images of ones that are trained on."""
 
 _HEADER = """\
 ---

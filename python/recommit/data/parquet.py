@@ -54,7 +54,7 @@ COLUMNS = {
     "id": (pa.string(), "instance the state belongs to: task/difficulty/seed/number"),
     "task": (pa.string(), "the puzzle"),
     "difficulty": (pa.string(), "size, and boxes and range of lengths of the instance"),
-    "split": (pa.string(), "`train`, `validation` or `test`; by the canonical key of the instance's start"),
+    "split": (pa.string(), "`train`, `validation` or `test`; by the start of the instance, or as published"),
     "kind": (
         pa.string(),
         "`expert` (on the expert path), `perturbed` (off it) or `on-policy` (brought to be labelled)",

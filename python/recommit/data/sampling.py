@@ -92,7 +92,7 @@ class _Stream:
         return self.spec.difficulties[self.index]
 
     def read(self, count: int) -> Starts:
-        """The next ones; published levels that are too short or too long are passed over."""
+        """The next ones; published levels that are too short or too long, or test levels too, are passed over."""
         if self.spec.published:
             return self._published(count)
         first = _SPLIT_STRETCH[self.split] + self.shard * _SHARD_STRETCH + self.used
@@ -116,6 +116,7 @@ class _Stream:
         states = boxoban.levels(self.spec.generator, self.split, number)
         length = self.spec.puzzle().distance(states, threads=self.threads)
         fits = (length >= self.difficulty.length[0]) & (length <= self.difficulty.length[1])
+        fits &= ~boxoban.copies(self.spec.generator, self.split, number)
         drawn = Starts(number, np.full(len(number), self.index, np.uint8), states, length.astype(np.int16))
         return drawn.where(fits)
 

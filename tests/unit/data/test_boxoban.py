@@ -58,6 +58,30 @@ def test_the_published_digests_are_of_all_folders_and_splits():
     assert {name for name, _ in boxoban.SPLITS} == set(recommit.Sokoban.level_sets)
 
 
+def test_copies_of_test_levels_are_passed_over(copy, tmp_path, monkeypatch):
+    source, every = copy
+    assert main(["data", "import", "boxoban", str(source)]) == 0
+    monkeypatch.setattr(boxoban, "COPIES", {"unfiltered/train": (2, 5), "unfiltered/valid": (0,)})
+    spec = DataSpec.from_dict({**SPEC, "count": 5, "validation": 2, "test": 4})
+    recommit.data.build(spec, tmp_path / "data")
+    for split, folder, kept in (
+        ("train", "unfiltered/train", [0, 1, 3, 4, 6]),
+        ("validation", "unfiltered/valid", [1, 2]),
+    ):
+        rows = recommit.data.open(tmp_path / "data", split).columns()
+        assert np.array_equal(rows[rows.t == 0].states, every[folder][kept])
+    card = (tmp_path / "data" / "README.md").read_text()
+    assert "published splits" in card
+    assert "no instance of one split" not in card
+
+
+def test_the_copies_are_numbers_of_levels():
+    for folder, numbers in boxoban.COPIES.items():
+        assert 0 <= min(numbers) <= max(numbers) < boxoban.FOLDERS[folder][0]
+        assert len(set(numbers)) == len(numbers)
+    assert not set(boxoban.COPIES) & {folder for (_, split), (folder, *_) in boxoban.SPLITS.items() if split == "test"}
+
+
 def test_a_data_set_has_the_levels_of_the_published_splits(copy, tmp_path, capsys):
     source, every = copy
     assert main(["data", "import", "boxoban", str(source)]) == 0

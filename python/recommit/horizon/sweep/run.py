@@ -162,7 +162,7 @@ class Sweep:
             (found,) = self._get("rules", "rules", asked)
         tries |= found["rules"]
         self._total = sum(len(each) for each in tries.values()) * options.validation + len(tries) * options.episodes
-        validation = [
+        validation: list[dict[str, Any]] = [
             {"name": name, "rule": rule, "outcomes": self._play("validation", name, rule, look["batch"])}
             for name, each in tries.items()
             for rule in each
