@@ -1,10 +1,11 @@
 """The policies that come with the package, from a finished preset: python/recommit/pretrained/NAME.
 
 recommit reproduce --preset laptop --out laptop
-python -m bench.pages.pretrained laptop --scratch scratch [--names sliding-3x3]
+python -m bench.pages.pretrained laptop --scratch scratch --names sliding-3x3 sokoban-7x7
 
-Each is the policy of a run of the preset (``SOURCES``) with its weights in half precision, then evaluated as it was
-written: its card says the figures on the preset's test instances, and on the first few of them, which a test plays.
+Each is the policy of a run (``SOURCES``) with its weights in half precision, then evaluated as it was written: its
+card says the figures on the test instances of its preset, and on the first few of them, which a test plays. It may
+come from runs that were made one by one, in folders that are called as those of the preset: its card has the commands.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recommit.data.spec import DataSpec
 from recommit.evaluate.evaluation import evaluate
 from recommit.evaluate.options import EvaluateOptions
 from recommit.policy import pretrained
 from recommit.policy.checkpoint import local_folder, save_compact, weights_of
 from recommit.policy.policy import CommitPolicy
+from recommit.reproduce import preset as presets
 from recommit.runs.directory import recipe_of
 from recommit.storage import files, verified
 
@@ -40,8 +43,11 @@ class Source:
     warm_start: str
     seed: int
     about: str
-    #: CPU-seconds of heads, which keep no times of their own: as the preset printed them.
+    #: CPU-seconds of heads, which keep no times of their own: as they were printed.
     heads: float = 0.0
+    #: How the runs were made, where no preset made them, and the preset whose instances they are for.
+    commands: str = ""
+    preset: str = ""
 
 
 #: The best of three seeds on validation instances, and of the heads that a preset trains.
@@ -74,14 +80,16 @@ def write(name: str, source: Source, preset: Path, scratch: Path) -> None:
     parts = [source.warm_start] if source.heads else [source.warm_start, source.run]
     (folder / pretrained.CARD).unlink(missing_ok=True)  # without it there is no policy by this name
     save_compact(CommitPolicy.from_pretrained(local_folder(run)), folder / "policy")
-    recipe = recipe_of(preset / source.task / source.warm_start).to_dict()
-    _json(folder / "config.json", {"data": {"recipe": recipe}})
+    recipe = recipe_of(preset / source.task / source.warm_start)
+    if source.preset:
+        recipe = DataSpec.from_dict(presets.load(source.preset)["tasks"][source.task]["data"])
+    _json(folder / "config.json", {"data": {"recipe": recipe.to_dict()}})
     _json(folder / "best.json", {"policy": "policy"})
     every = figures(folder, scratch / f"{name}-all", 1024, AGENTS)
     card = {
         "task": source.task,
         "about": source.about,
-        "command": f"recommit reproduce --preset {preset.name} --out {preset.name}",
+        "command": source.commands or f"recommit reproduce --preset {preset.name} --out {preset.name}",
         "commit": _commit(),
         "seed": source.seed,
         "hours": round(sum(hours(preset / source.task / part) for part in parts) + source.heads / 3600, 3),
