@@ -12,12 +12,14 @@ a row. Each is written whole or not at all, and made of others that were finishe
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
+from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ import numpy as np
 from bench.robots import heads, policies, rules, tasks
 from bench.robots.tasks import DEPTHS, PRICE, TICKS, Arm, starts
 
+import recommit
 from recommit import horizon
 from recommit.envs import Branches
 from recommit.graph import files as graph_files
@@ -318,6 +321,28 @@ def jobs(out: Path, settings: Settings) -> list[list[Job]]:
     return [own, played]
 
 
+#: What a piece may come out otherwise with.
+VERSIONS = ("gymnasium", "metaworld", "mujoco", "numpy", "scipy", "torch")
+CODE = ("bench/robots", "recommit/adapters/metaworld.py", "recommit/envs", "recommit/graph", "recommit/horizon")
+
+
+def keep_code(out: Path) -> None:
+    """The folder is of one state of the code, whose digest and versions it keeps."""
+    digest = hashlib.sha256()
+    for place in CODE:
+        top = Path(recommit.__file__).parent.parent if place.startswith("recommit") else Path(__file__).parents[2]
+        for path in sorted([top / place] if place.endswith(".py") else (top / place).rglob("*.py")):
+            if path.name != "page.py":
+                digest.update(path.read_bytes())
+    wanted = {"code": digest.hexdigest(), "versions": {name: metadata.version(name) for name in VERSIONS}}
+    piece(path := out / "code.json", lambda: (json.dumps(wanted, indent=2) + "\n").encode())
+    if json.loads(path.read_text()) != wanted:
+        raise SystemExit(
+            f"out: {out} was begun with other code or other versions ({path.read_text()}), now {json.dumps(wanted)}; "
+            f"begin a new folder, or remove {path} if what changed changes no piece"
+        )
+
+
 def keep_settings(out: Path, settings: Settings) -> None:
     """The folder is of one campaign."""
     wanted = json.loads(json.dumps(asdict(settings)))
@@ -333,13 +358,18 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--quick", action="store_true", help="one task, few episodes")
     parser.add_argument("--task", nargs="+", default=(), choices=tasks.TASKS, help="these tasks alone")
+    parser.add_argument("--seed", nargs="+", default=(), type=int, help="the policies of these seeds alone")
     options = parser.parse_args()
     settings = QUICK if options.quick else Settings()
     keep_settings(options.out, settings)
+    keep_code(options.out)
     begin = time.monotonic()
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         for phase in jobs(options.out, settings):
-            mine = [job for job in phase if not options.task or job.task in options.task]
+            wanted = lambda job: (
+                (not options.task or job.task in options.task) and (not options.seed or job.seed in options.seed)
+            )
+            mine = list(filter(wanted, phase))
             running = {pool.submit(job.run): job for job in mine}
             for number, done in enumerate(as_completed(running), 1):
                 job = running[done]

@@ -1,10 +1,11 @@
-"""Figures of a campaign into docs/assets/robots.json, and its tables into docs/robots.md.
+"""Every finished job of a campaign into bench/results/robots, and the tables of all of them into docs/robots.md.
 
-    python -m bench.robots.page robots        # from the folder of bench.robots.campaign; whole tasks alone are counted
-    python -m bench.robots.page               # the tables again, from the figures
+    python -m bench.robots.page robots        # from the folder of bench.robots.campaign
+    python -m bench.robots.page               # the tables again, from what is kept
     python -m bench.robots.page --check       # writes nothing; exits with 1 if the page is not that of its figures
 
-Differences are paired over the test episodes of every policy. The best constant and each rule's threshold are those of
+What is kept of a job is what each test episode came to, so that a campaign may be played on several machines, a part on
+each. Differences are paired over the test episodes of every policy. The best constant and each rule's threshold are of
 validation episodes, each policy's own.
 """
 
@@ -14,7 +15,7 @@ import argparse
 import json
 import re
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from recommit.graph.rule_registry import DepthTable, NamedRule
 from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
 from recommit.stats import bootstrap, gain_interval
+from recommit.storage import files
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
@@ -37,95 +39,154 @@ if TYPE_CHECKING:
     Figures = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
-FIGURES, PAGE = ROOT / "docs" / "assets" / "robots.json", ROOT / "docs" / "robots.md"
+KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
 BLOCK = re.compile(r"<!-- robots (?P<table>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def utility(rows: Floats) -> Floats:
-    """Of episodes [..., 4]: success less the price of the queries."""
+    """Of episodes [..., 2]: success less the price of the queries."""
     return rows[..., 0] - PRICE * rows[..., 1]
 
 
+@dataclass(frozen=True)
 class Played:
-    """What one policy came to under one condition."""
+    """What one policy came to under one condition: success and queries of every episode."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.chosen = json.loads((folder / "validation.json").read_text())
-        self.rows = {path.stem[5:]: episodes(path) for path in sorted(folder.glob("test-*.json"))}
-        self.heads = sorted((name for name in self.rows if name.startswith("head ")), key=lambda name: int(name[5:]))
-        best = {name: max(values) for name, values in self.chosen["values"].items()}
-        self.rule = max(best, key=best.__getitem__)
-        self.rules = list(best)
+    task: str
+    seed: int
+    condition: str
+    #: The constant that was best on validation episodes, and what the best candidate of each rule was worth there.
+    depth: int
+    values: dict[str, float]
+    rows: dict[str, Floats]
+    oracles: dict[str, Floats]
+    #: Of each row the mean regret at the visited states, and its gain share there.
+    states: dict[str, tuple[float, float | None]]
 
     @property
     def constant(self) -> str:
-        """The row of the constant that was best on validation episodes."""
-        return f"fixed {self.chosen['constant']}"
+        """The row of the best constant."""
+        return f"fixed {self.depth}"
 
-    def oracle(self, name: str = "oracle") -> Floats:
-        """[episodes, 4] of the first test episodes."""
-        parts = sorted(self.folder.glob(f"{name}-*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
-        return np.concatenate([episodes(path) for path in parts])
+    @property
+    def rule(self) -> str:
+        """The rule that was best on validation episodes."""
+        return max(self.values, key=self.values.__getitem__)
 
-    def states(self) -> dict[str, tuple[float, float | None]]:
-        """Of each row the mean regret at the visited states, and its gain share there."""
-        graph = graph_files.read(self.folder / "graph")
-        setting = Setting(int(graph.source["queries"]), Prices(0.0, PRICE))
-        scorer = GraphScorer(graph, (setting,))
-        with np.load(self.folder / "visited.npz", allow_pickle=False) as kept:
-            names, chosen = kept["names"].tolist(), kept["chosen"]
-        oracle, constant = scorer.oracle(setting), scorer.fixed(setting, int(self.chosen["constant"]))
-        result = {}
-        for name, depths in zip(names, chosen.T, strict=True):
-            table = np.ones(len(graph), np.int64)
-            table[graph.starts] = depths
-            own = scorer.values(NamedRule(name, DepthTable(tuple(table.tolist()))))[setting]
-            gain = gain_interval(own, constant, oracle)
-            result[name] = (float((oracle - own).mean()), None if gain is None else gain.mean)
-        return result
+    @property
+    def head(self) -> str:
+        """The row of the last head."""
+        return max((name for name in self.rows if name.startswith("head ")), key=_number)
+
+    @classmethod
+    def of(cls, folder: Path) -> Played:
+        """From the pieces of a finished job."""
+        chosen = json.loads((folder / "validation.json").read_text())
+        best = {name: max(values) for name, values in chosen["values"].items()}
+        rows = {path.stem[5:]: episodes(path) for path in sorted(folder.glob("test-*.json"))}
+        oracles = {}
+        for kind in kinds(folder.name):
+            parts = sorted(folder.glob(f"{kind}-*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
+            oracles[kind] = np.concatenate([episodes(path) for path in parts])
+        depth, states = int(chosen["constant"]), {}
+        if folder.name != "bumps":
+            states = visited(folder, depth)
+        task, seed = folder.parents[1].name, int(folder.parent.name)
+        return cls(task, seed, folder.name, depth, best, rows, oracles, states)
+
+    @classmethod
+    def read(cls, path: Path) -> Played:
+        """From what is kept of a job."""
+        values = json.loads(path.read_text())
+        pairs = lambda rows: {name: np.array(row, np.float64).T for name, row in rows.items()}
+        return cls(**{**values, "rows": pairs(values["rows"]), "oracles": pairs(values["oracles"])})
+
+    def keep(self, folder: Path) -> None:
+        """Success and queries of every row, a line each."""
+        lists = lambda rows: {name: row.T.astype(int).tolist() for name, row in rows.items()}
+        values = {**vars(self), "rows": lists(self.rows), "oracles": lists(self.oracles)}
+        lines = ",\n".join(
+            f'"{name}": {{\n' + ",\n".join(f'"{key}": {json.dumps(row)}' for key, row in value.items()) + "}"
+            if isinstance(value, dict)
+            else f'"{name}": {json.dumps(value)}'
+            for name, value in values.items()
+        )
+        path = folder / f"{self.task}-{self.seed}-{self.condition}.json"
+        files.replace(files.Files(), path, f"{{{lines}}}\n".encode())
+
+
+def visited(folder: Path, depth: int) -> dict[str, tuple[float, float | None]]:
+    """See ``Played.states``."""
+    graph = graph_files.read(folder / "graph")
+    setting = Setting(int(graph.source["queries"]), Prices(0.0, PRICE))
+    scorer = GraphScorer(graph, (setting,))
+    with np.load(folder / "visited.npz", allow_pickle=False) as kept:
+        names, chosen = kept["names"].tolist(), kept["chosen"]
+    oracle, constant = scorer.oracle(setting), scorer.fixed(setting, depth)
+    result = {}
+    for name, depths in zip(names, chosen.T, strict=True):
+        table = np.ones(len(graph), np.int64)
+        table[graph.starts] = depths
+        own = scorer.values(NamedRule(name, DepthTable(tuple(table.tolist()))))[setting]
+        gain = gain_interval(own, constant, oracle)
+        result[name] = (float((oracle - own).mean()), None if gain is None else gain.mean)
+    return result
 
 
 def episodes(path: Path) -> Floats:
-    """[episodes, 4] success, queries, actions and ticks."""
-    return np.array(json.loads(path.read_text())["episodes"], np.float64)
+    """[episodes, 2] success and queries."""
+    return np.array(json.loads(path.read_text())["episodes"], np.float64)[:, :2]
+
+
+def kinds(condition: str) -> tuple[str, ...]:
+    """The oracles of a condition."""
+    return ("oracle",) if condition != "bumps" else ("oracle", "oracle resampled")
 
 
 def finished(folder: Path, settings: dict[str, Any]) -> bool:
     """Is everything there? The oracle is what comes last."""
-    kind = "oracle" if folder.name != "bumps" else "oracle resampled"
-    return (folder / f"{kind}-{(settings['oracle'] - 1) // 10}.json").exists()
+    return (folder / f"{kinds(folder.name)[-1]}-{(settings['oracle'] - 1) // 10}.json").exists()
 
 
-def collect(out: Path, label: str) -> Figures:
-    """Everything that the tables need, of the policies that are finished."""
+def keep(out: Path, kept: Path) -> None:
+    """Add the finished jobs of a campaign to those that are kept."""
     settings = json.loads((out / "settings.json").read_text())
-    conditions: dict[str, Any] = {}
+    files.make_folders(files.Files(), kept.absolute())
+    path = kept / "settings.json"
+    if path.exists() and json.loads(path.read_text()) != settings:
+        raise SystemExit(f"{out}: expected a campaign with the settings of {path}, got others")
+    files.replace(files.Files(), path, (json.dumps(settings, indent=2) + "\n").encode())
     for name in settings["conditions"]:
-        found = {
-            task: [
-                Played(folder)
-                for seed in range(settings["seeds"])
-                if finished(folder := out / task / str(seed) / name, settings)
-            ]
-            for task in settings["tasks"]
-        }
-        conditions[name] = {task: task_figures(name, played) for task, played in found.items() if played}
-    return {"label": label, "settings": settings, "conditions": conditions}
+        for task in settings["tasks"]:
+            for seed in range(settings["seeds"]):
+                if finished(folder := out / task / str(seed) / name, settings):
+                    Played.of(folder).keep(kept)
+
+
+def collect(kept: Path) -> Figures:
+    """Everything that the tables need, of the jobs that are kept."""
+    settings = json.loads((kept / "settings.json").read_text())
+    every = [Played.read(path) for path in sorted(kept.glob("*-*.json"))]
+    conditions: dict[str, Any] = {name: {} for name in settings["conditions"]}
+    for name, own in conditions.items():
+        for task in settings["tasks"]:
+            if played := [each for each in every if (each.task, each.condition) == (task, name)]:
+                own[task] = task_figures(name, played)
+    return {"settings": settings, "conditions": conditions}
 
 
 def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
     """Of one task under one condition."""
-    head = played[0].heads[-1]
+    head = played[0].head
     join = lambda name: np.concatenate([utility(each.rows[name]) for each in played])
     constant = np.concatenate([utility(each.rows[each.constant]) for each in played])
     rule = np.concatenate([utility(each.rows[each.rule]) for each in played])
     names = list(played[0].rows)
     result: dict[str, Any] = {
         "policies": len(played),
-        "constants": [int(each.chosen["constant"]) for each in played],
+        "constants": [each.depth for each in played],
         "rules": [each.rule for each in played],
         "rows": {name: summary([each.rows[name] for each in played]) for name in names},
         "constant": float(constant.mean()),
@@ -136,11 +197,11 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
         "rule_over_constant": asdict(bootstrap(rule - constant)),
     }
     solved = lambda depth: np.concatenate([each.rows[f"fixed {depth}"][:, 0] for each in played])
-    result["middle"] = {depth: asdict(bootstrap(solved(MIDDLE) - solved(depth))) for depth in (DEPTHS[0], DEPTHS[-1])}
-    kinds = ["oracle"] if condition != "bumps" else ["oracle", "oracle resampled"]
-    result["oracles"] = {kind: oracle_figures(kind, played, head) for kind in kinds}
+    for depth in (DEPTHS[0], DEPTHS[-1]):
+        result[f"middle - {depth}"] = asdict(bootstrap(solved(MIDDLE) - solved(depth)))
+    result["oracles"] = {kind: oracle_figures(kind, played, head) for kind in kinds(condition)}
     if condition != "bumps":
-        states = [each.states() for each in played]
+        states = [each.states for each in played]
         result["states"] = {name: averaged([each[name] for each in states]) for name in states[0]}
     return result
 
@@ -153,7 +214,7 @@ def averaged(pairs: list[tuple[float, float | None]]) -> list[float | None]:
 
 def oracle_figures(kind: str, played: list[Played], head: str) -> dict[str, Any]:
     """How much there is, and how much of it the head has, on the episodes that the oracle played."""
-    every = [each.oracle(kind) for each in played]
+    every = [each.oracles[kind] for each in played]
     many = len(every[0])
     first = lambda name: np.concatenate([utility(each.rows[name(each)][:many]) for each in played])
     best, constant, own = (
@@ -165,6 +226,7 @@ def oracle_figures(kind: str, played: list[Played], head: str) -> dict[str, Any]
     return {
         **summary(every),
         "constant": float(constant.mean()),
+        "head": float(own.mean()),
         "room": asdict(bootstrap(best - constant)),
         "gain": None if gain is None else asdict(gain),
     }
@@ -206,32 +268,32 @@ def horizons(figures: Figures, condition: str) -> str:
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
         points = (
-            {key: 100 * value for key, value in own["middle"][str(depth)].items()} for depth in (DEPTHS[-1], DEPTHS[0])
+            {key: 100 * value for key, value in own[f"middle - {depth}"].items()} for depth in (DEPTHS[-1], DEPTHS[0])
         )
         lines.append([task, *(between(each, "+.1f") for each in points)])
     return grid(["task", f"{MIDDLE} - {DEPTHS[-1]}, points", f"{MIDDLE} - {DEPTHS[0]}, points"], lines)
 
 
 def verdict(figures: Figures, condition: str) -> str:
-    """What a perfect choice is worth, and who finds how much of it."""
+    """Who finds how much, on all test episodes."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
-        oracle, head = own["oracles"]["oracle"], own["rows"][own["head"]]
-        lines.append(
-            [
-                task,
-                f"{own['constant']:.3f}",
-                f"{own['rule']:.3f} ({', '.join(dict.fromkeys(own['rules']))})",
-                f"{head['utility']:.3f}",
-                f"{oracle['utility']:.3f}, constant {oracle['constant']:.3f}",
-                between(oracle["room"]),
-                between(own["over_constant"]),
-                between(own["over_rule"]),
-                between(oracle["gain"], ".2f"),
-            ]
-        )
-    head_row = ["task", "best constant", "best rule", "head", "oracle, on its episodes", "room", "head - constant"]
-    return grid([*head_row, "head - rule", "gain share of the head"], lines)
+        rule = f"{own['rule']:.3f} ({', '.join(dict.fromkeys(own['rules']))})"
+        values = [f"{own['constant']:.3f}", rule, f"{own['rows'][own['head']]['utility']:.3f}"]
+        compared = (own["rule_over_constant"], own["over_constant"], own["over_rule"])
+        lines.append([task, *values, *map(between, compared)])
+    row = ["task", "best constant", "best rule", "head", "rule - constant", "head - constant", "head - rule"]
+    return grid(row, lines)
+
+
+def room(figures: Figures, condition: str) -> str:
+    """What the oracle's choice is worth, and the head's part of it, on the episodes that the oracle played."""
+    lines = []
+    for task, own in figures["conditions"].get(condition, {}).items():
+        oracle = own["oracles"]["oracle"]
+        values = [f"{oracle[name]:.3f}" for name in ("constant", "head", "utility")]
+        lines.append([task, *values, between(oracle["room"]), between(oracle["gain"], ".2f")])
+    return grid(["task", "best constant", "head", "oracle", "room", "gain share of the head"], lines)
 
 
 def utilities(figures: Figures, condition: str) -> str:
@@ -289,11 +351,11 @@ def gate(figures: Figures, _: str) -> str:
         ahead = [
             task for task, each in own.items() if each["over_constant"]["low"] > 0 and each["over_rule"]["low"] > 0
         ]
-        room = [task for task, each in own.items() if each["oracles"]["oracle"]["room"]["low"] > 0]
+        roomy = [task for task, each in own.items() if each["oracles"]["oracle"]["room"]["low"] > 0]
         ruled = [task for task, each in own.items() if each["rule_over_constant"]["low"] > 0]
         parts.append(
-            f"* Where {CONDITIONS[condition].words}, a perfect choice is significantly better than the best constant "
-            f"on {len(room)} of {len(own)} tasks ({', '.join(room) or 'none'}); the best rule on {len(ruled)} "
+            f"* Where {CONDITIONS[condition].words}, the oracle is significantly better than the best constant "
+            f"on {len(roomy)} of {len(own)} tasks ({', '.join(roomy) or 'none'}); the best rule on {len(ruled)} "
             f"({', '.join(ruled) or 'none'}); the head is better than both on {len(ahead)} "
             f"({', '.join(ahead) or 'none'})."
         )
@@ -309,11 +371,11 @@ def about(figures: Figures, _: str) -> str:
         if tasks
     )
     return (
-        f"{figures['label']} {settings['test']} test episodes of each policy, {settings['oracle']} of them played by "
+        f"{settings['test']} test episodes of each policy, {settings['oracle']} of them played by "
         f"the oracle too; {settings['demonstrations']} demonstrations, {settings['validation']} validation episodes, "
         f"{settings['rounds']} rounds of {settings['branched']} episodes of branches; {settings['ticks']} ticks per "
         f"episode. Finished: {counted}."
-    ).strip()
+    )
 
 
 def _number(name: str) -> int:
@@ -327,6 +389,7 @@ TABLES: dict[str, Callable[[Figures, str], str]] = {
     "constants": constants,
     "horizons": horizons,
     "verdict": verdict,
+    "room": room,
     "utilities": utilities,
     "states": states,
     "bumps": bumps,
@@ -348,14 +411,12 @@ def filled(page: str, figures: Figures) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, nargs="?", help="the folder of a campaign")
-    parser.add_argument("--label", default="", help="a sentence before the counts of what was run")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.out:
-        figures = collect(options.out, options.label)
-        FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        keep(options.out, KEPT)
     page = PAGE.read_text(encoding="utf-8")
-    made = filled(page, json.loads(FIGURES.read_text(encoding="utf-8")))
+    made = filled(page, collect(KEPT))
     if options.check:
         sys.exit(made != page)
     PAGE.write_text(made, encoding="utf-8")

@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import importlib
 import io
-import json
 import re
 import runpy
 from pathlib import Path
@@ -172,7 +171,7 @@ def test_scripts_of_figures_import_what_is_there(script: Path, monkeypatch: pyte
 
 def test_the_page_of_robots_is_that_of_its_figures() -> None:
     script: Any = importlib.import_module("bench.robots.page")
-    page, figures = script.PAGE.read_text(encoding="utf-8"), json.loads(script.FIGURES.read_text(encoding="utf-8"))
+    page, figures = script.PAGE.read_text(encoding="utf-8"), script.collect(script.KEPT)
     assert script.filled(page, figures) == page
     assert {match["table"].partition("-")[0] for match in script.BLOCK.finditer(page)} == set(script.TABLES)
     for condition in figures["conditions"].values():  # a planted defect: another figure

@@ -40,7 +40,10 @@ def test_what_is_missing_is_made_again_alike(tmp_path):
     campaign(out)
     assert digests(out) == before
     page = importlib.import_module("bench.robots.page")
-    figures = page.collect(out, "Here.")
+    page.keep(out, kept := tmp_path / "kept")
+    figures = page.collect(kept)
+    whole = page.Played.of(out / "push" / "0" / "still")
+    assert page.Played.read(kept / "push-0-still.json").rows["fixed 8"].tolist() == whole.rows["fixed 8"].tolist()
     still = figures["conditions"]["still"]["push"]
     assert still["oracles"]["oracle"]["room"]["mean"] >= 0.0
     assert {len(figures["conditions"][name]) for name in page.CONDITIONS} == {1}
