@@ -308,6 +308,21 @@ def test_an_environment_that_ignores_seeds_is_refused(tmp_path: Path) -> None:
         run(options(tmp_path), env=Deaf, policy=toy.Policy())
 
 
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("Pendulum-v9", "env: Environment version `v9` for environment `Pendulum` doesn't exist"),
+        ("Pendulm-v1", "env: Environment `Pendulm` doesn't exist. Did you mean: `Pendulum`"),
+        ("nowhere/Pendulum-v1", "env: Namespace nowhere not found"),
+    ],
+)
+def test_an_environment_that_is_not_registered_is_gymnasiums_sentence(name: str, what: str, tmp_path: Path) -> None:
+    seat = worker.Seat(options(tmp_path, env=name))
+    reply = worker.answer(seat, {"ask": "look", "with": {"seed": 0}})
+    assert reply["error"].startswith(what)
+    assert reply["wrong_call"]
+
+
 def test_programs_that_die_are_a_sentence(tmp_path: Path) -> None:
     program = tmp_path / "dies.py"
     program.write_text("import os\nclass Policy:\n    def predict(self, observations):\n        os._exit(7)\n")
