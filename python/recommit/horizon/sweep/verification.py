@@ -34,8 +34,8 @@ FOLLOWS = ("schema", "version", "best_fixed", "summary", "digest")
 
 #: Why an honest card may be rejected, in the messages of what was played otherwise.
 CHANCE = (
-    "a policy or an environment that draws without a seed cannot be verified; a policy may draw from the global "
-    "streams of Python, numpy and torch"
+    "a policy or an environment that draws without a seed cannot be verified (a policy may draw from the global "
+    "streams of Python, numpy and torch)"
 )
 
 
