@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SCHEMA, VERSION = "recommit.sweep", 1
+#: Its name in the folder of a sweep.
+CARD = "card.json"
 #: Bytes of a card that are read.
 MOST = 1 << 28
 #: What an episode comes to.
@@ -162,8 +164,9 @@ def text(card: Card) -> str:
 
 
 def read(path: Path) -> Card:
-    """A card that is as it was written: every byte is checked against its digest, and its summary against its
-    episodes. It may be a stranger's: nothing of it is run."""
+    """A card that is as it was written, or that of a sweep's folder: every byte is checked against its digest, and its
+    summary against its episodes. It may be a stranger's: nothing of it is run."""
+    path = path / CARD if path.is_dir() else path
     try:
         data = safe_open.content(path, MOST)
     except FileNotFoundError:

@@ -112,7 +112,7 @@ class VerifyOptions:
     """Which card is checked, and with what.
 
     Args:
-        card: The card.json of a sweep.
+        card: The card.json of a sweep, or its folder.
         policy: What makes the policy; see recommit sweep. The file is run.
         env: What makes the environment; a Gymnasium id need not be said again.
         env_kwargs: Arguments of the environment, as a JSON object.

@@ -103,7 +103,7 @@ class Player:
     def predict(self, observations: Sequence[Any]) -> Plans:
         """The policy's plans for these observations, timed."""
         batch, begin = stacked(observations), time.perf_counter()
-        plans = read_plans(self.policy.predict(batch))
+        plans = read_plans(self.policy.predict(batch), self.slots.space)
         self._seconds += time.perf_counter() - begin
         if len(plans) != len(observations):
             raise ValueError(f"policy: expected {len(observations)} chunks, one per observation, got {len(plans)}")
@@ -206,17 +206,18 @@ class Episodes:
         return [*idle(space, len(rows))]
 
 
-def read_plans(said: Any) -> Plans:
+def read_plans(said: Any, space: Any = None) -> Plans:
     """The plans in what a policy returned: chunks alone, ``Plans``, or fields by name in a mapping or a dataclass.
 
-    Without ``actions``, the plan is the mean of the samples.
+    Without ``actions``, the plan is the mean of the samples. Actions that ``space`` does not have are refused.
     """
     if isinstance(said, Plans):
+        refuse_others(said.actions, space)
         return said
     if is_dataclass(said) and not isinstance(said, type):
         said = {field.name: getattr(said, field.name) for field in fields(said)}
     if not isinstance(said, Mapping):
-        return Plans(np.asarray(plain(said)))
+        said = {"actions": np.asarray(plain(said))}
     values: dict[str, Any] = {
         name: np.asarray(plain(said[name])) for name in ("actions", *MORE) if said.get(name) is not None
     }
@@ -224,7 +225,25 @@ def read_plans(said: Any) -> Plans:
         values["actions"] = values["samples"].mean(axis=1, dtype=values["samples"].dtype)
     if "actions" not in values:
         raise ValueError(f"policy: expected chunks, or a mapping with `actions`, got one with {sorted(said)}")
+    refuse_others(values["actions"], space)
     return Plans(**values)
+
+
+def refuse_others(actions: NDArray[Any], space: Any) -> None:
+    """Refuse chunks whose actions the environment does not have: numpy stretches some until they fit, and many
+    environments read the first numbers of longer ones. Spaces of other kinds, and those of a single float, which no
+    chunk has, stay with what the environment says."""
+    kind = type(space).__name__
+    if kind not in ("Box", "Discrete", "MultiDiscrete") or (kind != "Discrete" and not space.shape):
+        return
+    what, letters = ("integers", "iu") if kind == "Discrete" else ("floats", "f")
+    if actions.dtype.kind not in letters or actions.ndim < 2 or actions.shape[2:] != space.shape:
+        shape, got = (", ".join(map(str, each)) for each in (("N", "H", *space.shape), actions.shape))
+        raise ValueError(
+            f"actions: expected {what} [{shape}], since the environment has {space}, got {actions.dtype} [{got}]"
+        )
+    if kind == "MultiDiscrete" and (actions != np.rint(actions)).any():
+        raise ValueError(f"actions: expected whole numbers, since the environment has {space}, got fractions")
 
 
 def part(plans: Plans, rows: Rows, places: slice) -> Plans:

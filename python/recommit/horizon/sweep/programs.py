@@ -179,7 +179,10 @@ def environment(name: str, arguments: dict[str, Any]) -> Any:
         import gymnasium
     except ImportError:
         raise errors.need("gymnasium", "envs") from None
-    return gymnasium.make(name, **arguments)
+    try:
+        return gymnasium.make(name, **arguments)
+    except gymnasium.error.Error as error:  # no such name or version, or a simulator that is not installed
+        raise ValueError(f"env: {error}") from None
 
 
 def maker(name: str, arguments: dict[str, Any]) -> Callable[[], Any]:

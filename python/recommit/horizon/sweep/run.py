@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Ask = Callable[[Sequence[Request]], Iterator[tuple[int, Reply]]]
     Progress = Callable[[int, int, str], None]
 
-MARK, LOG, CARD, TABLE, FIGURE = "sweep.json", "episodes.jsonl", "card.json", "table.md", "figure.svg"
+MARK, LOG, TABLE, FIGURE = "sweep.json", "episodes.jsonl", "table.md", "figure.svg"
 #: Options that do not change a card, or stand elsewhere in it.
 ELSEWHERE = ("out", "jobs", "env", "policy", "files")
 
@@ -62,7 +62,7 @@ def run(
             answers = Answers(ask, log, options.batch)
             content = {**about, **Sweep(options, answers, progress).content()}
         card = cards.made(content)
-        written = {CARD: cards.text(card), TABLE: table.text(card, answers.milliseconds)}
+        written = {cards.CARD: cards.text(card), TABLE: table.text(card, answers.milliseconds)}
         for name, text in written.items():
             files.replace(files.Files(), options.out / name, text.encode())
     return card

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from recommit.horizon.sweep.card import best_rule
@@ -12,11 +13,19 @@ if TYPE_CHECKING:
     from recommit.horizon.sweep.card import Card
 
 
+#: A success whose difference to the best depth's is known no better than this is not known.
+WIDE = 0.2
+#: What a policy may say besides its actions, and how a rule begins that lacks it.
+INPUTS = ("probabilities", "samples", "entropies", "events")
+LACKING = re.compile(rf"\S+ needs Plans\.({'|'.join(INPUTS)})\b")
+
+
 def text(card: Card, milliseconds: float | None = None) -> str:
     """All rows with their intervals; what was left out, and why; how it was played."""
     kind, unit = card["score"], "%" if card["score"] == "success" else ""
     less = "minus best fixed" + (", priced" if card["settings"]["price"] else "")
-    head = ["", "number", f"{kind}, {unit}" if unit else kind, "queries", "of successes", "ticks", less]
+    won = ["of successes"] if unit else []
+    head = ["", "number", f"{kind}, {unit}" if unit else kind, "queries", *won, "ticks", less]
     rules = {row["name"]: number(row["rule"]) for row in card["rows"]}
     lines = [_line(each, rules[each["name"]], kind, card["best_fixed"]) for each in card["summary"]]
     parts = [grid(head, lines), "", in_short(card), "", *notes(card)]
@@ -30,17 +39,34 @@ def in_short(card: Card) -> str:
     summary, kind = {each["name"]: each for each in card["summary"]}, card["score"]
     depths = {row["name"]: row["rule"]["depth"] for row in card["rows"] if row["rule"]["rule"] == "Fixed"}
     best, names = card["best_fixed"], sorted(depths, key=depths.__getitem__)
-    level = [name for name in names if name == best or summary[name]["minus_best_fixed"][2] >= 0]
-    asks = [f"{summary[name]['queries'][0]:.1f}" for name in (level[-1], best)]
-    reach = f"{depths[level[-1]]} of {card['horizon']} actions"
-    parts = [f"Not significantly worse than the best fixed depth: up to {reach}"]
+    minus = {name: summary[name]["minus_best_fixed"] for name in names}
+    level = [name for name in names if name == best or minus[name][2] >= 0]
+    deeper = names[names.index(level[-1]) + 1 :]
+    reach = f"{depths[level[-1]]} of {card['horizon']}"
     if level[-1] != best:
-        parts[0] += f", with {asks[0]} queries an episode and not {asks[1]}"
-    if deeper := names[names.index(level[-1]) + 1 :]:
-        parts.append(f"{deeper[0]} differs by {_interval(summary[deeper[0]]['minus_best_fixed'], kind)}")
-    if (first := best_rule(card)) and summary[first]["minus_best_fixed"][1] > 0:
-        parts.append(f"{cell(first)} is better by {_interval(summary[first]['minus_best_fixed'], kind)}")
+        asks = [f"{summary[name]['queries'][0]:.1f}" for name in (level[-1], best)]
+        first = f"Depth {reach} is not significantly worse than the best fixed depth, {depths[best]}: "
+        parts = [f"{first}{asks[0]} queries an episode instead of {asks[1]}"]
+    elif deeper:
+        parts = [f"The best fixed depth is {reach}, and every deeper one is significantly worse"]
+    else:
+        parts = [f"The best fixed depth is {reach}, the deepest that was played"]
+    doubted = [minus[name] for name in (level if level[-1] == best else level[-1:])]
+    if len(card["seeds"]["test"]) == 1 or any(_unknown(each, [*minus.values()], kind) for each in doubted):
+        parts.append("these episodes are too few to be sure: more (--episodes) would tell")
+    if deeper:
+        parts.append(f"{deeper[0]} differs by {_interval(minus[deeper[0]], kind)}")
+    if (rule := best_rule(card)) and summary[rule]["minus_best_fixed"][1] > 0:
+        parts.append(f"{cell(rule)} is better by {_interval(summary[rule]['minus_best_fixed'], kind)}")
     return "; ".join(parts) + "."
+
+
+def _unknown(difference: list[float], every: list[list[float]], kind: str) -> bool:
+    """Is an interval so wide that it says little: of success wider than ``WIDE``, of a return down to worse than half
+    of what lies between the best and the worst fixed depth?"""
+    _, low, high = difference
+    means = [mean for mean, _, _ in every]
+    return high - low > WIDE if kind == "success" else low < -(max(means) - min(means)) / 2
 
 
 def _interval(values: list[float], kind: str) -> str:
@@ -51,12 +77,13 @@ def _interval(values: list[float], kind: str) -> str:
 
 def _line(each: dict[str, Any], chosen: float | None, kind: str, reference: str) -> list[str]:
     won = each["queries_of_successes"]
+    column = [] if kind != "success" else ["" if won is None else f"{won:.1f}"]
     return [
         each["name"] + (" *" if each["frontier"] else ""),
         "" if chosen is None else f"{chosen:.3g}",
         _interval(each["score"], kind),
         f"{each['queries'][0]:.1f}",
-        "" if won is None else f"{won:.1f}",
+        *column,
         f"{each['ticks']:.1f}",
         "" if each["name"] == reference else _interval(each["minus_best_fixed"], kind),
     ]
@@ -80,7 +107,13 @@ def notes(card: Card) -> list[str]:
     ]
     if price := settings["price"]:
         lines[1] += f" Choices and differences are of the {card['score']} less {price:g} for each query."
-    if card["left_out"]:
+    lacking = {name: found[1] for name, why in card["left_out"].items() if (found := LACKING.match(why))}
+    if lacking:
+        *first, last = [each for each in INPUTS if each in lacking.values()]
+        inputs, many = f"{', '.join(first)} or {last}" if first else last, len(lacking)
+        rules = f"{many} rules (they are in card.json)" if many > 1 else "1 rule (it is in card.json)"
+        lines += ["", f"Left out, since the policy returns no {inputs}: {rules}."]
+    if others := {name: why for name, why in card["left_out"].items() if name not in lacking}:
         lines += ["", "Left out:", ""]
-        lines += [f"* {cell(name)}: {cell(why)}" for name, why in card["left_out"].items()]
+        lines += [f"* {cell(name)}: {cell(why)}" for name, why in others.items()]
     return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 from dataclasses import fields
 from pathlib import Path
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 
 #: Fields of a card that are checked where it is read.
 FOLLOWS = ("schema", "version", "best_fixed", "summary", "digest")
+
+
+#: Why an honest card may be rejected, in the messages of what was played otherwise.
+CHANCE = (
+    "a policy or an environment that draws without a seed cannot be verified (a policy may draw from the global "
+    "streams of Python, numpy and torch)"
+)
 
 
 class Rejected(errors.DataError):
@@ -61,7 +69,7 @@ def verify(
         content = Sweep(again, Recorded(card, ask), progress=lambda *_: None).content()
         made = {**made_from(again, env, policy), **content, "versions": card["versions"]}
         for name in sorted((card.keys() | made.keys()) - set(FOLLOWS)):
-            _same(name, card.get(name), made.get(name))
+            _same({"state": "weights of the policy"}.get(name, name), card.get(name), made.get(name))
         seed = secrets.randbelow(MOST_SEED) if options.seed is None else options.seed
         requests, done = sample(card, options.episodes, seed), 0
         for i, reply in ask([request for _, _, request in requests]):
@@ -93,7 +101,10 @@ class Recorded:
             rule, seeds = request["with"]["rule"], request["with"]["seeds"]
             found = [self._episodes.get((_key(rule), seed)) for seed in seeds]
             if None in found:
-                raise Rejected(f"rows: expected {_key(rule)}, which a sweep of this policy has, got no episodes of it")
+                hint = f"; {CHANCE}" if rule["rule"] != "Fixed" else ""
+                raise Rejected(
+                    f"rows: expected {_key(rule)}, which a sweep of this policy has, got no episodes of it{hint}"
+                )
             return {"outcomes": {name: [each[name] for each in found if each] for name in cards.OUTCOMES}}
         ((_, reply),) = self._ask([request])
         if request["ask"] == "rules":
@@ -156,16 +167,19 @@ def _check_sources(options: VerifyOptions, card: Card, env: Any, policy: Any) ->
                 "that a card names is run, got none"
             )
         now = programs.of_object(live) if live is not None else programs.source(what, name)
-        _same(f"{what} ({card[what]['name']})", card[what].get("sha256"), now["sha256"])
         _same(what, card[what]["name"], now["name"])
+        _same(f"{what}: {now['name'].partition(':')[0]}", card[what].get("sha256"), now["sha256"])
     now_files = programs.tree(options.files)
     for name in sorted({*card["files"], *now_files}):
         _same(f"file {name}", card["files"].get(name), now_files.get(name))
 
 
 def _same(what: str, expected: Any, got: Any) -> None:
-    if expected != got:
-        raise Rejected(f"{what}: expected {_short(expected)}, as the card has it, got {_short(got)}")
+    if expected == got:
+        return
+    if all(re.fullmatch("[0-9a-f]{64}", str(each)) for each in (expected, got)):
+        raise Rejected(f"{what} has changed since the card was written: sha256 {expected[:12]} then, {got[:12]} now")
+    raise Rejected(f"{what}: expected {_short(expected)}, as the card has it, got {_short(got)}")
 
 
 def _short(value: Any) -> str:
@@ -196,7 +210,7 @@ def _compare(card: Card, row: dict[str, Any], first: int, request: dict[str, Any
             if values[i] != row["outcomes"][name][first + i]:
                 raise Rejected(
                     f"{row['name']}, episode of seed {seed}: {name}: the card has {row['outcomes'][name][first + i]}, "
-                    f"played again it is {values[i]}{other_versions(card)}"
+                    f"played again it is {values[i]}{other_versions(card)}; {CHANCE}"
                 )
 
 

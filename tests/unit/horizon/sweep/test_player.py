@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tests.unit.horizon.sweep import toy, twin
 
 from recommit import horizon
-from recommit.horizon.sweep import player
+from recommit.horizon.sweep import player, run
 from recommit.horizon.sweep.options import SweepOptions
 from recommit.horizon.sweep.player import Player, read_plans
 from recommit.horizon.sweep.slots import Copies, slots
@@ -214,3 +214,48 @@ def test_what_cannot_be_played_is_refused() -> None:
     discrete.predict = lambda seen: horizon.Plans(np.zeros((len(seen), 4), int))  # type: ignore[method-assign]
     with pytest.raises(ValueError, match=r"hold: expected last, or a policy with idle"):
         discrete.play(horizon.Fixed(2), [0])
+
+
+def test_actions_that_the_environment_does_not_have_are_refused() -> None:
+    box, discrete = gymnasium.spaces.Box(-2.0, 2.0, (1,), np.float32), gymnasium.spaces.Discrete(2)
+    pair, whole = gymnasium.spaces.MultiDiscrete([3, 3]), np.zeros((2, 8), int)
+    shown = r"since the environment has Box\(-2.0, 2.0, \(1,\), float32\), got"
+    for space, said, what in [
+        (box, np.zeros((2, 8, 3)), rf"actions: expected floats \[N, H, 1\], {shown} float64 \[2, 8, 3\]"),
+        (box, {"samples": np.zeros((2, 4, 8, 3))}, rf"{shown} float64 \[2, 8, 3\]"),
+        (box, horizon.Plans(np.zeros((2, 8, 3))), rf"{shown} float64 \[2, 8, 3\]"),
+        (box, np.zeros((2, 8)), rf"{shown} float64 \[2, 8\]"),
+        (box, whole, rf"{shown} int64 \[2, 8\]"),
+        (box, whole[..., None], rf"{shown} int64 \[2, 8, 1\]"),
+        (discrete, np.zeros((2, 8, 1)), r"expected integers \[N, H\], .* has Discrete\(2\), got float64 \[2, 8, 1\]"),
+        (discrete, np.zeros((2, 8)), r"expected integers \[N, H\], .*got float64 \[2, 8\]"),
+        (pair, np.zeros((2, 8, 1)), r"expected floats \[N, H, 2\], .*got float64 \[2, 8, 1\]"),
+        (pair, np.full((2, 8, 2), 0.5), r"expected whole numbers, since the environment has MultiDiscrete"),
+        (box, None, "got object"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            read_plans(said, space)
+    for space, said in [
+        (box, np.zeros((2, 8, 1), np.float32)),
+        (discrete, whole),
+        (pair, np.ones((2, 8, 2))),
+        (gymnasium.spaces.Box(-1.0, 1.0, ()), np.zeros((2, 8, 1))),
+        (gymnasium.spaces.MultiBinary(3), np.zeros((2, 8, 2))),
+    ]:
+        assert read_plans(said, space).horizon == 8
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_first_answer_with_other_actions_ends_the_sweep(count: int, tmp_path: Path) -> None:
+    """The pendulum reads the first of three torques, and a vector of one stretches what it gets."""
+
+    class Three:
+        def predict(self, observations: Any) -> Any:
+            return np.zeros((len(observations), 8, 3))
+
+    def pendulum() -> Any:
+        return gymnasium.make_vec("Pendulum-v1", count) if count else gymnasium.make("Pendulum-v1")
+
+    given = SweepOptions(out=tmp_path, episodes=1, validation=1, thresholds=0, depths=(8,))
+    with pytest.raises(ValueError, match=r"actions: expected floats \[N, H, 1\], .* got float64 \[1, 8, 3\]"):
+        run(given, env=pendulum, policy=Three())

@@ -97,11 +97,25 @@ def test_rules_without_their_inputs_are_left_out_and_the_table_says_so(card: dic
         *("disagreement", "agreement", "entropy jump", "first event"),
     }
     said = text(card, 2.5)
-    for name in (*names, *card["left_out"]):
+    for name in names:
         assert name in said
-    assert "agreement: Agreement needs Plans.samples" in said
+    lacking = "the policy returns no probabilities, samples, entropies or events: 7 rules (they are in card.json)."
+    assert said.count("Left out") == 1
+    assert f"Left out, since {lacking}" in said
     assert "2.5 ms" in said
     assert "latency 1, mode hold" in said
+    left = {"first event": card["left_out"]["first event"], "disagreement": "the plans give it no finite score"}
+    said = text({**card, "left_out": left})
+    assert "Left out, since the policy returns no events: 1 rule (it is in card.json)." in said
+    assert "Left out:\n\n* disagreement: the plans give it no finite score\n" in said
+
+
+def test_a_table_of_returns_has_no_column_of_successes(card: dict[str, Any]) -> None:
+    assert "| of successes |" in text(card)
+    summary = [{**each, "queries_of_successes": None} for each in card["summary"]]
+    said = text({**card, "score": "return", "summary": summary})
+    assert "of successes" not in said
+    assert len({line.count("|") for line in said.splitlines() if line.startswith("|")}) == 1
 
 
 def test_in_short_it_says_how_much_to_execute() -> None:
@@ -113,17 +127,46 @@ def test_in_short_it_says_how_much_to_execute() -> None:
     played.append(row("fixed 8", {"rule": "Fixed", "depth": 8}, 5.0, [-0.3, -0.4, -0.2]))
     made: Any = {"score": "success", "horizon": 16, "best_fixed": "fixed 2"}
     made |= {"rows": [one for one, _ in played], "summary": [other for _, other in played]}
-    made |= {"settings": {"price": 0.0}, "validation": []}
-    level = "Not significantly worse than the best fixed depth: up to 4 of 16 actions, with 10.0 queries an episode"
-    assert table.in_short(made) == f"{level} and not 20.0; fixed 8 differs by -30.0 (-40.0 .. -20.0)."
+    made |= {"settings": {"price": 0.0}, "validation": [], "seeds": {"test": [0, 1]}}
+    level = (
+        "Depth 4 of 16 is not significantly worse than the best fixed depth, 2: 10.0 queries an episode instead of 20.0"
+    )
+    assert table.in_short(made) == f"{level}; fixed 8 differs by -30.0 (-40.0 .. -20.0)."
     made["summary"].append({"name": "agreement", "queries": [9.0], "minus_best_fixed": [0.1, 0.05, 0.15]})
     made["summary"].append({"name": "repetition", "queries": [9.0], "minus_best_fixed": [0.2, 0.1, 0.3]})
     outcomes = [{"success": [merit], "queries": [9]} for merit in (1, 0)]  # on validation episodes, which choose
     rules = zip(("agreement", "repetition"), outcomes, strict=True)
     made["validation"] = [{"name": name, "rule": {"rule": name}, "outcomes": each} for name, each in rules]
     assert table.in_short(made).endswith("; agreement is better by 10.0 (5.0 .. 15.0).")
-    only: Any = {**made, "validation": [], "rows": made["rows"][1:2], "summary": made["summary"][1:2]}
-    assert table.in_short(only) == "Not significantly worse than the best fixed depth: up to 2 of 16 actions."
+    some = lambda *which: {**made, "validation": [], **{of: [made[of][i] for i in which] for of in ("rows", "summary")}}
+    assert table.in_short(some(1)) == "The best fixed depth is 2 of 16, the deepest that was played."
+    said = "The best fixed depth is 2 of 16, and every deeper one is significantly worse; fixed 8 differs by -30.0 ("
+    assert table.in_short(some(1, 3)).startswith(said)
+
+
+def test_in_short_it_says_where_episodes_are_too_few() -> None:
+    """Four episodes of a random policy read as advice."""
+
+    def said(kind: str, differences: list[list[float]], best: int = 1, count: int = 4) -> bool:
+        names = [f"fixed {i}" for i in range(1, len(differences) + 1)]
+        rows = [{"name": name, "rule": {"rule": "Fixed", "depth": i}} for i, name in enumerate(names, 1)]
+        summary = [
+            {"name": name, "queries": [9.0], "minus_best_fixed": each}
+            for name, each in zip(names, differences, strict=True)
+        ]
+        card: Any = {"score": kind, "horizon": 9, "best_fixed": f"fixed {best}", "rows": rows, "summary": summary}
+        card |= {"settings": {"price": 0.0}, "validation": [], "seeds": {"test": list(range(count))}}
+        return "these episodes are too few to be sure: more (--episodes) would tell" in table.in_short(card)
+
+    none, far = [0.0, 0.0, 0.0], [-100.0, -110.0, -90.0]
+    assert said("return", [none, [-10.0, -60.0, 40.0], far])
+    assert not said("return", [none, [-10.0, -40.0, 40.0], far])
+    assert said("return", [[-10.0, -60.0, 40.0], none, far], best=2), "of what is on a level with the deepest"
+    assert not said("return", [[-10.0, -40.0, 40.0], none, far], best=2)
+    assert said("success", [none, [0.0, -0.11, 0.1]])
+    assert not said("success", [none, [0.0, -0.1, 0.09]])
+    assert not said("return", [none])
+    assert said("return", [none], count=1)
 
 
 def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
@@ -306,6 +349,21 @@ def test_an_environment_that_ignores_seeds_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="env: expected the same first observation from reset"):
         run(options(tmp_path), env=Deaf, policy=toy.Policy())
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("Pendulum-v9", "env: Environment version `v9` for environment `Pendulum` doesn't exist"),
+        ("Pendulm-v1", "env: Environment `Pendulm` doesn't exist. Did you mean: `Pendulum`"),
+        ("nowhere/Pendulum-v1", "env: Namespace nowhere not found"),
+    ],
+)
+def test_an_environment_that_is_not_registered_is_gymnasiums_sentence(name: str, what: str, tmp_path: Path) -> None:
+    seat = worker.Seat(options(tmp_path, env=name))
+    reply = worker.answer(seat, {"ask": "look", "with": {"seed": 0}})
+    assert reply["error"].startswith(what)
+    assert reply["wrong_call"]
 
 
 def test_programs_that_die_are_a_sentence(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import queue
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium")
@@ -72,6 +74,10 @@ def test_a_card_is_accepted(made: Made) -> None:
     assert made.verify(files=(made.weights,), episodes=10_000) == every
     assert made.verify(files=(made.weights,), episodes=0) == 0
     assert made.verify(files=(made.weights,), episodes=3) == 3
+    folder = VerifyOptions(card=made.path.parent, files=(made.weights,), episodes=0)
+    assert verify(folder, env=toy.make, policy=toy.Policy()) == 0
+    with pytest.raises(ValueError, match=r"card: expected the card.json of a sweep, found no .*weights.card\.json"):
+        verify(VerifyOptions(card=made.weights), env=toy.make, policy=toy.Policy())
 
 
 def test_a_changed_byte_anywhere_is_rejected(made: Made) -> None:
@@ -215,16 +221,16 @@ def test_another_program_file_or_code_is_named(made: Made, monkeypatch: pytest.M
     with pytest.raises(Rejected, match=r"file weights/w\.bin: expected \w+, as the card has it, got none"):
         made.verify(episodes=0)
     (made.weights / "w.bin").write_bytes(b"other")
-    with pytest.raises(Rejected, match=r"file weights/w\.bin: expected"):
+    with pytest.raises(Rejected, match=r"file weights/w\.bin has changed since the card was written"):
         made.verify(files=(made.weights,), episodes=0)
     (made.weights / "w.bin").write_bytes(b"weights")
     with monkeypatch.context() as patch:
         patch.setattr(programs, "code", lambda: "other")
         with pytest.raises(Rejected, match=r"code of recommit\.horizon: expected .* got other"):
             made.verify(files=(made.weights,), episodes=0)
-    with pytest.raises(Rejected, match=r"policy .*: expected"):
+    with pytest.raises(Rejected, match=r"policy: expected Policy, as the card has it, got Made"):
         verify(VerifyOptions(card=made.path, files=(made.weights,)), env=toy.make, policy=Made)
-    with pytest.raises(Rejected, match=r"env .*: expected"):
+    with pytest.raises(Rejected, match=r"env: expected make, as the card has it, got .*lambda"):
         verify(VerifyOptions(card=made.path, files=(made.weights,)), env=lambda: None, policy=toy.Policy())
 
 
@@ -244,9 +250,29 @@ def test_the_command_rejects_other_programs_and_runs_none_that_a_card_names(
     assert "policy: expected --policy with the program that the card calls toy.py:Policy" in capsys.readouterr().err
     assert command_line.main([*words, *given[2:]]) == 2
     assert "env: expected --env" in capsys.readouterr().err
+    was, now = (hashlib.sha256(text.encode()).hexdigest()[:12] for text in (PROGRAM, PROGRAM + "\n"))
     program.write_text(PROGRAM + "\n")
     assert command_line.main([*words, *given]) == 1
-    assert "policy (toy.py:Policy): expected" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"policy: toy.py has changed since the card was written: sha256 {was} then, {now} now" in said
+
+
+@pytest.mark.parametrize("thresholds", [0, 2])
+def test_a_policy_that_draws_without_a_seed_is_told_why(thresholds: int, tmp_path: Path) -> None:
+    class Draws(toy.Policy):
+        def __init__(self) -> None:
+            super().__init__()
+            self.generator = np.random.default_rng(0)
+
+        def predict(self, observations: Any) -> Any:
+            chunk = super().predict(observations)
+            return chunk + self.generator.integers(0, 2, chunk.shape)
+
+    policy = Draws()
+    given = SweepOptions(out=tmp_path, episodes=3, validation=3, thresholds=thresholds, depths=(2, 3))
+    run(given, env=toy.make, policy=policy)
+    with pytest.raises(Rejected, match="; a policy or an environment that draws without a seed cannot be verified"):
+        verify(VerifyOptions(card=tmp_path, episodes=100), env=toy.make, policy=policy)
 
 
 def test_numbers_of_a_network_are_hashed() -> None:
