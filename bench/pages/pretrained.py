@@ -48,6 +48,7 @@ class Source:
     #: How the runs were made, where no preset made them, and the preset whose instances they are for.
     commands: str = ""
     preset: str = ""
+    agents: tuple[str, ...] = AGENTS
 
 
 #: The best of three seeds on validation instances, and of the heads that a preset trains.
@@ -60,6 +61,22 @@ SOURCES = {
         1,
         "7x7 Sokoban with one to three boxes, a world model's head on imitated plans, eight symmetry augmentations",
         heads=350.0,
+    ),
+    "sokoban-10x10": Source(
+        "sokoban",
+        "family/world-model-s0",
+        "sft-s0",
+        0,
+        "10x10 Sokoban with four boxes, a world model's head on imitated plans, eight symmetry augmentations",
+        commands="recommit data import boxoban boxoban-levels; "
+        "recommit data build --task sokoban --size 10 --boxes 4 --length 1 254 --generator unfiltered --count 150000 "
+        "--validation 1024 --test 1000 --ties random --seed 0 --out data; "
+        "recommit train sft --recipe boxoban --data data --out boxoban/sokoban/sft-s0 --threads 1 "
+        "--set optim.steps=24000; "
+        "recommit train world-model boxoban/sokoban/sft-s0 --augmentations 8 --steps 6000 "
+        "--out boxoban/sokoban/family/world-model-s0",
+        preset="boxoban",
+        agents=AGENTS[:-1],  # an oracle of eight augmentations takes as long as the world model
     ),
 }
 
@@ -85,7 +102,7 @@ def write(name: str, source: Source, preset: Path, scratch: Path) -> None:
         recipe = DataSpec.from_dict(presets.load(source.preset)["tasks"][source.task]["data"])
     _json(folder / "config.json", {"data": {"recipe": recipe.to_dict()}})
     _json(folder / "best.json", {"policy": "policy"})
-    every = figures(folder, scratch / f"{name}-all", 1024, AGENTS)
+    every = figures(folder, scratch / f"{name}-all", 1024, source.agents)
     card = {
         "task": source.task,
         "about": source.about,

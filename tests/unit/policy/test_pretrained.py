@@ -32,7 +32,8 @@ def test_its_files_are_those_of_its_card_and_small(name):
     verified.verify(folder)
     card = pretrained.card(name)
     assert weights_of(local_folder(name)) == card["weights"]
-    assert sum(path.stat().st_size for path in folder.rglob("*")) < 3e6
+    # Of 10x10 boards z reads 225 cells around its place, and a world model is as large again.
+    assert sum(path.stat().st_size for path in folder.rglob("*")) < (5e6 if "10x10" in name else 3e6)
 
 
 @pytest.mark.parametrize("name", NAMES)
