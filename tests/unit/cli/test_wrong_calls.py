@@ -92,6 +92,8 @@ def test_a_wrong_call_is_a_sentence_and_leaves_nothing(
     if line.startswith(("estimate", "evaluate", "train")):
         pytest.importorskip("torch")
         pytest.importorskip("pyarrow")
+    if line.startswith("report"):
+        pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FOLDER").mkdir()
     (tmp_path / "FILE").touch()

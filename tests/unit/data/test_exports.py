@@ -183,4 +183,4 @@ def test_looking_at_the_package_needs_no_extra():
         "except ImportError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "pyarrow is not installed; in a clone of recommit: pip install -e '.[data]'"
+    assert done.stdout.strip() == "pyarrow is not installed; in a clone of recommit: pip install '.[data]'"
