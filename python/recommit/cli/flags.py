@@ -133,7 +133,23 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
         metavar = f"[{metavar}]"
     silent = "" if default is None or default in ((), "") else None
     shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
+    if unset and names:
+        hint = Annotated[hint, _one_of(names, str(metavar))]
     return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
+
+
+def _one_of(names: tuple[str, ...], metavar: str) -> Any:
+    """One of these words, or None where the flag is not given: nobody is offered a word None."""
+    import tyro
+
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=lambda words: words[0],
+        is_instance=lambda value: value is None or value in names,
+        str_from_instance=lambda value: [str(value)],
+        choices=names,
+    )
 
 
 def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:

@@ -86,6 +86,14 @@ def test_what_a_type_does_not_allow_is_refused(words: list[str], capsys: pytest.
     assert words[0] in capsys.readouterr().err
 
 
+def test_none_is_no_choice_that_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in ("c", "None"):
+        with pytest.raises(SystemExit):
+            parsed("--word", wrong)
+        said = capsys.readouterr().err
+        assert "Expected one of ('b', 'a')." in " ".join(said.replace("│", " ").split())
+
+
 def test_what_the_dataclass_refuses_is_a_wrong_call() -> None:
     with pytest.raises(WrongCall, match="count: expected at least 1, got 0"):
         parsed("--count", "0")
