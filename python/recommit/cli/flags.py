@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 #: What plays or trains a policy: the extra that has all of it, and modules that it cannot do without.
-POLICY = ("train", ("torch", "safetensors", "pyarrow"))
+POLICY = ("train", ("torch", "pyarrow"))
 #: What the help calls values of these types.
 _METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
 
