@@ -13,7 +13,8 @@ pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
 
-COUNTS = {"recipes": 4, "presets": 2, "data recipes": 20, "answers": 60, "policies": 40, "graphs": 20, "heads": 40}
+COUNTS = {"recipes": 4, "presets": 2, "data recipes": 20, "answers": 60}
+COUNTS |= {"policies": 40, "graphs": 20, "heads": 40, "recordings": 40}
 
 
 @pytest.mark.parametrize(("name", "count"), COUNTS.items())

@@ -68,6 +68,10 @@ ROWS = {
     "zero-shot run": ["unit/zero_shot/test_hostile.py"],
     "table of distances": ["cpp/test_table_file.cpp"],
     "host file": [f"{HERE}::test_no_file_names_a_launcher"],
+    "recording of a match": [
+        "unit/watch/test_recorded.py::test_a_strangers_recording_is_refused_in_a_sentence",
+        "unit/watch/test_recorded.py::test_what_a_file_says_besides_does_not_reach_the_page",
+    ],
     "card, page, scores": ["damage/test_planted.py"],
 }
 

@@ -1,4 +1,4 @@
-"""F1: recipes, presets, answers of endpoints, and the JSON in folders of policies, graphs and heads, mutated where it
+"""F1: recipes, presets, answers of endpoints, and the JSON of policies, graphs, heads and recordings, mutated where it
 means something: success or a sentence, soon, in little memory.
 
 Input ``n`` of a target depends on its name and ``n`` alone. A night runs RECOMMIT_MUTATIONS (20,000) of each target,
@@ -38,6 +38,7 @@ from recommit.train import config
 from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.heads import fitted
+from recommit.watch import recorded
 from recommit.zero_shot import client, messages, parser, transport
 from recommit.zero_shot.secret import Key
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
 #: Targets whose files are JSON and nothing else.
-JSON = ("policies", "graphs", "heads")
+JSON = ("policies", "graphs", "heads", "recordings")
 #: Effort per input (tests/effort.py), and memory above what the process had.
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.
@@ -139,6 +140,7 @@ class Targets:
             "presets": (presets, self.preset),
             "data recipes": (data, DataSpec.from_text),
             "answers": (list(replies()), self.answer),
+            "recordings": ([one_level(name) for name in recorded.names()], self.recording),
             **self.folders(),
         }
 
@@ -180,6 +182,11 @@ class Targets:
         (self.folder / "head" / "head.json").write_bytes(text.encode("utf-8", "replace"))
         fitted.read(self.folder / "head")
 
+    def recording(self, text: str) -> None:
+        """A match to be watched."""
+        (self.folder / "r.json").write_bytes(text.encode("utf-8", "replace"))
+        recorded.of_file(self.folder / "r.json")
+
     def recipe(self, text: str) -> None:
         """Both stages of a recipe, and a value of ``--set``."""
         path = self.folder / "r.yaml"
@@ -212,6 +219,12 @@ class Targets:
         json.dumps([said.text, said.finish, said.id, said.tokens_in]).encode("ascii")
         for lenient in (False, True):
             parser.parse(said.text, lenient=lenient, refused=said.refused, cut_off=said.cut_off)
+
+
+def one_level(name: str) -> dict[str, Any]:
+    """A recording of the package, cut short."""
+    values = recorded.read(name)
+    return {**values, "levels": values["levels"][:1]}
 
 
 def replies() -> Iterator[Any]:

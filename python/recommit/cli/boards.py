@@ -109,12 +109,15 @@ class LevelOptions(BoardOptions):
 
     def of_policy(self, agent: str, trained: Sequence[str]) -> Self:
         """The same for a policy: what the call leaves open is what it was ``trained`` on (sliding-3x3), and of a run
-        the boxes and lengths of its data."""
-        known = (match for match in map(_TRAINED.fullmatch, trained) if match and self.task in (None, match[1]))
-        chosen = next(known, None)
-        if self.file is not None or self.size or chosen is None:
+        the boxes and lengths of its data. Another size than it was trained on is still one of its own puzzle."""
+        matches = [match for match in map(_TRAINED.fullmatch, trained) if match and self.task in (None, match[1])]
+        if self.file is not None or not matches:
             return self
-        task, size = chosen[1], (int(chosen[2]), int(chosen[3]))
+        known = [(match[1], (int(match[2]), int(match[3]))) for match in matches]
+        task, size = known[0]
+        if self.size:
+            size = (self.size[0], self.size[-1])
+            task = next((name for name, other in known if other == size), task)
         kinds = [
             kind for spec in _recipes(agent) if (spec.task, spec.size) == (task, size) for kind in spec.difficulties
         ]

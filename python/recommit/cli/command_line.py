@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from recommit.cli.flags import Verb, WrongCall
+from recommit.cli.flags import POLICY, Verb, WrongCall
 from recommit.cli.verbs import data, graph, levels, stages
 from recommit.cli.verbs.bench import bench
 from recommit.cli.verbs.doctor import EXTRAS, doctor
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 
+#: Extras, and modules without which these verbs do nothing.
+DATA, FIGURES = ("cli,data", ("pyarrow",)), ("cli,report", ("matplotlib", "pyarrow"))
+SWEEP = ("cli,envs,report", ("matplotlib",))
 #: What there is to call, by one word or two.
 VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
@@ -44,28 +47,28 @@ VERBS = {
     "play": Verb(play, "levels.txt", ("file",)),
     "watch": Verb(watch, "", ("recording",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
-    "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data"),
+    "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
-    "data show": Verb(data.show, "data --picture data.png", ("folder",)),
-    "data export": Verb(data.export, "data --out parquet", ("folder",)),
+    "data show": Verb(data.show, "data --picture data.png", ("folder",), *DATA),
+    "data export": Verb(data.export, "data --out parquet", ("folder",), *DATA),
     "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
-    "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep"),
-    "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run"),
-    "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl"),
-    "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1"),
-    "train world-model": Verb(stages.world_model, "run --out world-model", ("run",)),
-    "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",)),
-    "graph build": Verb(graph.build, "run --out graph", ("run",)),
-    "graph score": Verb(graph.score, "graph --budget 4", ("graph",)),
-    "graph show": Verb(graph.show, "graph", ("graph",)),
-    "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",)),
-    "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",)),
-    "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs"),
-    "serve": Verb(stages.serve, "--task sliding --port 8000"),
-    "report": Verb(stages.report, "eval --out report.html", ("eval",)),
-    "reproduce": Verb(stages.reproduce, "--preset demo --out demo"),
+    "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
+    "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
+    "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *POLICY),
+    "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1", (), *POLICY),
+    "train world-model": Verb(stages.world_model, "run --out world-model", ("run",), *POLICY),
+    "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *POLICY),
+    "graph build": Verb(graph.build, "run --out graph", ("run",), *POLICY),
+    "graph score": Verb(graph.score, "graph --budget 4", ("graph",), *DATA),
+    "graph show": Verb(graph.show, "graph", ("graph",), *DATA),
+    "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *POLICY),
+    "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *POLICY),
+    "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
+    "serve": Verb(stages.serve, "--task sliding --port 8000", (), "openenv"),
+    "report": Verb(stages.report, "eval --out report.html", ("eval",), *FIGURES),
+    "reproduce": Verb(stages.reproduce, "--preset demo --out demo", (), *POLICY),
     "policies": Verb(policies, ""),
-    "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",)),
+    "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), "train"),
     "bench": Verb(bench, "--signature"),
     "doctor": Verb(doctor, ""),
 }

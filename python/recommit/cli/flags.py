@@ -7,14 +7,21 @@ what is printed. The dataclass checks itself (``__post_init__``); what it refuse
 from __future__ import annotations
 
 import inspect
+import re
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from recommit.storage.errors import is_missing, refuse_missing
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+#: What plays or trains a policy: the extra that has all of it, and modules that it cannot do without.
+POLICY = ("train", ("torch", "pyarrow"))
 #: What the help calls values of these types.
 _METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
 
@@ -30,6 +37,9 @@ class Verb:
     function: Callable[..., int | None]
     example: str
     positional: tuple[str, ...] = ()
+    #: As pip takes them, the extras that have all that it needs, and modules of theirs beside those of ``cli``.
+    extra: str = "cli"
+    needs: tuple[str, ...] = ()
 
     @property
     def about(self) -> str:
@@ -50,27 +60,49 @@ class Verb:
         return of_options and all(each.default is not each.empty for each in switches)
 
     def run(self, words: Sequence[str], prog: str) -> int | None:
-        """Parse the words and call the function; without words nothing has to be parsed."""
+        """Parse the words and call the function; without words nothing has to be parsed. What is missing is said of
+        all packages at once, before any work."""
         if not words and self.complete:
-            return self.call()
+            return self.bound()()
+        if is_missing("tyro") and self.options is None:
+            return self.bound(**self._plainly(words, prog))()
+        plays = any(word.partition("=")[0] == "--agent" for word in words) and "solver" not in words
+        extra, needs = POLICY if plays else (self.extra, self.needs)
+        if is_missing("tyro"):
+            refuse_missing(extra, "tyro", *needs)
         import tyro
 
         shown = self.shown()
         description = f"{self.about}\n\nExample: {prog} {self.example}".rstrip()
         config = (tyro.conf.FlagCreatePairsOff,)
         values = vars(tyro.cli(shown, prog=prog, description=description, args=gathered(words, shown), config=config))
-        return self.call(**values)
+        ready = self.bound(**values)
+        if not values.get("show"):  # which prints what would be done
+            refuse_missing(extra, *needs)
+        return ready()
 
-    def call(self, **values: Any) -> int | None:
-        """Call the function with flags by their names."""
+    def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
+        """The switches of a verb that takes no dataclass, by Python's own parser, where nothing but numpy is there."""
+        parser = ArgumentParser(prog, description=self.about, formatter_class=RawDescriptionHelpFormatter)
+        said = dict(re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(self.function) or ""))
+        for name, each in inspect.signature(self.function).parameters.items():
+            about = " ".join(said.get(name, "").split())
+            if name in self.positional:
+                parser.add_argument(name, nargs="?", default=each.default, help=about)
+            else:
+                parser.add_argument(f"--{name}", action="store_true", help=about)
+        return vars(parser.parse_args(words))
+
+    def bound(self, **values: Any) -> Callable[[], int | None]:
+        """The function with flags by their names, which its dataclass has checked."""
         kind = self.options
         if kind is None:
-            return self.function(**values)
+            return partial(self.function, **values)
         try:
             options = kind(**{each.name: values.pop(each.name) for each in fields(kind) if each.name in values})
         except ValueError as error:
             raise WrongCall(str(error)) from None
-        return self.function(options, **values)
+        return partial(self.function, options, **values)
 
     def shown(self) -> type[Any]:
         """All flags in one dataclass that checks nothing. tyro finds the help in the docstrings of its bases."""
@@ -101,7 +133,23 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
         metavar = f"[{metavar}]"
     silent = "" if default is None or default in ((), "") else None
     shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
+    if unset and names:
+        hint = Annotated[hint, _one_of(names, str(metavar))]
     return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
+
+
+def _one_of(names: tuple[str, ...], metavar: str) -> Any:
+    """One of these words, or None where the flag is not given: nobody is offered a word None."""
+    import tyro
+
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=lambda words: words[0],
+        is_instance=lambda value: value is None or value in names,
+        str_from_instance=lambda value: [str(value)],
+        choices=names,
+    )
 
 
 def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:

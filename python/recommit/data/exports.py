@@ -17,7 +17,7 @@ from recommit.storage import errors, files, ownership
 from recommit.storage.files import Files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from recommit.data.dataset import Dataset
     from recommit.data.rows import LabelledRows, Samples
@@ -34,12 +34,14 @@ def export(
     cell: int = 28,
     states_per_file: int = 4096,
     threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
     """Write ``dataset`` with one row per (state, depth): its columns, an ``image``, and ``messages`` of a question and
-    its answer. Returns the names of the files; those of an earlier export are removed first."""
+    its answer. Returns the names of the files; those of an earlier export are removed first. ``progress`` is called
+    with the files and the states so far."""
     if states_per_file < 1:
         raise errors.WrongDataSpec(f"states_per_file: expected at least 1, got {states_per_file}")
-    target, work, names = Path(folder).absolute(), Files(), list[str]()
+    target, work, names, done = Path(folder).absolute(), Files(), list[str](), 0
     # A reader takes every file of the folder: somebody else's do not belong there, and no row may come twice.
     ours = [entry.name for entry in target.iterdir() if _OURS.fullmatch(entry.name)] if target.is_dir() else []
     ownership.refuse_foreign(target, tuple(ours), "an export")
@@ -51,6 +53,9 @@ def export(
         images = dataset.puzzle.render(content.states, cell=cell, threads=threads)
         names.append(f"{split}-{number:05d}.parquet")
         files.replace(work, target / names[-1], _encoded(dataset, split, content, [*map(encode_png, images)]))
+        done += len(content)
+        if progress is not None:
+            progress(len(names), done)
     return names
 
 

@@ -81,6 +81,8 @@ class BuildOptions:
         size = plain.get("size") or list(TASKS[plain["task"]].usual.size)
         plain["size"] = [*size, *size] if len(size) == 1 else list(size)
         spec = DataSpec.from_dict(plain)
+        if self.length or self.recipe:  # what is usual may be longer than small boards have
+            _check_lengths(spec)
         _check_boards(spec)
         return spec
 
@@ -93,6 +95,16 @@ class BuildOptions:
         most = list(lengths or before[0].get("length") or LENGTHS.get(kind.task, kind.usual.length))
         many = self.boxes or tuple(each.get("boxes", min(BOXES, kind.most_boxes)) for each in before)
         return [{"length": most, "boxes": number} for number in many]
+
+
+def _check_lengths(spec: DataSpec) -> None:
+    """Refuse lengths that no board has, where the longest is known."""
+    task = spec.puzzle()
+    got = max(each.length[1] for each in spec.difficulties)
+    if task.longest is not None and got > task.longest:
+        raise WrongDataSpec(
+            f"length: expected at most {task.longest}, the longest of {task.size_name} boards, got {got}"
+        )
 
 
 def _check_boards(spec: DataSpec) -> None:

@@ -28,7 +28,8 @@ class EvaluateOptions:
     """Play agents on the same test instances and compare the first with the others.
 
     Args:
-        run: A training run; its data say what to play.
+        run: A training run; its data say what to play. Or the name of a policy that comes with the package (recommit
+            policies).
         out: The folder for rows and figures; the same command goes on where it was interrupted, and other agents may be
             added: name the earlier ones too, since figures are of those that are named.
         agents: adaptive, sampled, fixed-1 to fixed-16 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,

@@ -260,6 +260,7 @@ def read_agent(given: str, *, trusted: bool = False) -> ScoredAgent:
 
 
 def _of_policy(given: str) -> ScoredAgent:
+    errors.refuse_missing("train", "torch", "pyarrow")
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.process import configure_inference, preserved_torch_state

@@ -116,7 +116,6 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
     rows = []
     for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
-        verdict = "significant" if one["dominates_significantly"] else "not significant" if one["dominates"] else "no"
         rows.append(
             (
                 one["against"],
@@ -126,12 +125,28 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
                 f"{actions['mean']:+.1f}",
                 f"{actions['low']:+.1f} .. {actions['high']:+.1f}",
                 "-" if p is None else f"{p:.2g}",
-                verdict,
+                dominance(one),
                 *_value_difference(one.get("value_difference")),
             )
         )
     priced = any("value_difference" in one for one in compared)
-    return grid((*head, *(_VALUE if priced else ())), rows) + "\n"
+    return grid((*head, *(_VALUE if priced else ())), rows) + "\n" + (f"\n{_DIFFERENCES}\n" if rows else "")
+
+
+_DIFFERENCES = (
+    "against: the first agent minus the row; dominates: not worse in either and better in one, and a yes alone has "
+    "both intervals on its side."
+)
+
+
+def dominance(one: dict[str, Any]) -> str:
+    """Does the first agent dominate another, and how many of the two intervals leave that open?"""
+    if not one["dominates"]:
+        return "no"
+    if one["dominates_significantly"]:
+        return "yes"
+    include = (one["solve_difference"]["low"] <= 0) + (one["actions_difference"]["high"] >= 0)
+    return ("yes, of one instance or room", "yes, one interval includes 0", "yes, both intervals include 0")[include]
 
 
 def _value_difference(difference: dict[str, float] | None) -> tuple[str, ...]:

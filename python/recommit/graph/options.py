@@ -37,7 +37,8 @@ class GraphBuildOptions:
     """Whose plans a graph has, and from where.
 
     Args:
-        run: A training run, or the folder of a policy inside one.
+        run: A training run, the folder of a policy inside one, or the name of one that comes with the package (recommit
+            policies).
         out: The folder of the graph: new, or one that holds a graph, which is replaced.
         every_state: Start from all states there are; for sliding boards of up to ten cells.
         starts: Instances to start from.

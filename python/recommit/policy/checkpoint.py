@@ -209,11 +209,7 @@ def local_folder(name: str | Path) -> Path:
         )
     if folder.is_dir():
         return folder
-    known = ", ".join(pretrained.names())
-    raise ValueError(
-        f"run: expected the folder of a run or of a saved policy, or one of {known} (recommit policies), "
-        f"got none by the name {name}"
-    )
+    raise pretrained.unknown(name)
 
 
 def _fetched(name: str | Path, revision: str) -> Path:

@@ -45,6 +45,14 @@ def find(name: str | Path) -> Path:
     return FOLDER / str(name)
 
 
+def unknown(name: str | Path, kind: str = "a run or of a saved policy") -> ValueError:
+    """The error for a name that is neither a folder, expected of this kind, nor a policy of the package."""
+    known = ", ".join(names())
+    return ValueError(
+        f"run: expected the folder of {kind}, or one of {known} (recommit policies), got none by the name {name}"
+    )
+
+
 def card(name: str) -> dict[str, Any]:
     """How a policy of the package was made, and what it reaches."""
     if name not in (known := names()):

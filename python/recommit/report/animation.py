@@ -158,14 +158,17 @@ def _choose(agent: Any, task: Puzzle) -> Choose:
         choose: Choose = agent
         return choose
     from recommit.policy import pretrained
-    from recommit.policy.checkpoint import local_folder
-    from recommit.policy.policy import CommitPolicy
 
     if not pretrained.find(agent).is_dir():  # nothing is downloaded
         known = ", ".join(pretrained.names())
         raise ValueError(
             f"agent: expected a policy, a function, solver, the folder of a policy or one of {known}, got {agent}"
         )
+    for module in filter(errors.is_missing, ("torch", "safetensors")):
+        raise errors.need(module, "train")
+    from recommit.policy.checkpoint import local_folder
+    from recommit.policy.policy import CommitPolicy
+
     policy = CommitPolicy.from_pretrained(local_folder(agent))
     return lambda states, _: policy.act(task, states)
 

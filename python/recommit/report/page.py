@@ -53,7 +53,7 @@ SECTIONS = {
         "All agents",
         "Small figures are 95 % intervals. Differences are paired, puzzle by puzzle, and bold where they are "
         "significant. The first agent dominates another if it solves as much with as few actions, and is better in "
-        "one of the two.",
+        "one of the two; a yes alone has both intervals on its side.",
         "Agents",
     ),
     "seeds": Section(

@@ -10,6 +10,7 @@ import numpy as np
 
 from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 from recommit.evaluate.options import split_words
+from recommit.evaluate.text import dominance
 from recommit.report import comparison
 from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
 
@@ -200,8 +201,7 @@ def _columns(folder: Folder, point: AgentPoint, budget: str, why: str) -> list[t
     one = compared(folder, agent, budget)
     p, dominated = None, ""
     if one is not None:
-        p, dominated = one["mcnemar_p"], "yes" if one["dominates"] else "no"
-        dominated = "yes, significantly" if one["dominates_significantly"] else dominated
+        p, dominated = one["mcnemar_p"], dominance(one)
     words = joined(swatch, tag("span", agent.words, title=agent.label), tag("small", why) if why else "")
     return [
         ("agent", "", words),

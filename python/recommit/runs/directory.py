@@ -205,7 +205,7 @@ def recipes_of(run: str | Path) -> list[DataSpec]:
     """What each of a run's data sets was made from; a policy that comes with the package says so, too."""
     run = pretrained.find(run)
     if not Path(run).is_dir():
-        raise ValueError(f"run: expected the folder of a training run, found no folder {run}")
+        raise pretrained.unknown(run, "a training run")
     there = verified.exists(Path(run), "config.json")
     content = verified.values(Path(run), "config.json").get("data", {}) if there else {}
     every = content if isinstance(content, list) else [content]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from recommit.storage.safe_open import NotAFile
@@ -100,7 +101,7 @@ def from_memory(error: MemoryError) -> OutOfMemory:
 
 def install(extra: str) -> str:
     """The command, in a clone of the repository, that brings an extra."""
-    return f"pip install -e '.[{extra}]'"
+    return f"pip install '.[{extra}]'"
 
 
 def need(package: str, extra: str) -> Unavailable:
@@ -108,3 +109,21 @@ def need(package: str, extra: str) -> Unavailable:
     error = Unavailable(f"{package} is not installed; in a clone of recommit: {install(extra)}")
     error.name = package
     return error
+
+
+def refuse_missing(extra: str, *modules: str) -> None:
+    """Say of all these modules at once which are missing, and the extra, or extras, that have them."""
+    if missing := [name for name in modules if is_missing(name)]:
+        error = Unavailable(f"this command needs {', '.join(missing)}; in a clone of recommit: {install(extra)}")
+        error.name = missing[0]
+        raise error
+
+
+def is_missing(module: str) -> bool:
+    """Can it not be imported? Nothing is imported to find out."""
+    try:
+        return find_spec(module) is None
+    except ImportError:
+        return True
+    except ValueError:  # it is there, and nobody knows from where
+        return False

@@ -138,7 +138,14 @@ class GrpoOptions(TrainOptions):
             **{"variant": self.variant, "tasks": list(self.task) or None, "rollout.budget": self.budget}
         )
         config: GrpoConfig = load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
+        _check_reward(config)
         return config
+
+
+def _check_reward(config: GrpoConfig) -> None:
+    """Refuse a file that is not there before anything is shown or loaded."""
+    if (file := config.advantage.reward) and not Path(file).is_file():
+        raise ValueError(f"advantage.reward: expected a file of Python, got none by the name {file}")
 
 
 @dataclass(frozen=True)
@@ -184,6 +191,8 @@ class FamilyOptions(LaunchOptions):
             own = runs.family_configs(self.recipe, self.variants, self.set, {**flags, "rollout.budget": budget})
             suffix = "" if budget is None else f"{runs.BUDGET}{budget}"
             configs |= {f"{name}{suffix}": config for name, config in own.items()}
+        for config in configs.values():
+            _check_reward(config)
         return runs.members(configs, self.init, self.out, self.seeds)
 
 

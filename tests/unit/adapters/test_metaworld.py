@@ -30,4 +30,4 @@ def test_an_attribute_that_a_snapshot_leaves_out_is_caught(attribute):
 def test_without_meta_world_it_says_what_to_install():
     code = "import sys; sys.modules['metaworld'] = None; import recommit.adapters.metaworld"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert "pip install -e '.[metaworld]'" in done.stderr
+    assert "pip install '.[metaworld]'" in done.stderr

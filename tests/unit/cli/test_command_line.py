@@ -15,8 +15,9 @@ import pytest
 from tests.waiting import HANG, ended
 
 import recommit
-from recommit.cli import command_line
+from recommit.cli import command_line, flags
 from recommit.puzzles import registry
+from recommit.storage import errors
 
 pytest.importorskip("tyro")
 
@@ -71,10 +72,54 @@ def test_bench_and_doctor_speak_json(capsys: pytest.CaptureFixture[str]) -> None
     assert set(json.loads(capsys.readouterr().out)) >= {"gen", "sim", "render"}
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+#: What is not there, a call, and the extra, or extras, that bring all that is missing.
+MISSING = [
+    ("tyro", "solve levels.txt", "cli"),
+    ("tyro pyarrow", "data show data", "cli,data"),
+    ("tyro torch pyarrow", "evaluate run --out x", "train"),
+    ("torch pyarrow", "evaluate run --out x", "train"),
+    ("torch pyarrow", "play --agent sliding-3x3", "train"),
+    ("tyro torch", "play --agent=sliding-3x3", "train"),
+    ("tyro", "render --agent solver --out x.gif", "cli"),
+    ("matplotlib pyarrow", "report x --out y", "cli,report"),
+]
+
+
+@pytest.mark.parametrize(("missing", "line", "extra"), MISSING)
+def test_all_that_is_missing_is_named_at_once(
+    missing: str, line: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(errors, "is_missing", lambda name: name in missing.split())
+    monkeypatch.setattr(flags, "is_missing", errors.is_missing)
+    assert command_line.main(line.split()) == 2
+    needs = ", ".join(missing.split())
+    said = f"recommit: this command needs {needs}; in a clone of recommit: pip install '.[{extra}]'\n"
+    assert capsys.readouterr().err == said
+
+
+def test_what_would_be_done_is_shown_without_what_does_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("yaml")
+    monkeypatch.setattr(errors, "is_missing", lambda name: name == "torch")
+    assert command_line.main(["train", "sft", "--recipe", "laptop-sliding", "--show"]) == 0
+    assert "backbone" in capsys.readouterr().out
+
+
+def test_verbs_without_a_dataclass_need_numpy_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setitem(sys.modules, "tyro", None)
-    assert command_line.main(["doctor", "--json"]) == 1
-    assert "pip install -e '.[cli]'" in capsys.readouterr().err
+    assert command_line.main(["doctor", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["works"] is True
+    assert command_line.main(["watch", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "One of the package by its name, or a file that recommit play --agent wrote" in shown
+    assert "--terminal In the terminal, as where there is no display, and not on a page." in shown
+    monkeypatch.setattr(sys, "stdin", None)
+    assert command_line.main(["watch", "sokoban-7x7", "--terminal"]) == 0
+    assert capsys.readouterr().out.startswith("sokoban-7x7: ")
+    assert command_line.main(["watch", "--nonsense"]) == 2
 
 
 #: Says when levels begin to be generated.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from recommit.cli import command_line
+from recommit.cli import command_line, flags
 from recommit.cli.flags import Verb, WrongCall, gathered
 
 pytest.importorskip("tyro")
@@ -74,7 +74,7 @@ def test_values_come_through_as_the_genuine_dataclass() -> None:
     assert parsed() == (Options(), False)
     words = ["x", "--word", "a", "--seed", "3", "--no-web", "--length", "8", "9", "--json", "--length=7"]
     assert parsed(*words) == (Options("x", 3, word="a", web=False, length=(8, 9, 7)), True)
-    assert VERB.call(file="x", count=3, json=True) is None
+    assert VERB.bound(file="x", count=3, json=True)() is None
     assert seen.pop() == (Options("x", count=3), True)
 
 
@@ -84,6 +84,14 @@ def test_what_a_type_does_not_allow_is_refused(words: list[str], capsys: pytest.
         parsed(*words)
     assert stopped.value.code == 2
     assert words[0] in capsys.readouterr().err
+
+
+def test_none_is_no_choice_that_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in ("c", "None"):
+        with pytest.raises(SystemExit):
+            parsed("--word", wrong)
+        said = capsys.readouterr().err
+        assert "Expected one of ('b', 'a')." in " ".join(said.replace("│", " ").split())
 
 
 def test_what_the_dataclass_refuses_is_a_wrong_call() -> None:
@@ -112,7 +120,8 @@ def test_every_verb_has_help_and_an_example_that_it_understands(
     assert "{None" not in shown
     assert "(default: )" not in shown
     assert f"Example: recommit {name}" in shown
-    monkeypatch.setattr(Verb, "call", lambda _self, **values: calls.append(values))
+    monkeypatch.setattr(Verb, "bound", lambda _self, **values: lambda: calls.append(values))
+    monkeypatch.setattr(flags, "refuse_missing", lambda *_: None)
     verb.run(shlex.split(verb.example), f"recommit {name}")
     assert len(calls) == 1
 

@@ -78,7 +78,10 @@ def test_parquet_with_images_and_messages(data, tmp_path):
 
 
 def test_larger_files_leave_none_of_the_smaller_ones(data, tmp_path):
-    smaller = exports.export(data, tmp_path, states_per_file=5)
+    told: list[tuple[int, int]] = []
+    smaller = exports.export(data, tmp_path, states_per_file=5, progress=lambda *now: told.append(now))
+    assert [files for files, _ in told] == list(range(1, len(smaller) + 1))
+    assert told[-1][1] == sum(int((~each.dead).sum()) for each in data.shards())
     mine = ("train-notes.txt", "train-1.jsonl", "more-00000.parquet")
     for name in mine:
         (tmp_path / name).touch()
@@ -183,4 +186,4 @@ def test_looking_at_the_package_needs_no_extra():
         "except ImportError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "pyarrow is not installed; in a clone of recommit: pip install -e '.[data]'"
+    assert done.stdout.strip() == "pyarrow is not installed; in a clone of recommit: pip install '.[data]'"

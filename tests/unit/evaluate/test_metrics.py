@@ -8,7 +8,7 @@ from tests.reference import metrics as slow
 
 pytest.importorskip("torch")
 
-from recommit.evaluate import metrics, summaries
+from recommit.evaluate import metrics, summaries, text
 from recommit.evaluate.metrics import ParetoPoint
 from recommit.prices import Prices
 from recommit.rollout.decision_rows import DecisionRows
@@ -156,3 +156,32 @@ def test_fronts_and_volumes_by_hand():
     assert not ParetoPoint("x", 0.5, 20).dominates(ParetoPoint("y", 0.5, 20))
     assert metrics.undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
     assert metrics.undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"
+
+
+@pytest.mark.parametrize(
+    ("solved", "actions", "said"),
+    [
+        ((3, 1, 5), (-2, -3, -1), "yes"),
+        ((3, 1, 5), (-2, -5, 1), "yes, one interval includes 0"),
+        ((1, -1, 3), (-2, -3, -1), "yes, one interval includes 0"),
+        ((1, -1, 3), (-2, -5, 1), "yes, both intervals include 0"),
+        ((-1, -3, 1), (-2, -3, -1), "no"),
+    ],
+)
+def test_the_table_says_how_much_of_a_dominance_is_sure(solved, actions, said):
+    """*Not significant* stood beside a difference whose interval excludes 0, since the other one does not."""
+    bounds = ("mean", "low", "high")
+    one = {
+        "against": "fixed-4",
+        "budget": "loose",
+        "solve_difference": dict(zip(bounds, solved, strict=True)),
+        "actions_difference": dict(zip(bounds, actions, strict=True)),
+        "mcnemar_p": None,
+        "dominates": solved[0] >= 0 and actions[0] <= 0,
+        "dominates_significantly": solved[1] > 0 and actions[2] < 0,
+    }
+    *_, row, empty, note = text.comparisons([one]).splitlines()
+    assert row.split("|")[-2].strip() == said
+    assert not empty
+    assert note.startswith("against: the first agent minus the row; dominates: ")
+    assert text.comparisons([]).count("\n") == 2, "no note without rows"

@@ -7,6 +7,7 @@ import pytest
 
 import recommit
 from recommit.report import animation
+from recommit.storage import errors
 
 TASK = recommit.Sliding(3)
 START = TASK.generate(1, seed=3, length=12).states[0]
@@ -63,6 +64,12 @@ def test_a_film_has_a_picture_per_look_and_action_and_an_end(tmp_path, theme):
     # Pillow draws equal neighbours once, for as long as both.
     assert sum(times) == pytest.approx(3 * animation.OBSERVATION + 7 * animation.ACTION + animation.END, abs=200)
     assert path.stat().st_size < 60_000
+
+
+def test_a_policy_without_torch_is_told_what_it_needs(monkeypatch):
+    monkeypatch.setattr(errors, "is_missing", lambda name: name == "torch")
+    with pytest.raises(errors.Unavailable, match=r"torch is not installed; in a clone .*: pip install '\.\[train\]'"):
+        recommit.episode("sliding-3x3", START)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,15 @@ def export(options: ExportOptions, json: bool = False) -> None:
 
     assert options.out is not None
     data = open_folder(options.folder, options.split)
-    names = write(data, options.out, cell=options.cell, states_per_file=options.states_per_file)
+    line = StatusLine(terminal_only=True)
+
+    def progress(files: int, states: int) -> None:
+        line.show(f"{files:,} files, {states:,} of at most {len(data):,} states")
+
+    try:
+        names = write(data, options.out, cell=options.cell, states_per_file=options.states_per_file, progress=progress)
+    finally:
+        line.clear()
     written = {"folder": str(options.out), "files": len(names)}
     _answer(written if json else f"{options.out}: {len(names)} files")
 

@@ -34,8 +34,9 @@ class PlayOptions(LevelOptions):
     """Which level is played, and by whom.
 
     Args:
-        agent: Watch a policy instead: the folder of a training run or of a saved policy (default: play by hand). Its
-            own puzzle and size are played unless another is asked for.
+        agent: Watch a policy instead: the folder of a training run or of a saved policy, or the name of one that comes
+            with the package, sliding-3x3 or sokoban-7x7 (default: play by hand). Its own puzzle and size are played
+            unless another is asked for.
         budget: Observations of an episode at most (default: that of the puzzle).
         price_action: What an executed action costs, as a share of a solved episode.
         price_observation: What an observation costs.

@@ -35,8 +35,9 @@ class RenderOptions(LevelOptions):
         out: The file to write, .png or .gif; it is replaced whole or not at all.
         plan: Actions to show, u d l r as recommit solve prints them; the word solve for an optimal plan (default:
             none).
-        agent: Show an episode instead: of a training run or a saved policy, by its folder, or of the solver. A policy
-            plays its own puzzle and size unless another is asked for.
+        agent: Show an episode instead: of a training run or a saved policy, by its folder, of one that comes with the
+            package, by its name (recommit policies), or of the solver. A policy plays its own puzzle and size unless
+            another is asked for.
         budget: Observations of the episode at most (default: that of the puzzle).
         anyway: Let a policy play puzzles and sizes that it was not trained on.
         cell: Pixels per cell.

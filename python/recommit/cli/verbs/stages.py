@@ -18,7 +18,7 @@ from recommit.evaluate.options import EvaluateOptions
 from recommit.report.options import ReportOptions
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage.errors import need
-from recommit.storage.terminal_text import say, tell
+from recommit.storage.terminal_text import StatusLine, say, tell
 from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 from recommit.zero_shot.options import ZeroShotOptions
 
@@ -125,20 +125,26 @@ def estimate(options: EstimateOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    from recommit.estimate.costs import text
+    line = StatusLine(terminal_only=True)
+    line.show(f"counting what {options.recipe} computes: some seconds, longer for a large model")
+    try:
+        from recommit.estimate.costs import text
 
-    estimates = options.estimates()
+        estimates = options.estimates()
+        first = None if json else options.picture_first()
+        others = first.estimates() if first else [None] * len(estimates)
+    finally:
+        line.clear()
     if json:
         tell(dumps([each.to_json() for each in estimates], indent=2))
-    else:
-        first = options.picture_first()
-        others = first.estimates() if first else [None] * len(estimates)
-        tell("\n".join(map(text, estimates, others)), end="")
-        if len({each.task for each in estimates}) > 1:
-            tell(
-                "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "
-                "takes the mean of the times, reinforcement at most their sum, and both the larger memory."
-            )
+        return
+    tell("\n".join(map(text, estimates, others)), end="")
+    if len({each.task for each in estimates}) > 1:
+        tell(
+            "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "
+            "takes the mean of the times, reinforcement at most their sum, and both the larger memory."
+        )
+    tell("\nBy arithmetic; no run of it was measured on a GPU: docs/a100.md says how.")
 
 
 def evaluate(options: EvaluateOptions, json: bool = False, quiet: bool = False) -> None:

@@ -11,6 +11,7 @@ from recommit.cli import main
 from recommit.data.options import BuildOptions
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.puzzles.registry import TASKS
+from recommit.storage.errors import WrongDataSpec
 
 pytest.importorskip("tyro")
 
@@ -38,9 +39,23 @@ def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.C
     assert counts is not None
     there = sum(counts[1:])
     assert there == 359
-    out, flags = tmp_path / "d", ["--size", "2", "3", "--length", "1", "40"]
+    out, flags = tmp_path / "d", ["--size", "2", "3", "--length", "1", "21"]
     words = ["data", "build", "--task", "sliding", *flags, "--out", str(out)]
     assert main([*words, "--count", str(there + 1)]) == 2
     assert "expected at most 359 instances, as many as there are 2x3 boards" in capsys.readouterr().err
     assert not out.exists()
-    assert only(task="sliding", size=(2, 3), count=there, length=(1, 40)).count == there
+    assert only(task="sliding", size=(2, 3), count=there, length=(1, 21)).count == there
+
+
+@pytest.mark.parametrize(("size", "longest"), [((2, 2), 6), ((3, 2), 21), ((3, 3), 31), ((2, 4), 36), ((4, 4), 80)])
+def test_lengths_that_no_board_has_are_refused(size: tuple[int, int], longest: int, tmp_path: Path) -> None:
+    spec = only(task="sliding", size=size, count=1, length=(longest,))
+    assert spec.difficulties == (Difficulty((longest, longest)),)
+    rows, cols = size
+    said = rf"length: expected at most {longest}, the longest of {rows}x{cols} boards, got {longest + 1}"
+    with pytest.raises(WrongDataSpec, match=said):
+        only(task="sliding", size=size, count=1, length=(1, longest + 1))
+    (tmp_path / "r.json").write_text(spec.changed(difficulties=(Difficulty((1, 255)),)).to_json())
+    with pytest.raises(WrongDataSpec, match=f"length: expected at most {longest}, "):
+        only(recipe=tmp_path / "r.json")
+    assert only(task="sliding", size=(2, 3), count=1).difficulties == (Difficulty((8, 24)),), "nobody said it"

@@ -30,6 +30,7 @@ def test_both_stages_are_estimated_in_words(capsys):
     assert "\n\ngrpo, sliding 3x3" in text
     assert "step of the depth head alone, 2 of them" in text
     assert "it fits" in text
+    assert text.endswith("\n\nBy arithmetic; no run of it was measured on a GPU: docs/a100.md says how.\n")
 
 
 def test_prompts_with_the_text_first_are_held_against_those_with_the_picture_first(capsys):
@@ -41,6 +42,15 @@ def test_prompts_with_the_text_first_are_held_against_those_with_the_picture_fir
     assert f"with the picture before the text: {operations(other['phases'][0]['flops'])}" in capsys.readouterr().out
     assert main(["estimate", *before]) == 0
     assert "picture before the text" not in capsys.readouterr().out
+
+
+def test_a_terminal_is_told_that_it_takes_a_while(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    said(capsys, "laptop-ice", "--stage", "sft", *SMALL, *LITTLE)
+    assert main(["estimate", "laptop-ice", "--stage", "sft", *SMALL, *LITTLE]) == 0
+    shown = capsys.readouterr().err
+    assert shown.startswith("\r\x1b[Kcounting what laptop-ice computes")
+    assert shown.endswith("\r\x1b[K"), "it is taken away again"
 
 
 def test_flags_change_what_is_estimated(capsys):

@@ -46,3 +46,17 @@ def test_every_data_set_counts(words, monkeypatch):
     monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: gathered.append([str(each) for each in data]) or 0)
     assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
     assert gathered == [["a", "b"]]
+
+
+def test_a_reward_that_is_not_there_is_refused_before_it_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    call = ["train", "grpo", "--recipe", "laptop-sliding", "--show", "--set"]
+    call += ["advantage.estimator=episode", "advantage.reward=mine.py"]
+    assert main(call) == 2
+    assert "advantage.reward: expected a file of Python, got none by the name mine.py" in capsys.readouterr().err
+    (tmp_path / "mine.py").write_text("")
+    assert main(call) == 0
+    pytest.importorskip("torch")
+    family = ["train", "family", "--recipe", "laptop-sliding", "--init", "i", "--out", "o", "--variants", "adaptive"]
+    assert main([*family, *call[5:-1], "advantage.reward=other.py"]) == 2
+    assert "got none by the name other.py" in capsys.readouterr().err

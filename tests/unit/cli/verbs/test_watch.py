@@ -95,7 +95,9 @@ def test_what_a_call_leaves_open_is_what_the_policy_was_trained_on(tmp_path: Pat
     assert own(task="sokoban") == ("sokoban", (7, 7), 1, (8, 32))
     assert own(task="sokoban", boxes=3, length=(5,)) == ("sokoban", (7, 7), 3, (5,))
     assert own(task="ice") == ("ice", (), None, ())
-    assert own(size=(9,)) == (None, (9,), None, ())
+    assert own(size=(7,)) == ("sokoban", (7, 7), 1, (8, 32))
+    assert own(size=(9,)) == ("sliding", (9, 9), None, ()), "refused by the policy, and no Sokoban level"
+    assert own(task="sokoban", size=(9,)) == ("sokoban", (9, 9), None, ())
     assert LevelOptions().of_policy("no run", trained[-1:]) == LevelOptions()
 
 
@@ -133,6 +135,14 @@ def test_a_policy_is_recorded_on_its_own_boards(
     assert [(each["rows"], each["cols"]) for each in values["levels"]] == [(2, 3)] * 2
     assert main([*words, str(tmp_path / "r.html")]) == 0
     assert "connect-src" not in (tmp_path / "r.html").read_text()
+
+
+def test_another_size_is_refused_as_another_puzzle_is(policy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--agent", str(policy), "--budget", "1", "--terminal"]
+    assert main(["play", *words, "--size", "3"]) == 2
+    assert "task: expected sliding-2x3, which this policy was trained on, got sliding-3x3; " in capsys.readouterr().err
+    assert main(["play", *words, "--task", "sokoban"]) == 2
+    assert "task: expected sliding-2x3, which this policy was trained on, got sokoban-" in capsys.readouterr().err
 
 
 def test_its_episode_is_rendered_on_its_own_board(policy: Path, tmp_path: Path) -> None:
