@@ -6,7 +6,7 @@
 
 Levels are for measuring alone: nothing is chosen on them. ``augmentations``: the mean over the eight symmetries of the
 picture. ``memory``: where a state comes back, the best of the actions that were not taken in it before. Both
-only in the closed loop. Intervals are of Wilson, over levels.
+in the closed loop, and augmentations also where the policy chooses its depths. Intervals are of Wilson, over levels.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any
         agents += [(f"{name}, memory", 1, 1, True), (f"{name}, 8 augmentations", 1, 8, False)]
         agents += [(f"{name}, 8 augmentations, memory", 1, 8, True)]
         if policy.depth_head.weight.any():
-            agents.append((name, None, 1, False))
+            agents += [(name, None, 1, False), (f"{name}, 8 augmentations", None, 8, False)]
         for agent, depth, views, memory in agents:
             policy.replace_augmentations(views)
             played = play_with_memory(policy, task, starts) if memory else play(policy, task, starts, depth)

@@ -46,8 +46,12 @@ def check_recommit(words: list[str]) -> None:
     """Parsed by the command line itself; recipes and what is set in them are looked up too."""
     given: list[dict[str, Any]] = []
 
+    def bound(_self: Verb, **named: Any) -> Any:
+        given.append(named)
+        return lambda: None
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Verb, "call", lambda _self, **named: given.append(named))
+        patch.setattr(Verb, "bound", bound)
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, *(["--show"] if "--show" not in words else [])])

@@ -171,3 +171,21 @@ def test_what_is_no_file(folder, put, words, listing):
 def test_tables_that_are_none(tmp_path):
     with pytest.raises(Damaged, match=r"x\.parquet: cannot be read"):
         parsed(tmp_path / "x.parquet", b"PAR1")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (0.8849072265624999, 0.8849072265625001, True),
+        ({"a": [1, 0.1 + 0.2]}, {"a": [1, 0.3]}, True),
+        (0.8849, 0.8850, False),
+        (1, 1.0, False),
+        (True, 1, False),
+        ({"a": 1}, {"b": 1}, False),
+        ([1, 2], [1, 2, 3], False),
+        (float("nan"), float("nan"), True),
+        (float("inf"), 1e300, False),
+    ],
+)
+def test_figures_of_another_processor_are_alike(one, other, same):
+    assert verified.alike(one, other) is same

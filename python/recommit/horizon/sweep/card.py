@@ -202,5 +202,5 @@ def _check(path: Path, card: Card) -> None:
     except (ValueError, TypeError, KeyError) as error:
         raise errors.Damaged(f"{path}: expected numbers of episodes, got something else: {error}") from None
     for name, value in again.items():
-        if json.loads(json.dumps(value)) != card.get(name):
+        if not verified.alike(json.loads(json.dumps(value)), card.get(name)):
             raise errors.Damaged(f"{path}: {name}: expected what follows from the episodes, got something else")
