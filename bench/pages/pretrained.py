@@ -75,6 +75,7 @@ SOURCES = {
         "--set optim.steps=24000; "
         "recommit train world-model boxoban/sokoban/sft-s0 --augmentations 8 --steps 6000 "
         "--out boxoban/sokoban/family/world-model-s0",
+        heads=2000.0,  # some, beside other work
         preset="boxoban",
         agents=AGENTS[:-1],  # an oracle of eight augmentations takes as long as the world model
     ),
