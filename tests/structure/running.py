@@ -40,7 +40,8 @@ NOT_RUN = {
     r"^recommit reproduce .*--to": "asks models; tests/unit/cli/verbs/test_reproduce.py asks a server of its own",
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
-    r"^(git clone|recommit (data import boxoban|data build .*--generator unfiltered|train sft --recipe boxoban)) ": (
+    r"^(git clone|recommit (data import boxoban|data build .*--generator unfiltered|train sft --recipe boxoban|"
+    r"train world-model run --augmentations 8 --steps 6000)) ": (
         "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"
     ),
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
