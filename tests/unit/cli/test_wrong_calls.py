@@ -71,7 +71,7 @@ CALLS = [
     (f"{FEW} --set model.backbone=nobody/nothing", "model.backbone: expected a local folder"),
     (f"{FEW} --card abacus", "card: expected one of a100"),
     (f"{FEW} --set optim.nothing=1", "optim: expected fields of"),
-    ("evaluate nosuch --out NEW", "run: expected the folder of a training run, or one of sliding-3x3, sokoban-10x10, sokoban-7x7"),
+    ("evaluate nosuch --out NEW", "run: expected the folder of a training run, or one of sliding-3x3, sokoban-10x10"),
     ("evaluate FOLDER --out NEW", "run: expected the folder of a training run"),
     ("evaluate FOLDER --out NEW --agents clever", "agents: expected names of adaptive"),
     ("evaluate FOLDER --out NEW --length 3 4 5", "length: expected one length, or shortest and longest, got 3 numbers"),
