@@ -182,3 +182,10 @@ def softmax(logits: NDArray[np.floating]) -> Floats:
     weights = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
     result: Floats = weights / weights.sum(axis=-1, keepdims=True)
     return result
+
+
+def log_softmax(logits: NDArray[np.floating]) -> Floats:
+    """Over the last axis; finite where a probability is too small for a number."""
+    below = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
+    result: Floats = below - np.log(np.exp(below).sum(axis=-1, keepdims=True))
+    return result

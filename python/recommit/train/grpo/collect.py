@@ -10,7 +10,7 @@ import numpy as np
 
 from recommit import rng
 from recommit.graph.build import exact_distance
-from recommit.graph.episodes import softmax
+from recommit.graph.episodes import log_softmax, softmax
 from recommit.graph.policy_evaluation import GraphValues, PolicyEvaluation, explore, plan_advantages
 from recommit.rollout.rollout import rollout
 from recommit.runs.distributed import Team
@@ -213,7 +213,7 @@ class ExactCollector:
             choices=np.tile(np.arange(len(depths)), (len(nodes), 1)),
             depth_advantage=scaled(head, depth_weight).astype(np.float32),
             depth_weight=depth_weight.astype(np.float32),
-            depth_old=np.log(softmax(valued.graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
+            depth_old=log_softmax(valued.graph.logits[nodes]).astype(np.float32)[:, : len(depths)],
             actions=plans.actions.astype(np.int64),
             plan_depth=plans.depth,
             action_advantage=scaled(advantage, action_weight).astype(np.float32),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 
 import numpy as np
@@ -62,3 +63,12 @@ def test_without_a_head_there_is_nothing_to_choose(settled, name):
     chosen, uniform = (decisions(settled, name, which) for which in ("chosen", "uniform"))
     for field in ("action_advantage", "action_weight", "actions", "weight"):
         assert (getattr(uniform, field) == getattr(chosen, field)).all(), field
+
+
+def test_a_depth_whose_probability_is_no_number_keeps_its_logarithm(settled):
+    policy = copy.deepcopy(settled)
+    with torch.no_grad():
+        policy.depth_head.bias[0] = 2000.0
+    old = decisions(policy, "adaptive", "chosen").depth_old
+    assert (old[:, 0] == 0.0).all()
+    assert (old[:, 1:] == -2000.0).all()
