@@ -1,4 +1,5 @@
-"""Every finished job of a campaign into bench/results/robots, and the tables of all of them into docs/robots.md.
+"""Every finished job of a campaign into bench/results/robots, the tables of all of them into docs/robots.md, and their
+frontiers into docs/assets.
 
     python -m bench.robots.page robots        # from the folder of bench.robots.campaign
     python -m bench.robots.page               # the tables again, from what is kept
@@ -26,6 +27,7 @@ from recommit.graph import files as graph_files
 from recommit.graph.rule_registry import DepthTable, NamedRule
 from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
+from recommit.report import plotting
 from recommit.stats import bootstrap, gain_interval
 from recommit.storage import files
 from recommit.storage.terminal_text import grid
@@ -33,6 +35,7 @@ from recommit.storage.terminal_text import grid
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
+ASSETS = PAGE.parent / "assets"
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
 BLOCK = re.compile(r"<!-- robots (?P<table>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -192,6 +196,7 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
         "constant": float(constant.mean()),
         "rule": float(rule.mean()),
         "head": head,
+        "chosen": summary([each.rows[each.rule] for each in played]),
         "over_constant": asdict(bootstrap(join(head) - constant)),
         "over_rule": asdict(bootstrap(join(head) - rule)),
         "rule_over_constant": asdict(bootstrap(rule - constant)),
@@ -408,6 +413,42 @@ def filled(page: str, figures: Figures) -> str:
     return BLOCK.sub(block, page)
 
 
+#: Marks of a frontier: what the figures call it, its words, form and colour.
+MARKS = (
+    ("chosen", "best rule", "s", "#2f8f5b"),
+    ("head", "head", "D", "#1c5fb8"),
+    ("oracle", "oracle, on its own episodes", "*", "#b8433c"),
+)
+
+
+def frontiers(tasks: dict[str, Any]) -> Figure:
+    """Success against queries, a panel per task: constants joined, and who chooses anew at every query."""
+    rows = -(-len(tasks) // 4)
+    figure = plotting.figure(10.4, 2.7 * rows + 0.4)
+    panels = figure.subplots(rows, 4, squeeze=False).ravel()
+    for panel, (task, own) in zip(panels, tasks.items(), strict=False):
+        fixed = [own["rows"][f"fixed {depth}"] for depth in DEPTHS]
+        places = [[row["queries"] for row in fixed], [100 * row["success"] for row in fixed]]
+        panel.plot(*places, "-o", color="#8a8a94", markersize=4, linewidth=1, label="constant depth")
+        for depth, x, y in zip(DEPTHS, *places, strict=True):
+            panel.annotate(f"{depth}", (x, y), xytext=(0, -10), textcoords="offset points", fontsize=7, ha="center")
+        rows_of = {"chosen": own["chosen"], "head": own["rows"][own["head"]], "oracle": own["oracles"]["oracle"]}
+        for name, words, form, colour in MARKS:
+            row = rows_of[name]
+            size = 10 if form == "*" else 5
+            panel.plot(row["queries"], 100 * row["success"], form, color=colour, markersize=size, label=words)
+        low = min(90.0, *places[1])
+        panel.set(title=task, xscale="log", ylim=(low - 0.15 * (100 - low) - 4, 104))
+        panel.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
+        panel.minorticks_off()
+    for panel in panels[len(tasks) :]:
+        panel.axis("off")
+    figure.supxlabel("queries per episode", fontsize=9)
+    figure.supylabel("success, %", fontsize=9)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
+    return figure
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, nargs="?", help="the folder of a campaign")
@@ -416,10 +457,15 @@ def main() -> None:
     if options.out:
         keep(options.out, KEPT)
     page = PAGE.read_text(encoding="utf-8")
-    made = filled(page, collect(KEPT))
+    figures = collect(KEPT)
+    made = filled(page, figures)
     if options.check:
         sys.exit(made != page)
     PAGE.write_text(made, encoding="utf-8")
+    for name, tasks in figures["conditions"].items():
+        if tasks:
+            with plotting.style():
+                plotting.save(frontiers(tasks), ASSETS / f"robots-{name}.svg")
 
 
 if __name__ == "__main__":
