@@ -1,6 +1,6 @@
 """What is a choice of depth worth on Meta-World, and who finds it? Everything, in one command that can be stopped.
 
-    pip install '.[metaworld,policy,data]'
+    pip install '.[metaworld,policy,report]'
     python -m bench.robots.campaign --out robots --jobs 2      # hours; the same command goes on where it was stopped
     python -m bench.robots.campaign --out small --quick        # the same in little: some minutes, one task
     python -m bench.robots.page robots                         # figures into docs/assets, tables into docs/robots.md
