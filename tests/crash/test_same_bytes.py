@@ -96,7 +96,7 @@ def test_errors_cross_every_engine(tmp_path, monkeypatch):
     for many in (1, 2):
         with pytest.raises(errors.DataError, match="29000"):
             build(impossible, tmp_path / str(many), workers=many)
-    monkeypatch.setattr(workers.sys, "executable", "/bin/false")
+    monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(errors.WorkerDied, match="status 1"):
         build(SMALL, tmp_path / "dead", workers=2)
 

@@ -1,19 +1,8 @@
-"""Who makes the shards of a build: child processes, or a Ray cluster. All write the same bytes.
-
-A child process runs this module (``python -m recommit.data.workers``): one JSON line in for each shard, one JSON line
-out. Nothing is pickled, nothing is forked, and it is gone as soon as its standard input ends, so that a killed build
-leaves nobody writing behind.
-"""
+"""Who makes the shards of a build: child processes, or a Ray cluster. All write the same bytes."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import queue
-import subprocess
-import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +10,7 @@ from recommit.data import shards
 from recommit.data.shards import Record
 from recommit.data.spec import DataSpec
 from recommit.storage import errors
+from recommit.storage.children import Children, serve
 from recommit.storage.files import Files
 
 if TYPE_CHECKING:
@@ -37,69 +27,14 @@ def run(engine: str, requests: Requests, workers: int, lock: int) -> Iterator[Re
         return iter(())
     if engine == "ray":
         return _ray(requests, workers)
-    return _processes(requests, min(workers, len(requests)), lock)
+    return _processes(requests, workers, lock)
 
 
 def _processes(requests: Requests, workers: int, lock: int) -> Iterator[Record]:
-    todo: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-    done: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    for item in [*requests, *[None] * workers]:
-        todo.put(item)
-    children = [_start(lock) for _ in range(workers)]
-    servers = [threading.Thread(target=_serve, args=(child, todo, done), daemon=True) for child in children]
-    try:
-        for server in servers:
-            server.start()
-        for _ in requests:
-            yield unwrap(done.get())
-    finally:
-        for child in children:
-            child.kill()
-        for child, server in zip(children, servers, strict=True):
-            child.wait()
-            server.join(timeout=5)
-            for pipe in (child.stdin, child.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):  # what a killed worker never read
-                        pipe.close()
-
-
-def _start(lock: int) -> subprocess.Popen[str]:
-    """A worker process. It starts a session of its own: Ctrl-C is for the builder, which then ends its workers."""
-    package = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.Popen(
-        [sys.executable, "-m", "recommit.data.workers"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": path},
-        pass_fds=(lock,),
-        start_new_session=True,
-    )
-
-
-def _serve(
-    child: subprocess.Popen[str],
-    todo: queue.SimpleQueue[dict[str, Any] | None],
-    done: queue.SimpleQueue[dict[str, Any]],
-) -> None:
-    """Hand requests to one worker, one at a time, and collect its answers."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    while (request := todo.get()) is not None:
-        try:
-            child.stdin.write(json.dumps(request) + "\n")
-            child.stdin.flush()
-            reply = child.stdout.readline()
-        except (OSError, ValueError):
-            reply = ""
-        if not reply:
-            why = f"a worker ended with status {child.wait()} while making {request['split']} shard {request['shard']}"
-            done.put({"error": "WorkerDied", "message": why + "; run the same command again to go on"})
-            return
-        done.put(json.loads(reply))
+    made = lambda request: f"made {request['split']} shard {request['shard']}"
+    with Children(__name__, workers, None, made, keep=(lock,)) as children:
+        for _, reply in children.ask(requests):
+            yield unwrap(reply)
 
 
 def _ray(requests: Requests, workers: int) -> Iterator[Record]:
@@ -158,22 +93,5 @@ def unwrap(reply: dict[str, Any]) -> Record:
 
 
 def main() -> None:
-    """Answer until the input ends."""
-    jobs: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
-    # Nothing but answers may reach the pipe, whatever a library prints.
-    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    while True:
-        pipe.write(json.dumps(answer(json.loads(jobs.get()))) + "\n")
-        pipe.flush()
-
-
-def _listen(jobs: queue.SimpleQueue[str]) -> None:
-    for line in sys.stdin:
-        jobs.put(line)
-    os._exit(0)  # the builder is done with us, or dead: stop at once, even in the middle of a shard
-
-
-if __name__ == "__main__":
-    main()
+    """Be a worker."""
+    serve(lambda _: answer)

@@ -16,7 +16,7 @@ from recommit.horizon.actions import Fixed
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep import programs, table
 from recommit.horizon.sweep.rules import described, fixed_depths
-from recommit.horizon.sweep.worker import Children, Seat, local
+from recommit.horizon.sweep.worker import Players, Seat, local
 from recommit.storage import errors, files, jsonl, ownership, verified
 from recommit.storage.lock import Lock
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from recommit.horizon.sweep.options import SweepOptions
-    from recommit.horizon.sweep.worker import Reply, Request
+    from recommit.storage.children import Reply, Request
 
     Ask = Callable[[Sequence[Request]], Iterator[tuple[int, Reply]]]
     Progress = Callable[[int, int, str], None]
@@ -52,7 +52,7 @@ def run(
     about = made_from(options, env, policy)
     ownership.refuse_foreign(options.out, (MARK,), "a sweep")
     files.make_folders(files.Files(), options.out.absolute())
-    with Lock(options.out, work="sweep"), Children(options) as children:
+    with Lock(options.out, work="sweep"), Players(options) as children:
         files.sweep(files.Files(), options.out)
         _begin(options, about)
         live = env is not None or policy is not None

@@ -17,7 +17,7 @@ from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep import programs
 from recommit.horizon.sweep.options import MOST_SEED, SweepOptions
 from recommit.horizon.sweep.run import ELSEWHERE, Sweep, blocks, made_from
-from recommit.horizon.sweep.worker import Children, Seat, local
+from recommit.horizon.sweep.worker import Players, Seat, local
 from recommit.storage import errors, verified
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recommit.horizon.sweep.card import Card
     from recommit.horizon.sweep.options import VerifyOptions
     from recommit.horizon.sweep.run import Ask
-    from recommit.horizon.sweep.worker import Reply, Request
+    from recommit.storage.children import Reply, Request
 
 #: Fields of a card that are checked where it is read.
 FOLLOWS = ("schema", "version", "best_fixed", "summary", "digest")
@@ -62,7 +62,7 @@ def verify(
     _same("seeds", card["seeds"], again.seeds)
     if not options.episodes:
         return 0
-    with Children(again) as children:
+    with Players(again) as children:
         seat = Seat(again, env, policy)
         live = env is not None or policy is not None
         ask: Ask = (lambda asked: local(seat, asked)) if live else children.ask

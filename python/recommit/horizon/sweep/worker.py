@@ -1,23 +1,12 @@
-"""Who plays the episodes: child processes with one thread each, or this one for objects that live here.
-
-A child runs ``main``: one JSON line in for each batch of episodes, one
-JSON line out. It is gone as soon as its standard input ends, so that a killed sweep leaves nobody playing behind.
-"""
+"""Who plays the episodes: child processes with one thread each, or this one for objects that live here."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import queue
-import subprocess
-import sys
-import threading
 import traceback
 from dataclasses import asdict, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,14 +16,12 @@ from recommit.horizon.sweep.options import SweepOptions
 from recommit.horizon.sweep.player import Player, usable
 from recommit.horizon.sweep.slots import alike, slots
 from recommit.storage import errors
+from recommit.storage.children import Children, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from typing_extensions import Self
-
-    Request = dict[str, Any]
-    Reply = dict[str, Any]
+    from recommit.storage.children import Reply, Request
 
 #: Libraries read these when they are loaded: every child computes with one thread, so that numbers do not depend on how
 #: many children there are.
@@ -119,80 +106,18 @@ def local(seat: Seat, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]
         yield i, seat.answer(request)
 
 
-class Children:
-    """So many child processes, started when they are first needed and ended with the block."""
+class Players(Children):
+    """Child processes that play the episodes of a sweep."""
 
     def __init__(self, options: SweepOptions) -> None:
-        self.options = options
-        self._children: list[subprocess.Popen[str]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for child in self._children:
-            child.kill()
-        for child in self._children:
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
+        super().__init__(__name__, options.jobs, asdict(options), lambda _: "played episodes", settings=ONE_THREAD)
 
     def ask(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """Number and answer of each request, as they come; an error is raised at once."""
-        todo: queue.SimpleQueue[tuple[int, Request] | None] = queue.SimpleQueue()
-        done: queue.SimpleQueue[tuple[int, Reply]] = queue.SimpleQueue()
-        needed = min(self.options.jobs, len(requests))
-        self._children += [_start(self.options) for _ in range(needed - len(self._children))]
-        for item in [*enumerate(requests), *[None] * needed]:
-            todo.put(item)
-        for child in self._children[:needed]:
-            threading.Thread(target=_serve, args=(child, todo, done), daemon=True).start()
-        for _ in requests:
-            i, reply = done.get()
+        for i, reply in super().ask(requests):
             if "error" in reply:
                 raise (ValueError if reply["wrong_call"] else errors.DataError)(reply["error"])
             yield i, reply
-
-
-def _start(options: SweepOptions) -> subprocess.Popen[str]:
-    """A child that knows what is swept. It has a session of its own: Ctrl-C is for the sweep, which then ends it."""
-    package = str(Path(__file__).resolve().parents[3])
-    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    child = subprocess.Popen(
-        [sys.executable, "-c", "from recommit.horizon.sweep.worker import main; main()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
-        start_new_session=True,
-    )
-    assert child.stdin is not None
-    child.stdin.write(json.dumps(asdict(options), default=str) + "\n")
-    child.stdin.flush()
-    return child
-
-
-def _serve(
-    child: subprocess.Popen[str],
-    todo: queue.SimpleQueue[tuple[int, Request] | None],
-    done: queue.SimpleQueue[tuple[int, Reply]],
-) -> None:
-    """Hand requests to one child, one at a time, and collect its answers."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    while (item := todo.get()) is not None:
-        try:
-            child.stdin.write(json.dumps(item[1]) + "\n")
-            child.stdin.flush()
-            reply = json.loads(child.stdout.readline())
-        except (OSError, ValueError):  # it is gone, perhaps in the middle of a line
-            why = f"a process that played episodes ended with status {child.wait()}; the same command goes on"
-            done.put((item[0], {"error": why, "wrong_call": False}))
-            return
-        done.put((item[0], reply))
 
 
 def answer(seat: Seat, request: Request) -> Reply:
@@ -212,17 +137,8 @@ def answer(seat: Seat, request: Request) -> Reply:
 
 
 def main() -> None:
-    """Answer until the input ends."""
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    # Nothing but answers may reach the pipe, whatever a library prints, and nobody else may read what is asked.
-    questions, pipe = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
-    threading.Thread(target=_listen, args=(questions, lines), daemon=True).start()
-    seat = Seat(_options(json.loads(lines.get())))
-    while True:
-        pipe.write(json.dumps(answer(seat, json.loads(lines.get()))) + "\n")
-        pipe.flush()
+    """Be one of the players."""
+    serve(lambda values: partial(answer, Seat(_options(values))))
 
 
 def _options(values: dict[str, Any]) -> SweepOptions:
@@ -230,9 +146,3 @@ def _options(values: dict[str, Any]) -> SweepOptions:
     own = {each.name: values[each.name] for each in fields(SweepOptions)}
     own |= {"out": Path(own["out"]), "files": (), "depths": tuple(own["depths"])}
     return SweepOptions(**own)
-
-
-def _listen(questions: TextIO, lines: queue.SimpleQueue[str]) -> None:
-    for line in questions:
-        lines.put(line)
-    os._exit(0)  # the sweep is done with us, or dead: stop at once, even in the middle of an episode

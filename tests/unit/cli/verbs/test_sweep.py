@@ -56,7 +56,7 @@ def test_ctrl_c_says_that_the_same_command_goes_on(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(worker.Children, "ask", stop)
+    monkeypatch.setattr(worker.Players, "ask", stop)
     assert command_line.main(words(tmp_path)) == 130
     assert "the same command goes on, and plays no episode again" in capsys.readouterr().err
     assert not (tmp_path / ".lock").exists()
