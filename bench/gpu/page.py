@@ -1,20 +1,20 @@
-"""Fills the tables of the pages from what visits to GPUs left in ``bench/results``: python bench/gpu/page.py [--check].
+"""Fills the tables of the pages from what visits to GPUs left in ``bench/results``: a figure per machine, or that it is
+not measured, and always the command that measures it.
 
-A table stands between two marks and is written anew, whole: a figure per machine, or that it is not measured, and
-always the command that measures it. ``--check`` writes nothing and exits with 1 if a page is not what it should be.
+python -m bench.gpu.page [--check]
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from bench.pages import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
@@ -185,36 +185,16 @@ def _table(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-#: Page, name of the table, and what makes it.
-TABLES = (
-    (ROOT / "docs" / "benchmarks-train.md", "rates", rates),
-    (ROOT / "docs" / "hardware.md", "tests", tests),
-)
-
-
-def filled(text: str, name: str, table: str) -> str:
-    """A page with a new table between its marks."""
-    begin, end = f"<!-- gpu {name}: written by bench/gpu/page.py -->", f"<!-- gpu {name}: end -->"
-    pattern = re.compile(re.escape(begin) + r"\n.*?" + re.escape(end), re.DOTALL)
-    if len(pattern.findall(text)) != 1:
-        raise ValueError(f"{begin}: expected once in the page, got {len(pattern.findall(text))} times")
-    return pattern.sub(lambda _: f"{begin}\n{table}\n{end}", text)
+PAGES = [ROOT / "docs" / name for name in ("benchmarks-train.md", "hardware.md")]
+#: Name of a table, and what makes it.
+TABLES: dict[str, Callable[[], str]] = {"rates": rates, "tests": tests}
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args(words)
-    stale = []
-    for path, name, make in TABLES:
-        text = path.read_text(encoding="utf-8")
-        new = filled(text, name, make())
-        if new != text:
-            stale.append(path.name)
-            if not options.check:
-                path.write_text(new, encoding="utf-8")
-    print(f"{'not up to date' if options.check else 'written'}: {', '.join(stale) or 'nothing'}")
-    return int(options.check and bool(stale))
+    options = blocks.parser(__doc__).parse_args(words)
+    make = lambda name: TABLES[name]()
+    pages = {path: blocks.filled(path.read_text(encoding="utf-8"), "gpu", make) for path in PAGES}
+    return blocks.write(pages, options.check)
 
 
 if __name__ == "__main__":

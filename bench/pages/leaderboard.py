@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from bench.pages import blocks
+
 from recommit.data import frozen
 from recommit.evaluate.score import ScoreOptions, score, verify
 from recommit.policy import pretrained
@@ -19,7 +21,6 @@ from recommit.storage.terminal_text import cell
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, RECORDS = DOCS / "leaderboard.md", DOCS / "assets/leaderboard"
-BEGIN, END = "<!-- leaderboard: written by python -m bench.pages.leaderboard -->", "<!-- end -->"
 #: Functions of ``bench/pages/agents.py`` that are scored on a split -> what the table calls them.
 OURS = {
     "sliding-3x3": {
@@ -48,10 +49,7 @@ def own() -> None:
 
 def page() -> str:
     """The page with its table as the records say."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END, 1)[1]
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+    return blocks.filled(PAGE.read_text(encoding="utf-8"), "leaderboard", lambda _: table())
 
 
 def table() -> str:

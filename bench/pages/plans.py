@@ -8,11 +8,12 @@ Some ten minutes: every stage is estimated anew, with the text before the pictur
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from functools import cache
 from pathlib import Path
+
+from bench.pages import blocks
 
 from recommit.estimate import Estimate, EstimateOptions
 from recommit.estimate.costs import gib, operations, seconds
@@ -103,26 +104,12 @@ def _table(rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def written(text: str) -> str:
-    """The page with every table anew."""
+def main() -> int:
+    options = blocks.parser(__doc__).parse_args()
     tables = {f"{card} {gpus}": stages(card, gpus) for card, gpus in MACHINES} | {"memory": memory(), "runs": runs()}
-    for name, table in tables.items():
-        begin, end = f"<!-- plan {name}: written by bench/pages/plans.py -->", f"<!-- plan {name}: end -->"
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
-    return text
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    text = PAGE.read_text(encoding="utf-8")
-    anew = written(text)
-    if options.check:
-        sys.exit(anew != text)
-    PAGE.write_text(anew, encoding="utf-8")
+    page = blocks.filled(PAGE.read_text(encoding="utf-8"), "plan", tables.__getitem__)
+    return blocks.write({PAGE: page}, options.check)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

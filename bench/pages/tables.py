@@ -9,16 +9,15 @@ The text between the blocks stays. ``bench.pages.gather`` collects the figures f
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
-import re
 import sys
+from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from bench.pages import rules
+from bench.pages import blocks, rules
 from bench.pages.gather import ASSETS, CEILING, CONSTANT, HEADS, PRICES
 
 from recommit.evaluate.tables.main_results import CHANGES
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 PAGE = ASSETS.parent / "results-tables.md"
 CSV = ASSETS / "tables"
-BLOCK = re.compile(
-    r"<!-- (?P<source>[a-z]+) (?P<name>[a-z0-9-]+)(?: (?P<table>[a-z]+))? -->\n.*?<!-- end -->", re.DOTALL
-)
 #: Rules and heads of ``baselines`` and ``rules`` -> their names in the tables.
 WORDS = {
     "head": "adaptive",
@@ -437,17 +433,23 @@ def stored(source: str) -> dict[str, Figures]:
 
 def filled(page: str, figures: dict[str, dict[str, Figures]]) -> str:
     """The page with every table made anew."""
-    return BLOCK.sub(lambda match: _block(figures, match["source"], match["name"], match["table"] or ""), page)
+    for source in SOURCES:
+        page = blocks.filled(page, source, partial(_made, figures, source))
+    return blocks.filled(page, "csv", _copied)
 
 
-def _block(figures: dict[str, dict[str, Figures]], source: str, name: str, kind: str) -> str:
-    if source == "csv":
-        head, *lines = csv.reader((CSV / f"{name}.csv").read_text(encoding="utf-8").splitlines())
-        table, file, title = grid(head, lines), f"{name}.csv", f"csv {name}"
-    else:
-        table, title = SOURCES[source][1][kind](figures[source][name]), f"{source} {name} {kind}"
-        file = title.replace(" ", "-") + ".csv"
-    return f"<!-- {title} -->\n\n{table}\n\n[CSV](assets/tables/{file})\n\n<!-- end -->"
+def _made(figures: dict[str, dict[str, Figures]], source: str, title: str) -> str:
+    name, kind = title.split()
+    return _linked(SOURCES[source][1][kind](figures[source][name]), f"{source}-{name}-{kind}.csv")
+
+
+def _copied(name: str) -> str:
+    head, *lines = csv.reader((CSV / f"{name}.csv").read_text(encoding="utf-8").splitlines())
+    return _linked(grid(head, lines), f"{name}.csv")
+
+
+def _linked(table: str, file: str) -> str:
+    return f"{table}\n\n[CSV](assets/tables/{file})"
 
 
 def as_csv(table: str) -> str:
@@ -460,7 +462,7 @@ def as_csv(table: str) -> str:
 
 def files(page: str, figures: dict[str, dict[str, Figures]]) -> dict[str, str]:
     """Names and texts of the CSV files of all tables, those that the page only links among them."""
-    shown = {(m["source"], m["name"], m["table"]) for m in BLOCK.finditer(page) if m["source"] != "csv"}
+    shown = {(source, *title.split()) for source in SOURCES for title in blocks.names(page, source)}
     return {
         f"{source}-{name}-{table}.csv": as_csv(SOURCES[source][1][table](figures[source][name]))
         for source, name, table in sorted({*shown, *LINKED})
@@ -468,18 +470,11 @@ def files(page: str, figures: dict[str, dict[str, Figures]]) -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a table is another")
-    check = parser.parse_args().check
+    check = blocks.parser(__doc__).parse_args().check
     figures = {source: stored(source) for source in SOURCES}
     page = PAGE.read_text(encoding="utf-8")
     wanted = {PAGE: filled(page, figures), **{CSV / name: text for name, text in files(page, figures).items()}}
-    changed = [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
-    if check:
-        return int(bool(changed))
-    for path in changed:
-        path.write_text(wanted[path], encoding="utf-8")
-    return 0
+    return blocks.write(wanted, check)
 
 
 if __name__ == "__main__":

@@ -12,15 +12,14 @@ validation episodes, each policy's own.
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from bench.pages import blocks
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
 from recommit.graph import files as graph_files
@@ -46,7 +45,6 @@ KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
 ASSETS = PAGE.parent / "assets"
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
-BLOCK = re.compile(r"<!-- robots (?P<table>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def utility(rows: Floats) -> Floats:
@@ -402,15 +400,14 @@ TABLES: dict[str, Callable[[Figures, str], str]] = {
 
 
 def filled(page: str, figures: Figures) -> str:
-    """The page with every block made anew: ``<!-- robots TABLE-CONDITION -->`` or ``<!-- robots TABLE -->``."""
+    """The page with every block made anew: ``<!-- robots TABLE -->`` or ``<!-- robots TABLE-CONDITION -->``."""
 
-    def block(match: re.Match[str]) -> str:
-        table, _, condition = match["table"].partition("-")
+    def block(name: str) -> str:
+        table, _, condition = name.partition("-")
         played = (condition or table) not in CONDITIONS or figures["conditions"].get(condition or table)
-        text = TABLES[table](figures, condition) if played else "Not played yet."
-        return f"<!-- robots {match['table']} -->\n\n{text}\n\n<!-- end -->"
+        return TABLES[table](figures, condition) if played else "Not played yet."
 
-    return BLOCK.sub(block, page)
+    return blocks.filled(page, "robots", block)
 
 
 #: Marks of a frontier: what the figures call it, its words, form and colour.
@@ -449,24 +446,19 @@ def frontiers(tasks: dict[str, Any]) -> Figure:
     return figure
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> int:
+    parser = blocks.parser(__doc__)
     parser.add_argument("out", type=Path, nargs="?", help="the folder of a campaign")
-    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.out:
         keep(options.out, KEPT)
-    page = PAGE.read_text(encoding="utf-8")
     figures = collect(KEPT)
-    made = filled(page, figures)
-    if options.check:
-        sys.exit(made != page)
-    PAGE.write_text(made, encoding="utf-8")
-    for name, tasks in figures["conditions"].items():
+    for name, tasks in figures["conditions"].items() if not options.check else ():
         if tasks:
             with plotting.style():
                 plotting.save(frontiers(tasks), ASSETS / f"robots-{name}.svg")
+    return blocks.write({PAGE: filled(PAGE.read_text(encoding="utf-8"), figures)}, options.check)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

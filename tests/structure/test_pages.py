@@ -173,7 +173,7 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
     script: Any = importlib.import_module("bench.robots.page")
     page, figures = script.PAGE.read_text(encoding="utf-8"), script.collect(script.KEPT)
     assert script.filled(page, figures) == page
-    assert {match["table"].partition("-")[0] for match in script.BLOCK.finditer(page)} == set(script.TABLES)
+    assert {name.partition("-")[0] for name in script.blocks.names(page, "robots")} == set(script.TABLES)
     for condition in figures["conditions"].values():  # a planted defect: another figure
         for own in condition.values():
             planted, own["rows"]["fixed 8"]["success"] = own["rows"]["fixed 8"]["success"], 0.123
@@ -198,3 +198,12 @@ def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
         value = row[key]
         row[key] = value | {"mean": value["mean"] / 2 + 0.01} if isinstance(value, dict) else value / 2 + 0.01
         assert script.filled(page, planted) != page
+
+
+def test_tables_of_gpus_are_those_of_the_visits(monkeypatch: pytest.MonkeyPatch) -> None:
+    script: Any = importlib.import_module("bench.gpu.page")
+    assert script.main(["--check"]) == 0
+    monkeypatch.setitem(script.TABLES, "rates", lambda: "| planted |")
+    assert script.main(["--check"]) == 1
+    with pytest.raises(ValueError, match="expected a block <!-- gpu"):
+        script.blocks.filled("a page without", "gpu", str)
