@@ -46,7 +46,7 @@ NETS: dict[str, list[str]] = {
     "transformer": [
         "model.backbone=random:small", "model.shape={}", "targets.dense=0", "optim.lr=1e-3", "optim.decoder_lr=1e-3",
     ],
-    "conv 32 x 8": CONV,
+    "conv 32 x 8": [*CONV, "targets.dense=0"],
     "conv 32 x 8, dense 1": [*CONV, "targets.dense=1"],
     "conv 32 x 8, dense 2": DENSE,
     "conv 32 x 8, dense 4": [*CONV, "targets.dense=4"],
