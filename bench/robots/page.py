@@ -6,8 +6,8 @@ frontiers into docs/assets.
     python -m bench.robots.page --check       # writes nothing; exits with 1 if the page is not that of its figures
 
 What is kept of a job is what each test episode came to, so that a campaign may be played on several machines, a part on
-each. Differences are paired over the test episodes of every policy. The best constant and each rule's threshold are of
-validation episodes, each policy's own.
+each, by the same code. Differences are paired over the test episodes of every policy. The best constant and each rule's
+threshold are of validation episodes, each policy's own.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
 ASSETS = PAGE.parent / "assets"
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
+#: Room below this is called none.
+LEAST_ROOM = 0.02
+#: What a query could cost instead.
+PRICES = (0.0, 0.001, 0.003, PRICE)
 
 
 def utility(rows: Floats) -> Floats:
@@ -63,9 +67,13 @@ class Played:
     depth: int
     values: dict[str, float]
     rows: dict[str, Floats]
+    #: Of the constants: how long every episode took.
+    ticks: dict[str, Floats]
     oracles: dict[str, Floats]
-    #: Of each row the mean regret at the visited states, and its gain share there.
-    states: dict[str, tuple[float, float | None]]
+    #: Of each row the mean regret at the visited states, and that of the best constant.
+    states: dict[str, tuple[float, float]]
+    #: The digest of what it was played by.
+    code: str
 
     @property
     def constant(self) -> str:
@@ -87,28 +95,32 @@ class Played:
         """From the pieces of a finished job."""
         chosen = json.loads((folder / "validation.json").read_text())
         best = {name: max(values) for name, values in chosen["values"].items()}
-        rows = {path.stem[5:]: episodes(path) for path in sorted(folder.glob("test-*.json"))}
+        whole = {path.stem[5:]: episodes(path) for path in sorted(folder.glob("test-*.json"))}
+        rows, ticks = {name: each[:, :2] for name, each in whole.items()}, {}
+        for depth in DEPTHS:
+            ticks[f"fixed {depth}"] = whole[f"fixed {depth}"][:, 3]
         oracles = {}
         for kind in kinds(folder.name):
             parts = sorted(folder.glob(f"{kind}-*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
-            oracles[kind] = np.concatenate([episodes(path) for path in parts])
+            oracles[kind] = np.concatenate([episodes(path)[:, :2] for path in parts])
         depth, states = int(chosen["constant"]), {}
         if folder.name != "bumps":
             states = visited(folder, depth)
         task, seed = folder.parents[1].name, int(folder.parent.name)
-        return cls(task, seed, folder.name, depth, best, rows, oracles, states)
+        code = json.loads((folder.parents[2] / "code.json").read_text())["code"]
+        return cls(task, seed, folder.name, depth, best, rows, ticks, oracles, states, code)
 
     @classmethod
     def read(cls, path: Path) -> Played:
         """From what is kept of a job."""
         values = json.loads(path.read_text())
-        pairs = lambda rows: {name: np.array(row, np.float64).T for name, row in rows.items()}
-        return cls(**{**values, "rows": pairs(values["rows"]), "oracles": pairs(values["oracles"])})
+        arrays = lambda rows: {name: np.array(row, np.float64).T for name, row in rows.items()}
+        return cls(**{**values, **{name: arrays(values[name]) for name in ("rows", "ticks", "oracles")}})
 
     def keep(self, folder: Path) -> None:
         """Success and queries of every row, a line each."""
         lists = lambda rows: {name: row.T.astype(int).tolist() for name, row in rows.items()}
-        values = {**vars(self), "rows": lists(self.rows), "oracles": lists(self.oracles)}
+        values = {**vars(self), **{name: lists(getattr(self, name)) for name in ("rows", "ticks", "oracles")}}
         lines = ",\n".join(
             f'"{name}": {{\n' + ",\n".join(f'"{key}": {json.dumps(row)}' for key, row in value.items()) + "}"
             if isinstance(value, dict)
@@ -119,7 +131,7 @@ class Played:
         files.replace(files.Files(), path, f"{{{lines}}}\n".encode())
 
 
-def visited(folder: Path, depth: int) -> dict[str, tuple[float, float | None]]:
+def visited(folder: Path, depth: int) -> dict[str, tuple[float, float]]:
     """See ``Played.states``."""
     graph = graph_files.read(folder / "graph")
     setting = Setting(int(graph.source["queries"]), Prices(0.0, PRICE))
@@ -132,14 +144,13 @@ def visited(folder: Path, depth: int) -> dict[str, tuple[float, float | None]]:
         table = np.ones(len(graph), np.int64)
         table[graph.starts] = depths
         own = scorer.values(NamedRule(name, DepthTable(tuple(table.tolist()))))[setting]
-        gain = gain_interval(own, constant, oracle)
-        result[name] = (float((oracle - own).mean()), None if gain is None else gain.mean)
+        result[name] = (float((oracle - own).mean()), float((oracle - constant).mean()))
     return result
 
 
 def episodes(path: Path) -> Floats:
-    """[episodes, 2] success and queries."""
-    return np.array(json.loads(path.read_text())["episodes"], np.float64)[:, :2]
+    """[episodes, 4] success, queries, actions and ticks."""
+    return np.array(json.loads(path.read_text())["episodes"], np.float64)
 
 
 def kinds(condition: str) -> tuple[str, ...]:
@@ -171,6 +182,8 @@ def collect(kept: Path) -> Figures:
     """Everything that the tables need, of the jobs that are kept."""
     settings = json.loads((kept / "settings.json").read_text())
     every = [Played.read(path) for path in sorted(kept.glob("*-*.json"))]
+    if len({each.code for each in every}) > 1:
+        raise SystemExit(f"{kept}: expected jobs of one state of the code, got {sorted({each.code for each in every})}")
     conditions: dict[str, Any] = {name: {} for name in settings["conditions"]}
     for name, own in conditions.items():
         for task in settings["tasks"]:
@@ -182,55 +195,52 @@ def collect(kept: Path) -> Figures:
 def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
     """Of one task under one condition."""
     head = played[0].head
-    join = lambda name: np.concatenate([utility(each.rows[name]) for each in played])
-    constant = np.concatenate([utility(each.rows[each.constant]) for each in played])
-    rule = np.concatenate([utility(each.rows[each.rule]) for each in played])
-    names = list(played[0].rows)
+    names, joined = list(played[0].rows), np.concatenate
+    rows = {name: summary([each.rows[name] for each in played]) for name in names}
+    best = max((name for name in names if not name.startswith(("fixed", "head"))), key=lambda n: rows[n]["utility"])
+    own = {
+        "constant": [each.rows[each.constant] for each in played],
+        "rule": [each.rows[each.rule] for each in played],
+        "hindsight": [each.rows[best] for each in played],
+        "head": [each.rows[head] for each in played],
+    }
     result: dict[str, Any] = {
         "policies": len(played),
         "constants": [each.depth for each in played],
         "rules": [each.rule for each in played],
-        "rows": {name: summary([each.rows[name] for each in played]) for name in names},
-        "constant": float(constant.mean()),
-        "rule": float(rule.mean()),
-        "head": head,
-        "chosen": summary([each.rows[each.rule] for each in played]),
-        "over_constant": asdict(bootstrap(join(head) - constant)),
-        "over_rule": asdict(bootstrap(join(head) - rule)),
-        "rule_over_constant": asdict(bootstrap(rule - constant)),
+        "hindsight": best,
+        "rows": rows,
+        "chosen": {name: summary(parts) for name, parts in own.items()},
+        "episodes": {
+            name: joined([np.column_stack([each.rows[name], each.ticks[name]]) for each in played])
+            for name in played[0].ticks
+        },
     }
-    solved = lambda depth: np.concatenate([each.rows[f"fixed {depth}"][:, 0] for each in played])
+    for one, other in (("rule", "constant"), ("hindsight", "constant"), *(("head", n) for n in own if n != "head")):
+        each = [utility(mine) - utility(its) for mine, its in zip(own[one], own[other], strict=True)]
+        result[f"{one} - {other}"] = asdict(bootstrap(joined(each))) | {"each": [float(d.mean()) for d in each]}
+    solved = lambda depth: joined([each.rows[f"fixed {depth}"][:, 0] for each in played])
     for depth in (DEPTHS[0], DEPTHS[-1]):
         result[f"middle - {depth}"] = asdict(bootstrap(solved(MIDDLE) - solved(depth)))
     result["oracles"] = {kind: oracle_figures(kind, played, head) for kind in kinds(condition)}
     if condition != "bumps":
-        states = [each.states for each in played]
-        result["states"] = {name: averaged([each[name] for each in states]) for name in states[0]}
+        totals = {name: np.mean([each.states[name] for each in played], axis=0).tolist() for name in names}
+        result["states"] = totals
     return result
-
-
-def averaged(pairs: list[tuple[float, float | None]]) -> list[float | None]:
-    """Regret and gain share; the latter of the policies for which there is something to gain."""
-    gains = [gain for _, gain in pairs if gain is not None]
-    return [float(np.mean([regret for regret, _ in pairs])), float(np.mean(gains)) if gains else None]
 
 
 def oracle_figures(kind: str, played: list[Played], head: str) -> dict[str, Any]:
     """How much there is, and how much of it the head has, on the episodes that the oracle played."""
-    every = [each.oracles[kind] for each in played]
-    many = len(every[0])
-    first = lambda name: np.concatenate([utility(each.rows[name(each)][:many]) for each in played])
-    best, constant, own = (
-        np.concatenate([utility(each) for each in every]),
-        first(lambda e: e.constant),
-        first(lambda _: head),
-    )
-    gain = gain_interval(own, constant, best)
+    best = [each.oracles[kind] for each in played]
+    many = len(best[0])
+    constant, own = [each.rows[each.constant][:many] for each in played], [each.rows[head][:many] for each in played]
+    mine, fixed, most = (utility(np.concatenate(parts)) for parts in (own, constant, best))
+    gain = gain_interval(mine, fixed, most)
     return {
-        **summary(every),
-        "constant": float(constant.mean()),
-        "head": float(own.mean()),
-        "room": asdict(bootstrap(best - constant)),
+        "constant": summary(constant),
+        "head": summary(own),
+        "oracle": summary(best),
+        "room": asdict(bootstrap(most - fixed)),
         "gain": None if gain is None else asdict(gain),
     }
 
@@ -248,7 +258,12 @@ def summary(parts: list[Floats]) -> dict[str, Any]:
     }
 
 
-def between(interval: dict[str, float] | None, form: str = "+.3f") -> str:
+def paid(row: dict[str, Any]) -> str:
+    """Utility, and what it is made of."""
+    return f"{row['utility']:.3f} ({100 * row['success']:.0f} / {row['queries']:.1f})"
+
+
+def between(interval: dict[str, Any] | None, form: str = "+.3f") -> str:
     """A mean and its interval."""
     if interval is None:
         return ""
@@ -281,12 +296,21 @@ def verdict(figures: Figures, condition: str) -> str:
     """Who finds how much, on all test episodes."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
-        rule = f"{own['rule']:.3f} ({', '.join(dict.fromkeys(own['rules']))})"
-        values = [f"{own['constant']:.3f}", rule, f"{own['rows'][own['head']]['utility']:.3f}"]
-        compared = (own["rule_over_constant"], own["over_constant"], own["over_rule"])
-        lines.append([task, *values, *map(between, compared)])
-    row = ["task", "best constant", "best rule", "head", "rule - constant", "head - constant", "head - rule"]
-    return grid(row, lines)
+        rule = f"{paid(own['chosen']['rule'])} {', '.join(dict.fromkeys(own['rules']))}"
+        lines.append([task, paid(own["chosen"]["constant"]), rule, paid(own["chosen"]["head"])])
+        lines[-1] += [between(own[name]) for name in ("rule - constant", "head - constant", "head - rule")]
+        lines[-1] += [" ".join(f"{each:+.3f}" for each in own["head - constant"]["each"])]
+    row = ["task", "best constant", "rule", "head", "rule - constant", "head - constant", "head - rule"]
+    return grid([*row, "head - constant, by policy"], lines)
+
+
+def hindsight(figures: Figures, condition: str) -> str:
+    """The rule that turned out best on the test episodes, which nobody could know."""
+    lines = []
+    for task, own in figures["conditions"].get(condition, {}).items():
+        differences = [between(own[name]) for name in ("hindsight - constant", "head - hindsight")]
+        lines.append([task, f"{paid(own['chosen']['hindsight'])} {own['hindsight']}", *differences])
+    return grid(["task", "best rule by hindsight", "it - constant", "head - it"], lines)
 
 
 def room(figures: Figures, condition: str) -> str:
@@ -294,9 +318,43 @@ def room(figures: Figures, condition: str) -> str:
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
         oracle = own["oracles"]["oracle"]
-        values = [f"{oracle[name]:.3f}" for name in ("constant", "head", "utility")]
-        lines.append([task, *values, between(oracle["room"]), between(oracle["gain"], ".2f")])
-    return grid(["task", "best constant", "head", "oracle", "room", "gain share of the head"], lines)
+        points = 100 * (oracle["oracle"]["success"] - oracle["constant"]["success"])
+        saved = oracle["constant"]["queries"] - oracle["oracle"]["queries"]
+        gain = oracle["gain"]
+        known = gain is not None and gain["high"] - gain["low"] <= 1.0
+        values = [paid(oracle[name]) for name in ("constant", "head", "oracle")]
+        lines.append([task, *values, between(oracle["room"]), f"{points:+.1f}", f"{saved:.1f}"])
+        lines[-1].append(between(gain, ".2f") if known else "")
+    head = ["task", "best constant", "head", "oracle", "room", "of it success, points", "of it queries saved"]
+    return grid([*head, "gain share of the head"], lines)
+
+
+def prices(figures: Figures, condition: str) -> str:
+    """The constants that are best by hindsight where a query costs less."""
+    lines = []
+    for task, own in figures["conditions"].get(condition, {}).items():
+        worth = lambda row, price: row["success"] - price * row["queries"]
+        lines.append([task])
+        for price in PRICES:
+            depth = max(DEPTHS, key=lambda d: worth(own["rows"][f"fixed {d}"], price))
+            lines[-1].append(f"{depth} ({100 * own['rows'][f'fixed {depth}']['success']:.0f})")
+    return grid(["task", *(f"{price:g}" for price in PRICES)], lines)
+
+
+def limits(figures: Figures, condition: str) -> str:
+    """Success under latency, and what it would be if queries did nothing but take their ticks of the episode."""
+    wait, ticks, lines = CONDITIONS[condition].latency, figures["settings"]["ticks"], []
+    for task, own in figures["conditions"].get(condition, {}).items():
+        still = figures["conditions"]["still"].get(task)
+        if still is None or still["policies"] != own["policies"]:
+            continue
+        lines.append([task])
+        for depth in DEPTHS:
+            name = f"fixed {depth}"
+            solved, asked, took = still["episodes"][name].T
+            in_time = (solved > 0) & (took + wait * asked <= ticks)
+            lines[-1].append(f"{100 * own['rows'][name]['success']:.0f} / {100 * in_time.mean():.0f}")
+    return grid(["task", *(f"{depth}" for depth in DEPTHS)], lines)
 
 
 def utilities(figures: Figures, condition: str) -> str:
@@ -309,19 +367,16 @@ def utilities(figures: Figures, condition: str) -> str:
 
 
 def states(figures: Figures, condition: str) -> str:
-    """Gain shares at visited states: of what the best depth there is worth beyond the best constant, before it."""
-    tasks = {task: own for task, own in figures["conditions"].get(condition, {}).items() if "states" in own}
-    names = list(next(iter(tasks.values()))["states"]) if tasks else []
-    lines = [
-        [name, *(_gain(*own["states"][name]) for own in tasks.values())]
-        for name in names
-        if not name.startswith("fixed")
-    ]
+    """One-deviation shares at visited states: of what the best depth there is worth beyond the best constant."""
+    tasks = figures["conditions"].get(condition, {})
+    names = [name for name in next(iter(tasks.values()))["states"] if not name.startswith("fixed")] if tasks else []
+    lines = [[name, *(_share(*own["states"][name]) for own in tasks.values())] for name in names]
     return grid(["depth by", *tasks], lines)
 
 
-def _gain(regret: float, gain: float | None) -> str:
-    return f"(regret {regret:.3f})" if gain is None else f"{gain:.2f} (regret {regret:.3f})"
+def _share(regret: float, constant: float) -> str:
+    share = f"{1 - regret / constant:.2f} " if constant > LEAST_ROOM / 10 else ""
+    return f"{share}({regret:.3f})"
 
 
 def bumps(figures: Figures, _: str) -> str:
@@ -329,16 +384,15 @@ def bumps(figures: Figures, _: str) -> str:
     lines = []
     for task, own in figures["conditions"].get("bumps", {}).items():
         seeing, blind = (own["oracles"][kind] for kind in ("oracle", "oracle resampled"))
-        row = own["rows"][own["head"]]
         lines.append(
             [
                 task,
-                f"{own['constant']:.3f}",
+                paid(own["chosen"]["constant"]),
                 between(seeing["room"]),
                 between(blind["room"]),
-                f"{row['utility']:.3f}",
-                between(own["over_constant"]),
-                between(own["over_rule"]),
+                paid(own["chosen"]["head"]),
+                between(own["head - constant"]),
+                between(own["head - rule"]),
             ]
         )
     head = ["task", "best constant", "room, clairvoyant", "room, futures drawn again", "head", "head - constant"]
@@ -346,21 +400,22 @@ def bumps(figures: Figures, _: str) -> str:
 
 
 def gate(figures: Figures, _: str) -> str:
-    """On which tasks the head is ahead of the best constant and of the best rule."""
+    """On how many tasks there is room, and who finds some of it with every policy."""
+    named = lambda tasks: f"{len(tasks)} ({', '.join(tasks)})" if tasks else "none"
+    ahead = lambda each, *pairs: all(each[pair]["low"] > 0 and min(each[pair]["each"]) > 0 for pair in pairs)
     parts = []
     for condition, own in figures["conditions"].items():
         if condition == "bumps" or not own:
             continue
-        ahead = [
-            task for task, each in own.items() if each["over_constant"]["low"] > 0 and each["over_rule"]["low"] > 0
-        ]
-        roomy = [task for task, each in own.items() if each["oracles"]["oracle"]["room"]["low"] > 0]
-        ruled = [task for task, each in own.items() if each["rule_over_constant"]["low"] > 0]
+        which = lambda *pairs, own=own: named([task for task, each in own.items() if ahead(each, *pairs)])
+        roomy = [task for task, each in own.items() if each["oracles"]["oracle"]["room"]["mean"] >= LEAST_ROOM]
         parts.append(
-            f"* Where {CONDITIONS[condition].words}, the oracle is significantly better than the best constant "
-            f"on {len(roomy)} of {len(own)} tasks ({', '.join(roomy) or 'none'}); the best rule on {len(ruled)} "
-            f"({', '.join(ruled) or 'none'}); the head is better than both on {len(ahead)} "
-            f"({', '.join(ahead) or 'none'})."
+            f"* Where {CONDITIONS[condition].words}: of {len(own)} tasks, room of {LEAST_ROOM} or more on "
+            f"{named(roomy)}; the rule that validation picked is ahead of the best constant on "
+            f"{which('rule - constant')}, the best rule by hindsight on {which('hindsight - constant')}; the head is "
+            f"ahead of the constant on {which('head - constant')}, of the constant and the picked rule on "
+            f"{which('head - constant', 'head - rule')}, of the best rule by hindsight too on "
+            f"{which('head - constant', 'head - rule', 'head - hindsight')}."
         )
     return "\n".join(parts)
 
@@ -392,7 +447,10 @@ TABLES: dict[str, Callable[[Figures, str], str]] = {
     "constants": constants,
     "horizons": horizons,
     "verdict": verdict,
+    "hindsight": hindsight,
     "room": room,
+    "prices": prices,
+    "limits": limits,
     "utilities": utilities,
     "states": states,
     "bumps": bumps,
@@ -412,10 +470,19 @@ def filled(page: str, figures: Figures) -> str:
 
 #: Marks of a frontier: what the figures call it, its words, form and colour.
 MARKS = (
-    ("chosen", "best rule", "s", "#2f8f5b"),
+    ("rule", "rule that validation picked", "s", "#2f8f5b"),
     ("head", "head", "D", "#1c5fb8"),
-    ("oracle", "oracle, on its own episodes", "*", "#b8433c"),
+    ("oracle", "oracle", "*", "#b8433c"),
 )
+
+
+def moved(own: dict[str, Any]) -> dict[str, float]:
+    """The oracle as far from the best constant as on the episodes that it played."""
+    part = own["oracles"]["oracle"]
+    return {
+        key: own["chosen"]["constant"][key] + part["oracle"][key] - part["constant"][key]
+        for key in ("success", "queries")
+    }
 
 
 def frontiers(tasks: dict[str, Any]) -> Figure:
@@ -429,9 +496,8 @@ def frontiers(tasks: dict[str, Any]) -> Figure:
         panel.plot(*places, "-o", color="#8a8a94", markersize=4, linewidth=1, label="constant depth")
         for depth, x, y in zip(DEPTHS, *places, strict=True):
             panel.annotate(f"{depth}", (x, y), xytext=(0, -10), textcoords="offset points", fontsize=7, ha="center")
-        rows_of = {"chosen": own["chosen"], "head": own["rows"][own["head"]], "oracle": own["oracles"]["oracle"]}
         for name, words, form, colour in MARKS:
-            row = rows_of[name]
+            row = moved(own) if name == "oracle" else own["chosen"][name]
             size = 10 if form == "*" else 5
             panel.plot(row["queries"], 100 * row["success"], form, color=colour, markersize=size, label=words)
         low = min(90.0, *places[1])
