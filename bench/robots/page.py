@@ -479,10 +479,8 @@ MARKS = (
 def moved(own: dict[str, Any]) -> dict[str, float]:
     """The oracle as far from the best constant as on the episodes that it played."""
     part = own["oracles"]["oracle"]
-    return {
-        key: own["chosen"]["constant"][key] + part["oracle"][key] - part["constant"][key]
-        for key in ("success", "queries")
-    }
+    by = lambda key: own["chosen"]["constant"][key] + part["oracle"][key] - part["constant"][key]
+    return {"success": min(1.0, by("success")), "queries": by("queries")}
 
 
 def frontiers(tasks: dict[str, Any]) -> Figure:
