@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit.puzzles.registry import TASKS
 from recommit.reproduce import heads
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief
@@ -155,6 +156,12 @@ def check(whole: dict[str, Any]) -> None:
         if values.get("zero_shot") and values.get("evaluate", {}).get("fresh"):
             raise ValueError(
                 f"tasks.{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked"
+            )
+        generator, puzzle = values["data"].get("generator"), TASKS.get(str(values["data"].get("task")))
+        if values.get("evaluate", {}).get("fresh") and puzzle is not None and generator in puzzle.level_sets:
+            raise ValueError(
+                f"tasks.{name}.evaluate.fresh: expected 0 beside the {generator} levels, of which there are no others, "
+                f"got {values['evaluate']['fresh']}"
             )
         if len(values.get("sizes", ())) > 1 and values.get("evaluate", {}).get("fresh"):
             raise ValueError(

@@ -238,6 +238,10 @@ def saying(**changes):
         ({"zero_shot": [{"model": "a/b"}, {"model": "a-b"}]}, "zero_shot: expected each model once at a size of cells"),
         ({"zero_shot": [{"model": "m", "timeout": "1"}]}, "zero_shot.timeout: expected a number, got '1'"),
         ({"zero_shot": [{"model": "tiny"}], "evaluate": {"fresh": 3}}, "expected none beside evaluate.fresh"),
+        (
+            {"data": {"task": "sokoban", "generator": "medium"}, "evaluate": {"fresh": 3}},
+            "tasks.sliding.evaluate.fresh: expected 0 beside the medium levels, of which there are no others, got 3",
+        ),
         ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
         (
             {"training_budgets": {"budgets": [3]}},
