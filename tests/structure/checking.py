@@ -106,7 +106,7 @@ def check_python(words: list[str]) -> None:
     if path is None:
         raise Wrong(f"there is no {words[1] if module else words[0]}")
     arguments = words[2:] if module else words[1:]
-    if "ArgumentParser" not in path.read_text(encoding="utf-8"):
+    if ".parse_args(" not in path.read_text(encoding="utf-8"):
         _said(path, arguments)
         return
     parse = argparse.ArgumentParser.parse_args
