@@ -403,7 +403,17 @@ def gate(figures: Figures, _: str) -> str:
     """On how many tasks there is room, and who finds some of it with every policy."""
     named = lambda tasks: f"{len(tasks)} ({', '.join(tasks)})" if tasks else "none"
     ahead = lambda each, *pairs: all(each[pair]["low"] > 0 and min(each[pair]["each"]) > 0 for pair in pairs)
-    parts = []
+    still, whole, every = figures["conditions"]["still"], f"middle - {DEPTHS[-1]}", f"middle - {DEPTHS[0]}"
+    lose = lambda key: [task for task, each in still.items() if each[key]["low"] > 0]
+    lost = [100 * still[task][whole]["mean"] for task in lose(whole)]
+    by = f", by {min(lost):.0f} to {max(lost):.0f} points" if lost else ""
+    win = [task for task, each in still.items() if each[every]["high"] < 0]
+    first = (
+        f"* Success where nothing disturbs: whole plans of {DEPTHS[-1]} lose against depth {MIDDLE} on "
+        f"{named(lose(whole))}{by}; looking at every tick loses against it on {named(lose(every))} and wins on "
+        f"{named(win)}."
+    )
+    parts = [first]
     for condition, own in figures["conditions"].items():
         if condition == "bumps" or not own:
             continue
