@@ -64,8 +64,7 @@ SECTIONS = {
     ),
     "pareto": Section(
         "Success against actions",
-        "Up and left is better; bars are 95 % intervals; an agent above and to the left of another dominates it. "
-        "Crosses are the paper's numbers, of another model on other instances.",
+        "Up and left is better; bars are 95 % intervals; an agent above and to the left of another dominates it.",
         "Pareto front",
     ),
     "depth": Section(
