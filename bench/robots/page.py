@@ -206,6 +206,7 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
     }
     result: dict[str, Any] = {
         "policies": len(played),
+        "seeds": [each.seed for each in played],
         "constants": [each.depth for each in played],
         "rules": [each.rule for each in played],
         "hindsight": best,
@@ -346,12 +347,12 @@ def limits(figures: Figures, condition: str) -> str:
     wait, ticks, lines = CONDITIONS[condition].latency, figures["settings"]["ticks"], []
     for task, own in figures["conditions"].get(condition, {}).items():
         still = figures["conditions"]["still"].get(task)
-        if still is None or still["policies"] != own["policies"]:
+        if still is None or still["seeds"][: own["policies"]] != own["seeds"]:
             continue
         lines.append([task])
         for depth in DEPTHS:
             name = f"fixed {depth}"
-            solved, asked, took = still["episodes"][name].T
+            solved, asked, took = still["episodes"][name][: len(own["episodes"][name])].T
             in_time = (solved > 0) & (took + wait * asked <= ticks)
             lines[-1].append(f"{100 * own['rows'][name]['success']:.0f} / {100 * in_time.mean():.0f}")
     return grid(["task", *(f"{depth}" for depth in DEPTHS)], lines)
