@@ -323,7 +323,14 @@ def jobs(out: Path, settings: Settings) -> list[list[Job]]:
 
 #: What a piece may come out otherwise with.
 VERSIONS = ("gymnasium", "metaworld", "mujoco", "numpy", "scipy", "torch")
-CODE = ("bench/robots", "recommit/adapters/metaworld.py", "recommit/envs", "recommit/graph", "recommit/horizon")
+CODE = (
+    "bench/robots",
+    "recommit/adapters/metaworld.py",
+    "recommit/envs",
+    "recommit/graph",
+    "recommit/horizon",
+    "recommit/rng.py",
+)
 
 
 def keep_code(out: Path) -> None:
@@ -332,7 +339,7 @@ def keep_code(out: Path) -> None:
     for place in CODE:
         top = Path(recommit.__file__).parent.parent if place.startswith("recommit") else Path(__file__).parents[2]
         for path in sorted([top / place] if place.endswith(".py") else (top / place).rglob("*.py")):
-            if path.name != "page.py":
+            if path.name not in ("page.py", "records.py"):
                 digest.update(path.read_bytes())
     wanted = {"code": digest.hexdigest(), "versions": {name: metadata.version(name) for name in VERSIONS}}
     piece(path := out / "code.json", lambda: (json.dumps(wanted, indent=2) + "\n").encode())

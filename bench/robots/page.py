@@ -14,21 +14,17 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench.pages import blocks
+from bench.robots.records import Played, keep, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
-from recommit.graph import files as graph_files
-from recommit.graph.rule_registry import DepthTable, NamedRule
-from recommit.graph.score import GraphScorer
-from recommit.prices import Prices, Setting
 from recommit.report import plotting
 from recommit.stats import bootstrap, gain_interval
-from recommit.storage import files
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
@@ -49,133 +45,6 @@ MIDDLE = 8
 LEAST_ROOM = 0.02
 #: What a query could cost instead.
 PRICES = (0.0, 0.001, 0.003, PRICE)
-
-
-def utility(rows: Floats) -> Floats:
-    """Of episodes [..., 2]: success less the price of the queries."""
-    return rows[..., 0] - PRICE * rows[..., 1]
-
-
-@dataclass(frozen=True)
-class Played:
-    """What one policy came to under one condition: success and queries of every episode."""
-
-    task: str
-    seed: int
-    condition: str
-    #: The constant that was best on validation episodes, and what the best candidate of each rule was worth there.
-    depth: int
-    values: dict[str, float]
-    rows: dict[str, Floats]
-    #: Of the constants: how long every episode took.
-    ticks: dict[str, Floats]
-    oracles: dict[str, Floats]
-    #: Of each row the mean regret at the visited states, and that of the best constant.
-    states: dict[str, tuple[float, float]]
-    #: The digest of what it was played by.
-    code: str
-
-    @property
-    def constant(self) -> str:
-        """The row of the best constant."""
-        return f"fixed {self.depth}"
-
-    @property
-    def rule(self) -> str:
-        """The rule that was best on validation episodes."""
-        return max(self.values, key=self.values.__getitem__)
-
-    @property
-    def head(self) -> str:
-        """The row of the last head."""
-        return max((name for name in self.rows if name.startswith("head ")), key=_number)
-
-    @classmethod
-    def of(cls, folder: Path) -> Played:
-        """From the pieces of a finished job."""
-        chosen = json.loads((folder / "validation.json").read_text())
-        best = {name: max(values) for name, values in chosen["values"].items()}
-        whole = {path.stem[5:]: episodes(path) for path in sorted(folder.glob("test-*.json"))}
-        rows, ticks = {name: each[:, :2] for name, each in whole.items()}, {}
-        for depth in DEPTHS:
-            ticks[f"fixed {depth}"] = whole[f"fixed {depth}"][:, 3]
-        oracles = {}
-        for kind in kinds(folder.name):
-            parts = sorted(folder.glob(f"{kind}-*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
-            oracles[kind] = np.concatenate([episodes(path)[:, :2] for path in parts])
-        depth, states = int(chosen["constant"]), {}
-        if folder.name != "bumps":
-            states = visited(folder, depth)
-        task, seed = folder.parents[1].name, int(folder.parent.name)
-        code = json.loads((folder.parents[2] / "code.json").read_text())["code"]
-        return cls(task, seed, folder.name, depth, best, rows, ticks, oracles, states, code)
-
-    @classmethod
-    def read(cls, path: Path) -> Played:
-        """From what is kept of a job."""
-        values = json.loads(path.read_text())
-        arrays = lambda rows: {name: np.array(row, np.float64).T for name, row in rows.items()}
-        return cls(**{**values, **{name: arrays(values[name]) for name in ("rows", "ticks", "oracles")}})
-
-    def keep(self, folder: Path) -> None:
-        """Success and queries of every row, a line each."""
-        lists = lambda rows: {name: row.T.astype(int).tolist() for name, row in rows.items()}
-        values = {**vars(self), **{name: lists(getattr(self, name)) for name in ("rows", "ticks", "oracles")}}
-        lines = ",\n".join(
-            f'"{name}": {{\n' + ",\n".join(f'"{key}": {json.dumps(row)}' for key, row in value.items()) + "}"
-            if isinstance(value, dict)
-            else f'"{name}": {json.dumps(value)}'
-            for name, value in values.items()
-        )
-        path = folder / f"{self.task}-{self.seed}-{self.condition}.json"
-        files.replace(files.Files(), path, f"{{{lines}}}\n".encode())
-
-
-def visited(folder: Path, depth: int) -> dict[str, tuple[float, float]]:
-    """See ``Played.states``."""
-    graph = graph_files.read(folder / "graph")
-    setting = Setting(int(graph.source["queries"]), Prices(0.0, PRICE))
-    scorer = GraphScorer(graph, (setting,))
-    with np.load(folder / "visited.npz", allow_pickle=False) as kept:
-        names, chosen = kept["names"].tolist(), kept["chosen"]
-    oracle, constant = scorer.oracle(setting), scorer.fixed(setting, depth)
-    result = {}
-    for name, depths in zip(names, chosen.T, strict=True):
-        table = np.ones(len(graph), np.int64)
-        table[graph.starts] = depths
-        own = scorer.values(NamedRule(name, DepthTable(tuple(table.tolist()))))[setting]
-        result[name] = (float((oracle - own).mean()), float((oracle - constant).mean()))
-    return result
-
-
-def episodes(path: Path) -> Floats:
-    """[episodes, 4] success, queries, actions and ticks."""
-    return np.array(json.loads(path.read_text())["episodes"], np.float64)
-
-
-def kinds(condition: str) -> tuple[str, ...]:
-    """The oracles of a condition."""
-    return ("oracle",) if condition != "bumps" else ("oracle", "oracle resampled")
-
-
-def finished(folder: Path, settings: dict[str, Any]) -> bool:
-    """Is everything there? The oracle is what comes last."""
-    return (folder / f"{kinds(folder.name)[-1]}-{(settings['oracle'] - 1) // 10}.json").exists()
-
-
-def keep(out: Path, kept: Path) -> None:
-    """Add the finished jobs of a campaign to those that are kept."""
-    settings = json.loads((out / "settings.json").read_text())
-    files.make_folders(files.Files(), kept.absolute())
-    path = kept / "settings.json"
-    if path.exists() and json.loads(path.read_text()) != settings:
-        raise SystemExit(f"{out}: expected a campaign with the settings of {path}, got others")
-    files.replace(files.Files(), path, (json.dumps(settings, indent=2) + "\n").encode())
-    for name in settings["conditions"]:
-        for task in settings["tasks"]:
-            for seed in range(settings["seeds"]):
-                if finished(folder := out / task / str(seed) / name, settings):
-                    Played.of(folder).keep(kept)
 
 
 def collect(kept: Path) -> Figures:
@@ -362,7 +231,7 @@ def utilities(figures: Figures, condition: str) -> str:
     """Every row's utility, by task."""
     tasks = figures["conditions"].get(condition, {})
     names = list(next(iter(tasks.values()))["rows"]) if tasks else []
-    names.sort(key=lambda name: (not name.startswith("fixed"), name.startswith("head"), _number(name), name))
+    names.sort(key=lambda name: (not name.startswith("fixed"), name.startswith("head"), last_number(name), name))
     lines = [[name, *(f"{own['rows'][name]['utility']:.3f}" for own in tasks.values())] for name in names]
     return grid(["depth by", *tasks], lines)
 
@@ -445,11 +314,6 @@ def about(figures: Figures, _: str) -> str:
         f"{settings['rounds']} rounds of {settings['branched']} episodes of branches; {settings['ticks']} ticks per "
         f"episode. Finished: {counted}."
     )
-
-
-def _number(name: str) -> int:
-    last = name.rpartition(" ")[2]
-    return int(last) if last.isdigit() else 0
 
 
 TABLES: dict[str, Callable[[Figures, str], str]] = {
