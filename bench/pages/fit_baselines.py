@@ -67,6 +67,8 @@ class Campaign:
     validation: int
     length: tuple[int, ...]
     augmentations: int
+    #: Observations an episode may have; empty for those that are usual for the puzzle.
+    budgets: tuple[int, ...]
     #: Seeds that have every price; the others have ``MIDDLE`` alone.
     price_seeds: tuple[int, ...]
 
@@ -79,7 +81,9 @@ class Campaign:
         """The graph of a seed's plans, made if it is not there."""
         out = self.out / f"{split}-s{seed}"
         if not (out / files.MANIFEST).exists():
-            run = self.folder / (f"sft-s{seed}" if self.warm else f"family/adaptive-s{seed}")
+            run = self.folder / f"family/adaptive-s{seed}"
+            if self.warm:
+                run = next(path for name in (f"sft-s{seed}", "sft") if (path := self.folder / name).is_dir())
             many = self.starts if split == "train" else self.validation
             words = [
                 "--split",
@@ -92,8 +96,13 @@ class Campaign:
                 "--quiet",
             ]
             words += ["--length", *map(str, self.length)] if self.length else []
+            words += ["--budget", str(max(self.budgets))] if self.budgets else []
             subprocess.run(["recommit", "graph", "build", str(run), *words, "--out", str(out)], check=True)
         return files.read(out)
+
+    def budgets_of(self, graph: CommitmentGraph) -> tuple[int, ...]:
+        """See ``budgets``."""
+        return self.budgets or tuple(graph.puzzle.usual.budgets.values())
 
     def ratios(self, seed: int) -> tuple[float, ...]:
         """What an observation costs, in actions."""
@@ -116,8 +125,7 @@ class Campaign:
                 continue
             graph = graph or self.graph(seed, "train")
             if features not in problems:
-                budgets = tuple(graph.puzzle.usual.budgets.values())
-                problems[features] = HeadProblem.of(graph, graph.head_depths, budgets, prices, features)
+                problems[features] = HeadProblem.of(graph, graph.head_depths, self.budgets_of(graph), prices, features)
             learn, held = problems[features].over(prices=prices).split(0.25, seed)
             extent = fitting.Extent(0, self.seconds)
             fitted.write(fitting.best_of(learn, held, METHODS[method], seed, extent, print), out)
@@ -127,7 +135,7 @@ class Campaign:
         """A row per setting and head, rule or constant: what it comes to, and how far the head ahead is from it."""
         graph = self.graph(seed, "validation")
         prices = [Prices(ACTION, ACTION * ratio) for ratio in self.ratios(seed)]
-        settings = tuple(Setting(k, each) for k in graph.puzzle.usual.budgets.values() for each in prices)
+        settings = tuple(Setting(k, each) for k in self.budgets_of(graph) for each in prices)
         scorer, other = GraphScorer(graph, settings), GraphScorer(self.graph(seed, "train"), settings)
         entries = [rule_registry.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)]
         entries += [rule_registry.named(name) for name in PLAIN if not (name == "head" and self.warm)]
@@ -210,6 +218,8 @@ def main() -> int:
     parser.add_argument("--starts", type=int, default=4096, help="of the training split, a quarter of them held out")
     parser.add_argument("--validation", type=int, default=512, help="starts that are scored")
     parser.add_argument("--length", type=int, nargs="*", default=[], help="of both; as in the data if not said")
+    parser.add_argument("--budgets", type=int, nargs="*", default=[], help="as usual for the puzzle if not said")
+    parser.add_argument("--name", help="of the file: docs/assets/baselines-NAME.json; the puzzle if not said")
     parser.add_argument("--augmentations", type=int, default=1, help="with several, the plans are those of warm starts")
     parser.add_argument("--price-seeds", type=int, nargs="*", default=[0], help="those with every price")
     parser.add_argument("--only", nargs="+", default=[], help="fit these heads, and score nothing")
@@ -223,6 +233,7 @@ def main() -> int:
         arguments.validation,
         tuple(arguments.length),
         arguments.augmentations,
+        tuple(arguments.budgets),
         tuple(arguments.price_seeds),
     )
     for seed in arguments.seeds:
@@ -231,10 +242,11 @@ def main() -> int:
         return 0
     rows = [row for seed in arguments.seeds for row in campaign.scores(seed)]
     task = campaign.graph(arguments.seeds[0], "validation").task
+    name = arguments.name or task.partition("-")[0]
     about = {"task": task, "seeds": arguments.seeds, "cpu_seconds": arguments.cpu_seconds}
     about |= {"starts": arguments.starts, "validation": arguments.validation, "augmentations": arguments.augmentations}
     value = {**about, "rows": rows, "fits": campaign.fits(arguments.seeds)}
-    (ASSETS / f"baselines-{task.partition('-')[0]}.json").write_text(json.dumps(value, indent=1) + "\n")
+    (ASSETS / f"baselines-{name}.json").write_text(json.dumps(value, indent=1) + "\n")
     return 0
 
 
