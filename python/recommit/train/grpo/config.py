@@ -298,6 +298,8 @@ class GrpoConfig:
 
     def __post_init__(self) -> None:
         check_depths(self.depths)
+        for task in self.tasks:
+            registry.puzzle(task.partition("-")[0])
         for task in self.by_task:
             registry.puzzle(task)
             self.of(task)

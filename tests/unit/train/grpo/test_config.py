@@ -87,6 +87,7 @@ def test_what_an_estimator_does_not_read_is_refused(estimator, name, value, read
     [
         ({"advantage": {"estimator": "all"}}, r"advantage\.estimator: expected state, .* or exact, got all"),
         ({"finish": {"share": 0.1}}, r"recipe: expected fields of .*phases.*, got finish"),
+        ({"tasks": ["sliding-3x3", "slidng"]}, r"task: expected one of sliding, sokoban, ice, got 'slidng'"),
         ({"validation": {"budgets": [0]}}, r"validation\.budgets: expected numbers from 1 on"),
         (
             {"variant": "fixed-4", "objective": {"ratio": "joint"}},
