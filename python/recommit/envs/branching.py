@@ -13,7 +13,7 @@ all depths meet the same. The best depth in future 0 is clairvoyant: it knows wh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,16 +75,27 @@ class Branches:
     ticks: Counts
     #: Actions that ran of the first commitment.
     executed: Counts
+    #: Does the environment say at all whether an episode succeeded?
+    says_success: bool = field(default=True, kw_only=True)
+
+    def refuse_unsaid(self) -> None:
+        """Refuse an environment whose episodes all count as failed."""
+        if not self.says_success:
+            raise ValueError(
+                "branches: expected an environment whose info has success or is_success, got one that has neither; "
+                "compare rewards: branches.depths[branches.reward.mean(axis=0).argmax()]"
+            )
 
     def values(self, price: float = 0.0) -> Floats:
         """[depths] success less the price of the queries, the mean of the futures."""
+        self.refuse_unsaid()
         result: Floats = (self.success - price * self.queries).mean(axis=0)
         return result
 
     def best(self, price: float = 0.0) -> int:
         """The depth with the highest value; of equals the deepest."""
         values = self.values(price)
-        return self.depths[len(values) - 1 - int(np.argmax(values[::-1] >= values.max() - 1e-12))]
+        return max(depth for depth, value in zip(self.depths, values, strict=True) if value >= values.max() - 1e-12)
 
 
 class Branching(ABC):
@@ -99,6 +110,8 @@ class Branching(ABC):
         #: Has the episode ended, by success or otherwise?
         self.over = True
         self.success = False
+        #: Has the environment ever said whether an episode succeeded?
+        self.says_success = False
 
     @abstractmethod
     def save(self) -> Any:
@@ -162,13 +175,15 @@ class Branching(ABC):
         wanted = tuple(checks.integer("depths", each, 1, plans.horizon) for each in depths)
         numbers = tuple(checks.integer("futures", each, 0, MOST_STEPS) for each in futures)
         here, ends = self.save(), []
-        for future in numbers:
-            for depth in wanted:
-                self.load(here, future)
-                ends.append(self._deviated(planner, plans, depth, base))
-        self.load(here)
-        columns = zip(*ends, strict=True)
-        return Branches(wanted, numbers, *(np.array(each).reshape(len(numbers), len(wanted)) for each in columns))
+        try:
+            for future in numbers:
+                for depth in wanted:
+                    self.load(here, future)
+                    ends.append(self._deviated(planner, plans, depth, base))
+        finally:
+            self.load(here)
+        columns = [np.array(each).reshape(len(numbers), len(wanted)) for each in zip(*ends, strict=True)]
+        return Branches(wanted, numbers, *columns, says_success=self.says_success)
 
     def _deviated(self, planner: Planner, plans: Plans, depth: int, base: Rule) -> tuple[Any, ...]:
         """The numbers of one of the ``Branches``."""

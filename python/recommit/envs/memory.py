@@ -15,6 +15,7 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ FIXED = (
     *(type(None), bool, int, float, complex, str, bytes, range, frozenset, Enum, np.generic, np.dtype, type),
     *(FunctionType, BuiltinFunctionType, ModuleType, property, staticmethod, classmethod),
 )
+#: Bytes of an object that has attributes and weak references and nothing else; one with more is of compiled code.
+WITH_ATTRIBUTES = object.__basicsize__ + 16
 #: What has a content besides its attributes.
 CONTAINERS = (dict, list, tuple, set, deque, np.ndarray)
 #: Arrays of a MuJoCo model that are large and that no environment changes.
@@ -76,10 +79,12 @@ class Walker:
             elif isinstance(thing, np.random.Generator):
                 generators.append(thing)
                 restores.append(_generator(thing))
-            elif (restore := _restore(thing)) is not None:
-                restores.append(restore)
-            elif not isinstance(thing, tuple | np.ndarray | MethodType):
-                left.add(f"{type(thing).__module__}.{kind}")
+            else:
+                restore = _restore(thing)
+                if restore is not None:
+                    restores.append(restore)
+                if _holds_more(thing) if restore else not isinstance(thing, (*CONTAINERS, MethodType, partial)):
+                    left.add(f"{type(thing).__module__}.{kind}")
             if isinstance(thing, CONTAINERS) and hasattr(thing, "__dict__"):  # of a class of somebody's own
                 restores.append(_names(_attributes(thing)))
         return Memory(restores + simulations, generators, tuple(sorted(left)))
@@ -129,6 +134,8 @@ def reachable(roots: tuple[Any, ...]) -> Iterator[Any]:
             waiting += thing.ravel().tolist()
         elif isinstance(thing, MethodType):
             waiting.append(thing.__self__)
+        elif isinstance(thing, partial):
+            waiting += [thing.func, *thing.args, *thing.keywords.values()]
         waiting += _attributes(thing).values()
 
 
@@ -143,6 +150,8 @@ def _restore(thing: Any) -> Restore | None:
         return _array(thing)
     if isinstance(thing, np.random.RandomState | random.Random):
         return _legacy(thing)
+    if isinstance(thing, _tensors()):
+        return _torch(thing)
     if isinstance(thing, list):
         return _filled(thing, list(thing), lambda target, content: target.__setitem__(slice(None), content))
     if isinstance(thing, set | deque):
@@ -150,6 +159,20 @@ def _restore(thing: Any) -> Restore | None:
     if isinstance(thing, MethodType) or not isinstance(getattr(thing, "__dict__", thing), dict):
         return None
     return _names(thing if isinstance(thing, dict) else _attributes(thing))
+
+
+def _holds_more(thing: Any) -> bool:
+    """Than attributes: in slots, or where only compiled code looks."""
+    if isinstance(thing, (*CONTAINERS, partial, np.random.RandomState, random.Random, *_tensors())):
+        return False
+    kind = type(thing)
+    slots = (name for each in kind.__mro__ for name in np.atleast_1d(vars(each).get("__slots__", ())).tolist())
+    return kind.__basicsize__ > WITH_ATTRIBUTES or bool({*slots} - {"__dict__", "__weakref__"})
+
+
+def _tensors() -> tuple[type, ...]:
+    torch = sys.modules.get("torch")
+    return () if torch is None else (torch.Tensor, torch.Generator)
 
 
 def _names(values: dict[Any, Any]) -> Restore:
@@ -187,6 +210,13 @@ def _legacy(source: Any) -> Restore:
         return lambda: source.setstate(numbers)
     state = source.get_state()
     return lambda: source.set_state(state)
+
+
+def _torch(thing: Any) -> Restore:
+    if hasattr(thing, "get_state"):
+        return _filled(thing, thing.get_state(), lambda target, state: target.set_state(state))
+    content = thing.detach().clone()
+    return lambda: thing.detach().copy_(content)
 
 
 def _data(data: Any, arrays: Restore) -> Restore:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from recommit import rng
-from recommit.envs.branching import Branching, Executed
+from recommit.envs.branching import MOST_STEPS, Branching, Executed
 from recommit.envs.memory import Memory, Walker
 from recommit.puzzles import checks
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
     #: (environment, action, a stream of this tick alone) -> the action that is executed instead; see ``recommit.rng``.
     Disturbance = Callable[[Any, Any, NDArray[np.uint64]], Any]
+
+
+#: Leads from the numbers of an episode to those of the next; no future has it.
+NEXT = MOST_STEPS + 1
 
 
 class NotRestored(RuntimeError):
@@ -56,7 +60,7 @@ class SnapshotEnv(Branching):
         latency: ticks that a query takes. They run at the beginning of a commitment: the plan was made before them.
         hold: the action of those ticks, from the last action that was executed (None before the first).
         disturb: changes an action, or pushes something, before every tick; all that it draws comes from the stream.
-        seed: of the disturbances; ``reset`` adds its own.
+        seed: of the disturbances; ``reset`` adds its own, and without one goes on to the next numbers.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("observation", "t", "k", "actions", "over", "success", "_chance", "_last")
@@ -78,7 +82,7 @@ class SnapshotEnv(Branching):
         if self.latency and hold is None:
             raise ValueError(f"hold: expected the action that is executed while {latency} ticks pass, got None")
         self._hold, self._disturb, self._seed = hold, disturb, seed
-        self._chance = 0  # what the disturbances of this episode and future are drawn from
+        self._episode = self._chance = seed  # what its disturbances are drawn from, and the same in this future
         self._last: Any = None
         self._walker = Walker()
 
@@ -87,7 +91,9 @@ class SnapshotEnv(Branching):
         observation, _ = self.env.reset(seed=seed)
         self.observation = observation
         self.t = self.k = self.actions = 0
-        self._chance, self._last = rng.derived_seed(self._seed, rng.Purpose.FUTURES, seed or 0), None
+        begin = (self._episode, NEXT) if seed is None else (self._seed, seed)
+        self._episode = self._chance = rng.derived_seed(begin[0], rng.Purpose.FUTURES, begin[1])
+        self._last = None
         self.over = self.success = False
         return observation
 
@@ -136,14 +142,10 @@ class SnapshotEnv(Branching):
         """Execute ``actions`` twice from here, and say where the second time is not the first, if it is not."""
         here, courses = self.save(), []
         for _ in range(2):
-            course = []
-            for action in actions:
-                gained, *ends = self._tick(action)
-                course.append({"reward": gained, "ends": (*ends, self.success), **flat(self.observation)})
-                if self.over:
-                    break
-            courses.append(course)
-            self.load(here)
+            try:
+                courses.append(self._course(actions))
+            finally:
+                self.load(here)
         for tick, (first, second) in enumerate(zip(*courses, strict=False)):
             for name, value in first.items():
                 if not np.array_equal(value, second[name], equal_nan=np.asarray(value).dtype.kind in "fc"):
@@ -153,13 +155,23 @@ class SnapshotEnv(Branching):
                         f"{', '.join(self.left_out) or 'nothing'})"
                     )
 
+    def _course(self, actions: Any) -> list[dict[str, Any]]:
+        course = []
+        for action in actions:
+            gained, *ends = self._tick(action)
+            course.append({"reward": gained, "ends": (*ends, self.success), **flat(self.observation)})
+            if self.over:
+                break
+        return course
+
     def _tick(self, action: Any) -> tuple[float, bool, bool]:
         if self._disturb is not None:
             action = self._disturb(self.env, action, rng.streams(self._chance, rng.Purpose.BUMPS, self.t))
         self.observation, reward, terminated, truncated, info = self.env.step(action)
         self._last = action
         self.t += 1
-        self.success = bool(info.get("success", info.get("is_success", False)))
+        said = info.get("success", info.get("is_success"))
+        self.success, self.says_success = bool(said), self.says_success or said is not None
         truncated = bool(truncated) or (self.t >= self.max_steps and not terminated)
         self.over = self.success or bool(terminated) or truncated
         return float(reward), bool(terminated), truncated
@@ -185,7 +197,7 @@ class SnapshotPuzzle(Branching):
 
     def __init__(self, task: Puzzle, *, max_steps: int = 200, budget: int | None = None) -> None:
         super().__init__(max_steps, budget)
-        self.task = task
+        self.task, self.says_success = task, True
 
     def reset(self, state: Any) -> Any:
         """Begin an episode in this state."""

@@ -61,6 +61,7 @@ def deviation_graph(
         raise ValueError("branches: expected those of at least one state, got none")
     depths = branches[0].depths
     for each in branches:
+        each.refuse_unsaid()
         if each.depths != depths or list(depths) != sorted(set(depths)) or each.futures != (0,):
             raise ValueError(
                 f"branches: expected the depths {depths}, ascending, in the future (0,), got {each.depths} in "

@@ -4,6 +4,7 @@ branches of a puzzle are worth what its commitment graph says."""
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from recommit import horizon, rng
 from recommit.envs import NotRestored, SnapshotEnv, SnapshotPuzzle, memory
 from recommit.graph import files, values
+from recommit.graph.deviations import deviation_graph
 from recommit.prices import Prices
 
 
@@ -76,6 +78,19 @@ class Counts(list[int]):
         return self.turns
 
 
+class Part:
+    """Has a slot besides its attributes."""
+
+    __slots__ = ("__dict__", "turns")
+
+    def __init__(self) -> None:
+        self.turns, self.more = 0, 0
+
+    def turn(self) -> int:
+        self.turns, self.more = self.turns + 1, self.more + 1
+        return self.turns
+
+
 class Boxed:
     """Keeps its state in an array of objects."""
 
@@ -118,9 +133,33 @@ def test_a_moment_comes_back_bit_for_bit_and_however_often() -> None:
     assert (env.t, env.k, env.left_out) == (8, 1, ())
 
 
-@pytest.mark.parametrize("hidden", [Counts, Boxed, Bound])
+class Partial:
+    """Keeps nothing but a call with an object that has the state."""
+
+    def __init__(self) -> None:
+        self.turn = partial(Counts.turn, Counts())
+
+
+@pytest.mark.parametrize("hidden", [Counts, Boxed, Bound, Partial])
 def test_what_is_in_containers_and_behind_methods_comes_back_too(hidden: Any) -> None:
     env = SnapshotEnv(Walk(hidden()))
+    env.reset(1)
+    env.check(actions(0))
+    assert env.left_out == ()
+
+
+def test_tensors_and_their_generators_come_back_too() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Tensors:
+        def __init__(self) -> None:
+            self.sum, self.generator = torch.zeros(1), torch.Generator()
+
+        def turn(self) -> float:
+            self.sum += torch.rand(1, generator=self.generator)
+            return float(self.sum)
+
+    env = SnapshotEnv(Walk(Tensors()))
     env.reset(1)
     env.check(actions(0))
     assert env.left_out == ()
@@ -138,11 +177,13 @@ def test_names_of_one_array_stay_names_of_one_array() -> None:
     assert at.tolist() == [0.0, 0.0]
 
 
-def test_what_no_snapshot_holds_is_noticed_and_named() -> None:
-    """The planted defect: a counter where nothing looks, and a scalar that the snapshot leaves out."""
-    env = SnapshotEnv(Walk(Slots()))
+@pytest.mark.parametrize("hidden", [Slots, Part])
+def test_what_no_snapshot_holds_is_noticed_and_named(hidden: Any) -> None:
+    """The planted defect: a counter where nothing looks."""
+    env = SnapshotEnv(Walk(hidden()))
     env.reset(1)
-    with pytest.raises(NotRestored, match=r"got reward .* and then .* 1 actions on; .*left out: .*\.Slots\)"):
+    message = rf"got reward .* and then .* 1 actions on; .*left out: .*\.{hidden.__name__}\)"
+    with pytest.raises(NotRestored, match=message):
         env.check(actions(0))
 
 
@@ -189,6 +230,55 @@ def test_branches_leave_the_episode_as_it_is_and_are_what_it_would_come_to() -> 
 def bumped(env: Any, action: Any, stream: Any) -> Any:
     env.felt.append(float(rng.uniform(stream, 0)[0]))
     return action + env.felt[-1]
+
+
+def test_an_error_in_a_branch_leaves_the_episode_as_it_is() -> None:
+    env, asked = SnapshotEnv(Walk()), iter(range(5))
+    env.reset(1)
+    env.commit(actions(0, 3))
+
+    def failing(observation: Any) -> horizon.Plans:
+        if next(asked) == 3:
+            raise ConnectionError
+        return planner(observation)
+
+    with pytest.raises(ConnectionError):
+        env.branch(failing, (1, 2), horizon.Fixed(3))
+    assert (env.t, env.k, env.env.ticks) == (3, 1, 3)
+
+
+def test_the_best_depth_is_the_deepest_of_equals_in_any_order_and_needs_to_know_of_success() -> None:
+    env = SnapshotEnv(Walk(), max_steps=12)
+    env.reset(1)
+    for depths in ((2, 4, 6), (6, 4, 2), (4, 6, 2)):
+        assert env.branch(planner, depths, horizon.Fixed(6)).best() == 6
+
+    class Silent(Walk):
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            return *super().step(action)[:4], {}
+
+    env = SnapshotEnv(Silent(), max_steps=12)
+    env.reset(1)
+    found = env.branch(planner, (2, 4, 6), horizon.Fixed(6))
+    assert found.reward.any()
+    for refused in (lambda: found.best(0.01), lambda: deviation_graph([found])):
+        with pytest.raises(ValueError, match=r"whose info has success or is_success, got one that has neither"):
+            refused()
+
+
+def test_episodes_without_a_seed_meet_other_disturbances_and_the_same_after_a_seed() -> None:
+    met: list[float] = []
+
+    def note(_: Any, action: Any, stream: Any) -> Any:
+        met.append(float(rng.uniforms(stream, 1)[0, 0]))
+        return action
+
+    env = SnapshotEnv(Walk(), disturb=note)
+    for seed in (None, None, 0, None, 0, None, 1, None):
+        env.reset(seed)
+        env.commit(actions(0, 1))
+    assert met[2:4] == met[4:6]
+    assert len({*met[:4], *met[6:]}) == 6
 
 
 def test_all_depths_meet_the_same_future_and_the_episode_the_one_of_number_0() -> None:
