@@ -24,7 +24,7 @@ from bench.robots.records import Played, keep, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
 
 from recommit.report import plotting
-from recommit.stats import bootstrap, gain_interval
+from recommit.stats import bootstrap, gain_interval, paired_shares
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
     for one, other in (("rule", "constant"), ("hindsight", "constant"), *(("head", n) for n in own if n != "head")):
         each = [utility(mine) - utility(its) for mine, its in zip(own[one], own[other], strict=True)]
         result[f"{one} - {other}"] = asdict(bootstrap(joined(each))) | {"each": [float(d.mean()) for d in each]}
-    solved = lambda depth: joined([each.rows[f"fixed {depth}"][:, 0] for each in played])
+    solved = lambda depth: joined([each.rows[f"fixed {depth}"][:, 0] for each in played]) > 0
     for depth in (DEPTHS[0], DEPTHS[-1]):
-        result[f"middle - {depth}"] = asdict(bootstrap(solved(MIDDLE) - solved(depth)))
+        result[f"middle - {depth}"] = asdict(paired_shares(solved(MIDDLE), solved(depth)))
     result["oracles"] = {kind: oracle_figures(kind, played, head) for kind in kinds(condition)}
     if condition != "bumps":
         totals = {name: np.mean([each.states[name] for each in played], axis=0).tolist() for name in names}

@@ -80,6 +80,24 @@ class Interval:
     high: float
 
 
+def paired_shares(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> Interval:
+    """The difference of two shares of the same instances and its 95 % interval, from the Wilson intervals of both and
+    their correlation (Newcombe 1998, method 10). Unlike a bootstrap it stays wide where no instance differs."""
+    if not (count := len(one)):
+        return Interval(0.0, 0.0, 0.0)
+    both, first, second, none = (int(each.sum()) for each in (one & other, one & ~other, other & ~one, ~one & ~other))
+    margins = (both + first) * (second + none) * (both + second) * (first + none)
+    apart = both * none - first * second
+    alike = (max(apart - count / 2, 0.0) if apart > 0 else apart) / sqrt(margins) if margins else 0.0
+    shares = [(both + each) / count for each in (first, second)]
+    (low, high), (other_low, other_high) = (wilson(share * count, count) for share in shares)
+    down, up = shares[0] - low, high - shares[0]
+    other_down, other_up = shares[1] - other_low, other_high - shares[1]
+    mean = shares[0] - shares[1]
+    below, above = (sqrt(max(a * a - 2 * alike * a * b + b * b, 0.0)) for a, b in ((down, other_up), (up, other_down)))
+    return Interval(mean, mean - below, mean + above)
+
+
 #: An oracle nearer to the best fixed depth than this leaves nothing to take.
 LEAST_GAIN = 1e-9
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from dataclasses import replace
-from math import comb
+from math import comb, factorial
 
 import numpy as np
 import pytest
 from tests.reference import metrics as slow
 
 from recommit import stats
+
+#: Both, one alone, the other alone, none.
+ONE, OTHER = (np.array([1, 1, 0, 0], bool), np.array([1, 0, 1, 0], bool))
 
 
 def test_wilson_equals_its_definition():
@@ -44,6 +47,26 @@ def test_mcnemar_with_many_pairs_is_close_to_exact():
     exact = min(1.0, 2 * sum(comb(3750, i) for i in range(1751)) // 2**3700 / 2**50)
     assert stats.mcnemar(one, other) == pytest.approx(exact, rel=0.1)
     assert stats.mcnemar(one, ~one) == 1.0, "as many on either side say nothing"
+
+
+def test_intervals_of_paired_shares_cover_and_stay_wide():
+    """Exact coverage over all tables of 20 pairs, near and at the ends, independent and alike."""
+    tables = [c for c in itertools.product(range(21), repeat=4) if sum(c) == 20]
+    found = [stats.paired_shares(*(np.repeat(x, c) for x in (ONE, OTHER))) for c in tables]
+    lows, highs = (np.array([getattr(each, end) for each in found]) for end in ("low", "high"))
+    ways = np.array([factorial(20) / np.prod([float(factorial(k)) for k in c]) for c in tables])
+    counts = np.array(tables)
+    for chances in ((0.25,) * 4, (0.5, 0.2, 0.1, 0.2), (0.9, 0.05, 0.0, 0.05), (0.98, 0.01, 0.01, 0.0)):
+        law = ways * np.prod(np.array(chances) ** counts, axis=1)
+        difference = chances[1] - chances[2]
+        covered = law[(lows <= difference + 1e-12) & (difference - 1e-12 <= highs)].sum()
+        assert law.sum() == pytest.approx(1.0)
+        assert covered > 0.93
+    one, other = (np.repeat(x, [20, 12, 2, 16]) for x in (ONE, OTHER))
+    first, turned = stats.paired_shares(one, other), stats.paired_shares(other, one)
+    assert (first.mean, first.low, first.high) == pytest.approx((0.2, -turned.high, -turned.low))
+    same = stats.paired_shares(np.ones(50, bool), np.ones(50, bool))
+    assert (same.mean, same.low, same.high) == pytest.approx((0.0, -0.0714, 0.0714), abs=1e-4)
 
 
 def test_a_bootstrap_of_many_different_numbers_takes_little_memory(monkeypatch):

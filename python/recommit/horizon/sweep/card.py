@@ -104,12 +104,14 @@ def summary(card: Card) -> list[dict[str, Any]]:
     """What each row comes to, with 95 % intervals over episodes; differences of what they are worth are paired, to the
     best fixed depth."""
     kind, price, reference = card["score"], card["settings"]["price"], best_fixed(card)
-    own = {row["name"]: worth(row["outcomes"], kind, price) for row in card["rows"]}
+    own = {row["name"]: row["outcomes"] for row in card["rows"]}
     result = []
     for row in card["rows"]:
         values, queries = scores(row["outcomes"], kind), np.array(row["outcomes"]["queries"], np.float64)
         low, high = stats.share(values) if kind == "success" else _ends(values)
-        less = stats.bootstrap(own[row["name"]] - own[reference])
+        less = difference(row["outcomes"], own[reference], kind, price)
+        if row["name"] == reference:
+            less = stats.Interval(0.0, 0.0, 0.0)
         won = queries[values > 0] if kind == "success" else queries[:0]
         result.append(
             {
@@ -124,6 +126,18 @@ def summary(card: Card) -> list[dict[str, Any]]:
     for each in result:
         each["frontier"] = not any(_beats(other, each) for other in result)
     return result
+
+
+def difference(one: Outcomes, other: Outcomes, kind: str, price: float) -> stats.Interval:
+    """How much more ``one`` is worth, paired. An interval of success has to stay wide where no episode differs, so it
+    is not a bootstrap; the queries' part is added by squares."""
+    if kind != "success":
+        return stats.bootstrap(worth(one, kind, price) - worth(other, kind, price))
+    won = stats.paired_shares(*(scores(each, kind) > 0 for each in (one, other)))
+    paid = stats.bootstrap(price * (np.array(other["queries"], np.float64) - one["queries"]))
+    mean, low, high = won.mean + paid.mean, won.mean - won.low, won.high - won.mean
+    low, high = (float(np.hypot(low, paid.mean - paid.low)), float(np.hypot(high, paid.high - paid.mean)))
+    return stats.Interval(mean, mean - low, mean + high)
 
 
 def _ends(values: Floats) -> tuple[float, float]:

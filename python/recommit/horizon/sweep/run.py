@@ -102,6 +102,7 @@ class Answers:
     def __init__(self, ask: Ask, log: jsonl.JsonLines, batch: int) -> None:
         self._ask, self._log, self.batch = ask, log, batch
         self._known: dict[str, Reply] = {}
+        self._checked = {"rules"}
         for record in jsonl.read(log.path):
             key, reply = record.get("key"), record.get("reply")
             if record.get("sha256") != _digest([key, reply]) or not isinstance(key, str) or not isinstance(reply, dict):
@@ -115,16 +116,35 @@ class Answers:
         missing = [i for i, key in enumerate(keys) if key not in self._known]
         for i, request in enumerate(requests):
             if keys[i] in self._known:
+                self._again(request, self._known[keys[i]])
                 heard(request)
         for i, reply in self._ask([requests[i] for i in missing]) if missing else ():
             key = keys[missing[i]]
             self._log.add({"key": key, "reply": reply, "sha256": _digest([key, reply])})
             self._known[key] = reply
+            self._checked.add(requests[missing[i]]["ask"])
             heard(requests[missing[i]])
         replies = [self._known[key] for key in keys]
         self.seconds += sum(reply.get("seconds", 0.0) for reply in replies)
         self.queries += sum(sum(reply["outcomes"]["queries"]) for reply in replies if "outcomes" in reply)
         return replies
+
+    def _again(self, request: Request, known: Reply) -> None:
+        """Look at the policy again, and play the first batch again: hashes of programs do not tell of everything that a
+        policy or an environment is made of, such as weights that it reads."""
+        if request["ask"] in self._checked:
+            return
+        self._checked.add(request["ask"])
+        ((_, now),) = self._ask([request])
+        before, after = (each.get("outcomes", each) for each in (known, json.loads(json.dumps(now))))
+        if before != after:
+            name = next(name for name in {**before, **after} if before.get(name) != after.get(name))
+            what = {"state": "weights of the policy"}.get(name, name)
+            raise ValueError(
+                f"out: expected the policy and the environment that {self._log.path} has answers of, got others "
+                f"({what}: {before.get(name)!s:.80} then, {after.get(name)!s:.80} now); choose another folder, or "
+                "remove this one (a sweep of a policy or an environment that draws without a seed cannot go on)"
+            )
 
     @property
     def milliseconds(self) -> float:

@@ -40,6 +40,13 @@ def in_short(card: Card) -> str:
     depths = {row["name"]: row["rule"]["depth"] for row in card["rows"] if row["rule"]["rule"] == "Fixed"}
     best, names = card["best_fixed"], sorted(depths, key=depths.__getitem__)
     minus = {name: summary[name]["minus_best_fixed"] for name in names}
+    if better := [name for name in names if minus[name][1] > 0]:
+        top = max(better, key=lambda name: minus[name][0])
+        return (
+            f"Validation picked {depths[best]} of {card['horizon']} as the best fixed depth, but on the test episodes "
+            f"{depths[top]} is better by {_interval(minus[top], kind)}: {len(card['seeds']['validation'])} validation "
+            "episodes are too few to choose by, more (--validation) would tell."
+        )
     level = [name for name in names if name == best or minus[name][2] >= 0]
     deeper = names[names.index(level[-1]) + 1 :]
     reach = f"{depths[level[-1]]} of {card['horizon']}"

@@ -13,7 +13,7 @@ import numpy as np
 from recommit.horizon.plans import joined
 from recommit.horizon.sweep import programs, rules
 from recommit.horizon.sweep.options import SweepOptions
-from recommit.horizon.sweep.player import Player, usable
+from recommit.horizon.sweep.player import Player, seeded, usable
 from recommit.horizon.sweep.slots import alike, slots
 from recommit.storage import errors
 from recommit.storage.children import Children, serve
@@ -48,7 +48,10 @@ class Seat:
         options, policy = self.options, self._policy
         make = self._env or programs.maker(options.env, options.arguments())
         if policy is None:
-            policy = programs.made("policy", programs.load("policy", options.policy), {})
+            with seeded(0):  # so that all processes have the same weights, if they are drawn
+                program = programs.load("policy", options.policy)
+            with seeded(0):  # torch too, if the program has imported it
+                policy = programs.made("policy", program, {})
         return Player(options, slots(make, options.batch), policy)
 
     def answer(self, request: Request) -> Reply:

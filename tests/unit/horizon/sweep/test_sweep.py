@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium")
+from gymnasium.wrappers import TimeLimit
 from tests.unit.horizon.sweep import toy, twin
 from tests.waiting import ended, until
 
@@ -81,8 +82,9 @@ def test_a_summary_is_of_the_episodes(card: dict[str, Any]) -> None:
         assert each["score"] == [won.mean(), *stats.wilson(won.sum(), len(won))]
         assert each["queries"][0] == queries.mean()
         assert each["queries_of_successes"] == (queries[won > 0].mean() if won.any() else None)
-        less = stats.bootstrap(won - best)
-        assert each["minus_best_fixed"] == [less.mean, less.low, less.high]
+        less = stats.paired_shares(won > 0, best > 0)
+        itself = each["name"] == card["best_fixed"]
+        assert each["minus_best_fixed"] == ([0.0] * 3 if itself else [less.mean, less.low, less.high])
     points = [(each["score"][0], -each["queries"][0], each["frontier"]) for each in card["summary"]]
     for score, fewer, frontier in points:
         beaten = any(s >= score and f >= fewer and (s, f) != (score, fewer) for s, f, _ in points)
@@ -128,6 +130,7 @@ def test_in_short_it_says_how_much_to_execute() -> None:
     made: Any = {"score": "success", "horizon": 16, "best_fixed": "fixed 2"}
     made |= {"rows": [one for one, _ in played], "summary": [other for _, other in played]}
     made |= {"settings": {"price": 0.0}, "validation": [], "seeds": {"test": [0, 1]}}
+    made["seeds"]["validation"] = [2, 3]
     level = (
         "Depth 4 of 16 is not significantly worse than the best fixed depth, 2: 10.0 queries an episode instead of 20.0"
     )
@@ -140,6 +143,11 @@ def test_in_short_it_says_how_much_to_execute() -> None:
     assert table.in_short(made).endswith("; agreement is better by 10.0 (5.0 .. 15.0).")
     some = lambda *which: {**made, "validation": [], **{of: [made[of][i] for i in which] for of in ("rows", "summary")}}
     assert table.in_short(some(1)) == "The best fixed depth is 2 of 16, the deepest that was played."
+    made["summary"][2]["minus_best_fixed"] = [0.1, 0.02, 0.18]
+    assert table.in_short(made) == (
+        "Validation picked 2 of 16 as the best fixed depth, but on the test episodes 4 is better by 10.0 (2.0 .. 18.0)"
+        ": 2 validation episodes are too few to choose by, more (--validation) would tell."
+    )
     said = "The best fixed depth is 2 of 16, and every deeper one is significantly worse; fixed 8 differs by -30.0 ("
     assert table.in_short(some(1, 3)).startswith(said)
 
@@ -233,6 +241,31 @@ def test_success_counts_though_the_first_depth_never_has_any() -> None:
     assert content["score"] == "success"
 
 
+def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[str, Any]) -> None:
+    outcomes = lambda count, many: {
+        **{name: [0] * count for name in ("total", "ticks")},
+        "success": [True] * count,
+        "queries": [many] * count,
+    }
+    for count, few in ((5, True), (50, False)):
+        rows = [
+            {
+                "name": f"fixed {depth}",
+                "rule": {"rule": "Fixed", "depth": depth},
+                "outcomes": outcomes(count, 32 // depth),
+            }
+            for depth in (8, 16)
+        ]
+        seeds = {"test": list(range(count)), "validation": list(range(count))}
+        made = cards.made({**card, "rows": rows, "validation": rows, "horizon": 32, "seeds": seeds})
+        mean, low, high = made["summary"][0]["minus_best_fixed"]
+        assert mean == 0.0
+        assert -high == pytest.approx(low) == pytest.approx(stats.wilson(count, count)[0] - 1)
+        assert ("too few" in table.in_short(made)) == few
+        spread = cards.difference(outcomes(count, 4), outcomes(count, 2), "success", 0.1)
+        assert (spread.mean, spread.low) == pytest.approx((-0.2, -0.2 + low))
+
+
 def test_with_a_price_differences_are_of_what_rows_are_worth(card: dict[str, Any]) -> None:
     won, queries = {"deep": [True] * 5 + [False], "often": [True] * 6}, {"deep": [1] * 6, "often": [90] * 6}
     row = lambda name, rule: {
@@ -275,8 +308,37 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
     monkeypatch.setattr(worker.Seat, "answer", lambda seat, request: [get(seat, request), count.append(1)][0])
     swept(tmp_path / "parts")
     whole = (tmp_path / "whole" / "episodes.jsonl").read_bytes().count(b"\n")
-    assert len(count) - 1 == whole - answers, "what was played is not played again"
+    again = (answers > 0) + (answers > 2)  # a look at the policy, and one batch: are they those of the log?
+    assert len(count) - 1 == whole - answers + again, "what was played is not played again"
     assert (tmp_path / "parts" / "card.json").read_bytes() == (tmp_path / "whole" / "card.json").read_bytes()
+
+
+def test_a_sweep_does_not_go_on_with_other_weights_or_another_environment(tmp_path: Path) -> None:
+    """Neither changes the source of a class."""
+
+    class Shifted(toy.Policy):
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
+        def predict(self, observations: Any) -> Any:
+            return super().predict(observations) + self.by
+
+        def state_dict(self) -> dict[str, Any]:
+            return {"by": np.array(self.by)}
+
+    ticks = [9]
+    make = lambda: TimeLimit(toy.make(), ticks[0])
+    given = options(tmp_path / "out", thresholds=0)
+    first = run(given, env=make, policy=Shifted(0))
+    assert run(given, env=make, policy=Shifted(0)) == first
+    with pytest.raises(
+        ValueError, match=r"out: expected the policy .*, got others \(weights of the policy: \w+ then"
+    ):
+        run(given, env=make, policy=Shifted(1))
+    ticks[0] = 7
+    with pytest.raises(ValueError, match=r"got others \(ticks: \[.*\] then, \[.*\] now\)"):
+        run(given, env=make, policy=Shifted(0))
 
 
 KILLED = """
