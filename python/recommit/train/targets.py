@@ -85,10 +85,11 @@ def make(
     first: int,
     length: int = PLAN_LENGTH,
     among: Callable[..., tuple[NDArray[np.uint8], NDArray[np.int32]]] | None = None,
+    threads: int = 1,
 ) -> Targets:
     """The targets of some rows, plans of ``length`` actions; row i is number ``first + i`` of the run, which fixes its
     random choices. ``among`` puts states that the policy has come to in the places of some: states and distances ->
-    states and distances."""
+    states and distances. Tables of new levels are made by ``threads``, with the same answers."""
     number = first + np.arange(len(content), dtype=np.uint64)
     states, distance = content.states, content.distance.astype(np.int32)
     if config.augment and task.turns:
@@ -96,9 +97,11 @@ def make(
     if among is not None:
         states, distance = among(states, distance)
     path = content.actions if config.paths == "dataset" else None
-    actions, optimal = paths(task, states, rng.streams(seed, rng.Purpose.PATH, number), path, length)
+    actions, optimal = paths(task, states, rng.streams(seed, rng.Purpose.PATH, number), path, length, threads)
     remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.REMAINING, number), 0), config.budget)
-    others = _elsewhere(task, states, config.dense, seed, number, length) if config.dense and dense(task) else None
+    others = None
+    if config.dense and dense(task):
+        others = _elsewhere(task, states, config.dense, seed, number, length, threads)
     return Targets(states, actions, optimal, distance, remaining, others)
 
 
@@ -108,6 +111,7 @@ def paths(
     stream: NDArray[np.uint64],
     path: NDArray[np.uint8] | None = None,
     length: int = PLAN_LENGTH,
+    threads: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """``length`` actions of each state's ``path``, or of an optimal one drawn from its stream, and all that would have
     been optimal at every step."""
@@ -115,7 +119,7 @@ def paths(
     actions = np.zeros((len(states), length), np.int64)
     here = states
     for i in range(length):
-        optimal[:, i] = task.optimal_actions(here, threads=1)
+        optimal[:, i] = task.optimal_actions(here, threads=threads)
         live = optimal[:, i].any(axis=1)
         if path is None:
             chosen = pick(optimal[:, i], rng.draw(stream, i))
@@ -124,7 +128,7 @@ def paths(
         actions[:, i] = np.where(live, chosen, 0)
         if i + 1 < length:
             # A solved state has no optimal action; whatever is played there, its mask stays unused.
-            after = task.step(here, actions[:, i].astype(np.uint8), threads=1)
+            after = task.step(here, actions[:, i].astype(np.uint8), threads=threads)
             here = np.where(live.reshape(-1, 1, 1), after, here)
     return actions, optimal
 
@@ -135,13 +139,19 @@ def dense(task: Puzzle) -> bool:
 
 
 def _elsewhere(
-    task: Puzzle, states: NDArray[np.uint8], many: int, seed: int, number: NDArray[np.uint64], length: int
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    many: int,
+    seed: int,
+    number: NDArray[np.uint64],
+    length: int,
+    threads: int,
 ) -> Elsewhere:
     """``many`` cells of each state, drawn from those where the player has something optimal to do."""
     assert isinstance(task, Sokoban)
     count, (rows, cols) = len(states), states.shape[1:]
     stream = rng.streams(seed, rng.Purpose.ELSEWHERE, number)
-    may = task.optimal_actions_everywhere(states, threads=1).any(axis=-1).reshape(count, -1)
+    may = task.optimal_actions_everywhere(states, threads=threads).any(axis=-1).reshape(count, -1)
     may &= states.reshape(count, -1) < PLAYER
     words = np.stack([rng.draw(stream, cell) >> np.uint64(1) for cell in range(rows * cols)], axis=1)
     cells = np.argsort(np.where(may, words, np.uint64(1 << 63)), axis=1, kind="stable")[:, :many]
@@ -152,8 +162,9 @@ def _elsewhere(
     np.put_along_axis(moved, cells[..., None], _WITH_PLAYER[np.take_along_axis(moved, cells[..., None], 2)], axis=2)
     asked = moved.reshape(-1, rows, cols)
     each = (number[:, None] * np.uint64(rows * cols) + cells.astype(np.uint64)).ravel()
-    actions, optimal = paths(task, asked, rng.streams(seed + 1, rng.Purpose.ELSEWHERE, each), length=length)
-    distance = np.where(there, task.distance(asked, threads=1).reshape(count, many), 0).astype(np.int32)
+    stream = rng.streams(seed + 1, rng.Purpose.ELSEWHERE, each)
+    actions, optimal = paths(task, asked, stream, length=length, threads=threads)
+    distance = np.where(there, task.distance(asked, threads=threads).reshape(count, many), 0).astype(np.int32)
     return Elsewhere(cells, actions.reshape(count, many, -1), optimal.reshape(count, many, length, 4), distance)
 
 

@@ -44,6 +44,8 @@ def test_choices_belong_to_row_numbers():
     whole = targets.make(task, rows, TargetConfig(), seed=5, first=100)
     part = targets.make(task, rows[10:20], TargetConfig(), seed=5, first=110)
     assert np.array_equal(part.actions, whole.actions[10:20])
+    several = targets.make(task, rows, TargetConfig(), seed=5, first=100, threads=3)
+    assert np.array_equal(several.actions, whole.actions)
     other = targets.make(task, rows, TargetConfig(), seed=6, first=100)
     assert not np.array_equal(other.actions, whole.actions)
 

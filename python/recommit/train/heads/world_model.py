@@ -1,9 +1,10 @@
 """Trains a world model of a policy, ``recommit train world-model``. The backbone and the decoder stay as they are.
 
-Labels cost nothing: a state on the way of an optimal plan, or beside it, is drawn from training starts, and the core
-says what an action does to it and how far it is from the goal. So no pass of the backbone and no episode is needed, and
-a step takes milliseconds. The result is a policy whose depth head takes the depth after which the fewest actions should
-remain; a lost level counts as far.
+Labels are cheap: a state on the way of an optimal plan, or beside it, is drawn from training starts, and the core says
+what an action does to it and how far it is from the goal. So no pass of the backbone and no episode is needed. A step
+takes milliseconds on small boards; on 10x10 levels with four boxes a millisecond more per level, for its table. The
+result is a policy whose depth head takes the depth after which the fewest actions should remain; a lost level counts as
+far.
 
 A command that was killed goes on where it was, to the bit, by one file:
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Episodes:
     """The running episodes of one data set on one rank, one in each of the first ``places`` rows of its batches."""
 
-    def __init__(self, task: Puzzle, size: tuple[int, int], places: int, budget: int) -> None:
-        self.task, self.budget = task, budget
+    def __init__(self, task: Puzzle, size: tuple[int, int], places: int, budget: int, threads: int = 1) -> None:
+        self.task, self.budget, self.threads = task, budget, threads
         self.states = np.zeros((places, *size), np.uint8)
         #: Commitments so far; 0: no episode is under way.
         self.age = np.zeros(places, np.int64)
@@ -39,7 +39,8 @@ class Episodes:
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """The rows of a batch with the states of the episodes in their places, and how far all are from the goal."""
         places = np.flatnonzero(self.age[: len(states)])
-        found = self.task.distance(np.ascontiguousarray(self.states[places]), threads=1) if len(places) else places
+        own = np.ascontiguousarray(self.states[places])
+        found = self.task.distance(own, threads=self.threads) if len(places) else places
         ended = places[found <= 0]  # dead, or beyond what the solver may spend
         self.age[ended] = 0
         states, distance, shown = states.copy(), distance.copy(), places[found > 0]

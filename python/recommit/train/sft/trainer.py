@@ -145,9 +145,13 @@ class SftTrainer(Trainer):
         )
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
+        #: Threads that label states, where nobody has said how many there may be one.
+        self.labellers = max(config.run.threads, 1)
         #: The policy's own episodes, by data set; with ``targets.dagger`` alone.
         self.episodes: list[Episodes] = [
-            Episodes(task, dataset.spec.size, round(config.targets.dagger * most), config.targets.budget)
+            Episodes(
+                task, dataset.spec.size, round(config.targets.dagger * most), config.targets.budget, self.labellers
+            )
             for task, dataset, most in zip(self.tasks, self.datasets, self.feed.most, strict=True)
             if config.targets.dagger
         ]
@@ -205,7 +209,16 @@ class SftTrainer(Trainer):
         through the same passes, and every weight that learns gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
         among, length = episodes.among if episodes else None, self.policy.config.plan_length
-        batch = targets.make(task, portion.rows, config, seed=seed, first=portion.first, length=length, among=among)
+        batch = targets.make(
+            task,
+            portion.rows,
+            config,
+            seed=seed,
+            first=portion.first,
+            length=length,
+            among=among,
+            threads=self.labellers,
+        )
         return batch if portion.count else targets.nothing(batch)
 
     def _follow(self, batches: list[Targets]) -> None:

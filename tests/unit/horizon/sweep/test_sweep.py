@@ -332,9 +332,7 @@ def test_a_sweep_does_not_go_on_with_other_weights_or_another_environment(tmp_pa
     given = options(tmp_path / "out", thresholds=0)
     first = run(given, env=make, policy=Shifted(0))
     assert run(given, env=make, policy=Shifted(0)) == first
-    with pytest.raises(
-        ValueError, match=r"out: expected the policy .*, got others \(weights of the policy: \w+ then"
-    ):
+    with pytest.raises(ValueError, match=r"out: expected the policy .*, got others \(weights of the policy: \w+ then"):
         run(given, env=make, policy=Shifted(1))
     ticks[0] = 7
     with pytest.raises(ValueError, match=r"got others \(ticks: \[.*\] then, \[.*\] now\)"):
