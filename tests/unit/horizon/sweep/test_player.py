@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 from tests.unit.horizon.sweep import toy, twin
 
 from recommit import horizon
 from recommit.horizon.sweep import player, run
 from recommit.horizon.sweep.options import SweepOptions
 from recommit.horizon.sweep.player import Player, read_plans
-from recommit.horizon.sweep.slots import Copies, slots
+from recommit.horizon.sweep.slots import Copies, alike, slots, stacked
 
 SEEDS = [0, 3, 6, 7, 9]
 CASES = [
@@ -110,6 +110,34 @@ def test_a_vector_plays_the_same_episodes(mode: AutoresetMode) -> None:
     one = Player(options(), vector, toy.Policy())
     assert vector.count == 6
     assert one.play(ByTime(), SEEDS).outcomes == seat(options(batch=5))[0].play(ByTime(), SEEDS).outcomes
+
+
+def test_a_vector_may_say_success_of_all_its_slots() -> None:
+    """Lists of environments come with a mask for each key; simulators that are one program have none."""
+
+    class Bare(VectorWrapper):
+        def step(self, actions: Any) -> Any:
+            *rest, infos = super().step(actions)
+            assert "_success" in infos
+            return (*rest, {"success": infos["success"], "steps": 3, "names": ["a"], "more": {"success": False}})
+
+    one = Player(options(), slots(lambda: Bare(SyncVectorEnv([toy.make] * 6)), 1), toy.Policy())
+    expected = seat(options(batch=5))[0].play(ByTime(), SEEDS).outcomes
+    assert one.play(ByTime(), SEEDS).outcomes == expected
+    assert {each.success for each in expected} == {True, False}
+
+
+def test_observations_may_lack_numbers_and_be_tensors() -> None:
+    nan = float("nan")
+    assert alike({"arm": np.array([1.0, nan])}, {"arm": np.array([1.0, nan])})
+    assert not alike((np.array([1.0, nan]),), (np.array([nan, 1.0]),))
+    assert alike("push", "push")
+    assert not alike("push", "pull")
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor([1.0, nan], requires_grad=True)  # which numpy refuses, like those of a GPU
+    assert stacked([tensor, tensor]).shape == (2, 2)
+    assert alike(tensor, tensor)
+    assert not alike(tensor, tensor + 1)
 
 
 def test_what_a_rule_reads_is_cut_like_the_actions() -> None:
@@ -210,6 +238,11 @@ def test_what_cannot_be_played_is_refused() -> None:
         seat(options(), 3)
     with pytest.raises(ValueError, match=r"env: expected a gymnasium\.Env or a vector of them, got int"):
         slots(lambda: 3, 1)
+    with pytest.raises(ValueError, match=r"env: expected a vector whose episodes .* autoreset_mode DISABLED"):
+        slots(lambda: SyncVectorEnv([toy.make] * 2, autoreset_mode=AutoresetMode.DISABLED), 1)
+    only = toy.make()
+    with pytest.raises(ValueError, match=r"env: expected what makes another .* batch is 2, got one .* twice"):
+        slots(lambda: only, 2).reset([0, 1])
     discrete = Player(options(latency=1), slots(lambda: gymnasium.make("CartPole-v1"), 1), toy.Policy())
     discrete.predict = lambda seen: horizon.Plans(np.zeros((len(seen), 4), int))  # type: ignore[method-assign]
     with pytest.raises(ValueError, match=r"hold: expected last, or a policy with idle"):
