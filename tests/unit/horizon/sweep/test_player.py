@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -209,6 +211,27 @@ def test_policies_that_draw_are_played_again_and_streams_of_the_process_go_on() 
     assert begun[0] == begun[1] != begun[2]
 
 
+def test_a_stream_that_begins_within_the_first_batch_begins_at_its_seed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy may import torch when it is asked first, in each process at another batch."""
+    stream = np.random.RandomState(0)
+    torch = SimpleNamespace(
+        manual_seed=stream.seed, get_rng_state=stream.get_state, set_rng_state=stream.set_state, rand=stream.rand
+    )
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+
+    class Late(toy.Policy):
+        def predict(self, observations: Any) -> Any:
+            monkeypatch.setitem(sys.modules, "torch", torch)
+            return super().predict(observations) + torch.rand()
+
+    one, places = seat(options(), Late())
+    begun = []
+    for _ in range(2):
+        outcomes = one.play(horizon.Fixed(2), [1]).outcomes
+        begun.append((places._envs[0].trace, outcomes))
+    assert begun[0] == begun[1]
+
+
 def test_what_policies_may_return() -> None:
     torch = pytest.importorskip("torch")
     chunk = np.arange(12.0).reshape(1, 6, 2)
@@ -276,6 +299,38 @@ def test_actions_that_the_environment_does_not_have_are_refused() -> None:
         (gymnasium.spaces.MultiBinary(3), np.zeros((2, 8, 2))),
     ]:
         assert read_plans(said, space).horizon == 8
+
+
+@pytest.mark.parametrize(
+    ("space", "good", "bad"),
+    [
+        (gymnasium.spaces.Discrete(3), 2, 3),
+        (gymnasium.spaces.Discrete(3, start=1), 3, 0),
+        (gymnasium.spaces.MultiDiscrete([3, 9]), [2.0, 8.0], [0.0, -1.0]),
+        (gymnasium.spaces.MultiDiscrete([3, 9]), [2.0, 8.0], [3.0, 0.0]),
+        (gymnasium.spaces.Box(0, 255, (1,), np.uint8), [255.5], [-1.0]),
+        (gymnasium.spaces.Box(0, 255, (1,), np.uint8), [-0.5], [256.0]),
+        (gymnasium.spaces.Box(-1.0, 1.0, (1,)), [9.0], None),
+    ],
+)
+def test_whole_numbers_that_the_environment_does_not_have_are_refused(space: Any, good: Any, bad: Any) -> None:
+    """A table that is read at -1 gives its last row, and -1 as a byte is 255."""
+
+    class Own(toy.Signal):
+        action_space = space
+
+        def step(self, action: Any) -> Any:
+            return super().step(np.zeros(2) + np.ravel(action)[0])
+
+    class Says(toy.Policy):
+        def predict(self, observations: Any) -> Any:
+            return np.array([[good, good, good if bad is None else bad]] * len(observations))
+
+    one = Player(options(), slots(Own, 1), Says())
+    assert one.play(horizon.Fixed(2), [0]).outcomes[0].ticks == 12, "what is not executed may be anything"
+    if bad is not None:
+        with pytest.raises(ValueError, match=r"actions: expected those of the environment, which has .*, got -?\d"):
+            one.play(horizon.Fixed(3), [0])
 
 
 @pytest.mark.parametrize("count", [0, 2])
