@@ -220,6 +220,18 @@ def test_another_program_file_or_code_is_named(made: Made, monkeypatch: pytest.M
         verify(VerifyOptions(card=made.path, files=(made.weights,)), env=lambda: None, policy=toy.Policy())
 
 
+def test_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Only the last one would be in the card, and the others could change."""
+    paths = [tmp_path / name / "model.pt" for name in ("actor", "critic")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(path.parent.name)
+    with pytest.raises(ValueError, match=r"files: expected files of different names, got .*actor.* and .*critic"):
+        programs.tree(paths)
+    assert sorted(programs.tree([path.parent for path in paths])) == ["actor/model.pt", "critic/model.pt"]
+    assert sorted(programs.tree([paths[0], paths[0]])) == ["model.pt"]
+
+
 def test_the_command_rejects_other_programs_and_runs_none_that_a_card_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
