@@ -377,6 +377,15 @@ def test_a_file_is_run_once_unless_it_has_changed(tmp_path: Path, monkeypatch: p
     assert sys.path.count(str(tmp_path)) == 1
 
 
+def test_arguments_are_those_of_an_environment_of_this_process_too(tmp_path: Path) -> None:
+    given = {"episodes": 2, "thresholds": 0, "depths": (6,), "validation": 1}
+    card = swept(tmp_path, env_kwargs='{"allowed": 99}', **given)
+    assert card["rows"][0]["outcomes"]["success"] == [True, True]
+    assert swept(tmp_path, env_kwargs=' {"allowed":99}', **given) == card, "the same sweep goes on"
+    with pytest.raises(ValueError, match=r"env: expected a function of \['size'\], got .* unexpected keyword argument"):
+        swept(tmp_path / "other", env_kwargs='{"size": 1}', **given)
+
+
 def test_an_environment_that_ignores_seeds_is_refused(tmp_path: Path) -> None:
     class Deaf(toy.Signal):
         count = 0
