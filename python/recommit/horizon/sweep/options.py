@@ -20,6 +20,17 @@ LEAST = dict.fromkeys(("validation", "episodes", "batch", "max_steps", "jobs"), 
 )
 
 
+def _one_spelling(env_kwargs: str) -> str:
+    """These arguments, so that the same ones are the same text whatever their order and spaces."""
+    try:
+        value = json.loads(env_kwargs)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ValueError(f"env_kwargs: expected a JSON object such as '{{\"x\": 1}}', got {env_kwargs}")  # noqa: TRY004
+    return json.dumps(value, sort_keys=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions:
     """What is swept.
@@ -83,17 +94,12 @@ class SweepOptions:
             raise ValueError(f"thresholds: expected 0..{MOST_THRESHOLDS}, got {self.thresholds}")
         if max(self.episodes, self.validation) > APART or self.seed + APART + self.validation > MOST_SEED:
             raise ValueError(f"seed: expected seeds of all episodes below {MOST_SEED:,}, got {self.seed} as the first")
-        self.arguments()
+        object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))
 
     def arguments(self) -> dict[str, Any]:
         """Those of the environment."""
-        try:
-            value = json.loads(self.env_kwargs)
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise ValueError(f"env_kwargs: expected a JSON object such as '{{\"x\": 1}}', got {self.env_kwargs}")  # noqa: TRY004
-        return value
+        arguments: dict[str, Any] = json.loads(self.env_kwargs)
+        return arguments
 
     @property
     def lead(self) -> int:
@@ -135,3 +141,4 @@ class VerifyOptions:
         for name, least in {"episodes": 0, "seed": 0, "jobs": 1}.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))
+        object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))

@@ -111,13 +111,15 @@ class Player:
 
     def play(self, rule: Rule, seeds: Sequence[int], *, keep: bool = False) -> Played:
         """An episode for each seed of one batch; ``keep`` its plans for a rule's thresholds."""
-        self._seconds = 0.0
+        self._seconds, known = 0.0, "torch" in sys.modules
         with seeded(seeds[0]):
             if callable(getattr(self.policy, "reset", None)):
                 self.policy.reset()
             episodes = Episodes(self, rule, self.slots.reset(seeds), keep=keep)
             while len(episodes.running):
                 episodes.tick()
+        if not known and "torch" in sys.modules:  # a program imported it just now, and its stream began elsewhere
+            return self.play(rule, seeds, keep=keep)
         return Played(episodes.outcomes, self._seconds, episodes.queue.plans if keep else None)
 
 
@@ -190,7 +192,9 @@ class Episodes:
         empty = self.queue.remaining[self.running] == 0
         moving, standing = self.running[~empty], self.running[empty]
         if len(moving):
-            for row, action in zip(moving.tolist(), self.queue.pop(moving), strict=True):
+            actions = self.queue.pop(moving)
+            refuse_outside(actions, space)
+            for row, action in zip(moving.tolist(), actions, strict=True):
                 yield row, action.astype(space.dtype) if np.ndim(action) else space.dtype.type(action)
         if len(standing):
             yield from zip(standing.tolist(), self._waits(standing), strict=True)
@@ -244,6 +248,23 @@ def refuse_others(actions: NDArray[Any], space: Any) -> None:
         )
     if kind == "MultiDiscrete" and (actions != np.rint(actions)).any():
         raise ValueError(f"actions: expected whole numbers, since the environment has {space}, got fractions")
+
+
+def refuse_outside(actions: NDArray[Any], space: Any) -> None:
+    """Refuse whole numbers that the environment does not have, where they are executed: -1 is the last of a table or
+    255, in silence. Floats beyond a box are common, and environments clip them."""
+    kind = type(space).__name__
+    if kind in ("Discrete", "MultiDiscrete"):
+        low = getattr(space, "start", 0)
+        high = low + (space.n if kind == "Discrete" else space.nvec) - 1
+    elif kind == "Box" and space.dtype.kind in "iu":
+        low, high = space.low, space.high
+    else:
+        return
+    whole = np.trunc(actions)  # as the cast to the environment's numbers does it
+    wrong = ~((whole >= low) & (whole <= high))
+    if wrong.any():
+        raise ValueError(f"actions: expected those of the environment, which has {space}, got {actions[wrong][0]}")
 
 
 def part(plans: Plans, rows: Rows, places: slice) -> Plans:

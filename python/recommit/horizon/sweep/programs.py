@@ -19,6 +19,7 @@ from recommit.storage import errors, files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
 #: Versions of these stand in a card where they are imported.
 PACKAGES = {
@@ -36,6 +37,8 @@ PACKAGES = {
     "scipy": "scipy",
 }
 HERE = Path(__file__).resolve().parents[1]
+#: The files that were run, by path: the hash of what was run, and the module.
+_RUN: dict[Path, tuple[str, ModuleType]] = {}
 
 
 def is_id(name: str) -> bool:
@@ -62,18 +65,29 @@ def load(what: str, name: str) -> Any:
     if path.endswith(".py"):
         if not Path(path).is_file():
             raise ValueError(f"{what}: expected a file, found no {path}")
-        sys.path.insert(0, str(Path(path).absolute().parent))
-        spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
+        module = _module(Path(path).absolute())
     else:
         module = importlib.import_module(path)
     if not hasattr(module, function):
         raise ValueError(f"{what}: expected a function of {path}, which has no {function}, got {name}")
     return getattr(module, function)
+
+
+def _module(path: Path) -> ModuleType:
+    """What a file is when it was run. That is once: a policy, an environment and its copies share what the file loads.
+    Only a file that has changed is run again."""
+    own, digest = path.resolve(), files.file_sha256(path)
+    if own not in _RUN or _RUN[own][0] != digest:
+        if sys.path[:1] != [str(path.parent)]:
+            sys.path.insert(0, str(path.parent))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        _RUN[own] = digest, module
+    return _RUN[own][1]
 
 
 def source(what: str, name: str) -> dict[str, Any]:
@@ -106,13 +120,19 @@ def of_object(value: Any) -> dict[str, Any]:
 
 def tree(paths: Sequence[Path]) -> dict[str, str]:
     """sha256 of files, and of all files in folders, by name."""
-    found: dict[str, str] = {}
+    found: dict[str, Path] = {}
     for path in paths:
         if not path.exists():
             raise ValueError(f"files: expected files or folders, found no {path}")
         inner = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-        found |= {each.relative_to(path.parent).as_posix(): files.file_sha256(each) for each in inner}
-    return found
+        for each in inner:
+            name = each.relative_to(path.parent).as_posix()
+            if found.setdefault(name, each).resolve() != each.resolve():
+                raise ValueError(
+                    f"files: expected files of different names, got {found[name]} and {each}, both {name} in a card; "
+                    "folders keep them apart, since files in a folder have its name too"
+                )
+    return {name: files.file_sha256(each) for name, each in found.items()}
 
 
 def code() -> str:
@@ -163,18 +183,19 @@ def made(what: str, maker: Any, arguments: dict[str, Any]) -> Any:
     """What a function returns; an object that is no function is taken as it is."""
     if not callable(maker) or (hasattr(maker, "predict") and not inspect.isclass(maker)):
         return maker
-    try:
-        return maker(**arguments)
+    try:  # before the call: an error inside is the program's own, with a line there
+        inspect.signature(maker, follow_wrapped=False).bind(**arguments)
     except TypeError as error:
         raise ValueError(
             f"{what}: expected a function of {sorted(arguments) or 'no arguments'}, got {error}"
         ) from error
+    except ValueError:  # a function that is not written in Python may not say what it takes
+        pass
+    return maker(**arguments)
 
 
-def environment(name: str, arguments: dict[str, Any]) -> Any:
-    """The environment of an id or a function."""
-    if not is_id(name):
-        return made("env", load("env", name), arguments)
+def registered(name: str, arguments: dict[str, Any]) -> Any:
+    """An environment of Gymnasium's register."""
     try:
         import gymnasium
     except ImportError:
@@ -187,4 +208,7 @@ def environment(name: str, arguments: dict[str, Any]) -> Any:
 
 def maker(name: str, arguments: dict[str, Any]) -> Callable[[], Any]:
     """Makes one more such environment at each call."""
-    return lambda: environment(name, arguments)
+    if is_id(name):
+        return lambda: registered(name, arguments)
+    function = load("env", name)
+    return lambda: made("env", function, arguments)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from recommit.horizon.sweep.programs import plain
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -34,6 +36,11 @@ class Copies:
     def reset(self, seeds: Sequence[int]) -> list[Any]:
         """Begin an episode for each seed; their observations."""
         self._envs += [self._make() for _ in range(len(seeds) - len(self._envs))]
+        if len({id(env) for env in self._envs}) < len(self._envs):
+            raise ValueError(
+                f"env: expected what makes another environment at each call, since batch is {self.count}, got one "
+                "environment twice; a function or a class makes others"
+            )
         return [env.reset(seed=seed)[0] for env, seed in zip(self._envs, seeds, strict=False)]
 
     def step(self, rows: Sequence[int], actions: Sequence[Any]) -> list[Step]:
@@ -49,6 +56,12 @@ class Vector:
     """A vector environment of Gymnasium. Slots whose episodes are over go on, and nobody looks."""
 
     def __init__(self, env: Any) -> None:
+        mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
+        if getattr(mode, "value", mode) == "Disabled":
+            raise ValueError(
+                "env: expected a vector whose episodes begin anew by themselves, since all slots go on until the last "
+                "episode is over, got one with autoreset_mode DISABLED; NEXT_STEP and SAME_STEP work"
+            )
         self.count, self._env, self.space = int(env.num_envs), env, env.single_action_space
         self._actions = np.zeros(env.action_space.shape, env.action_space.dtype)
 
@@ -64,16 +77,25 @@ class Vector:
         self._actions[list(rows)] = actions
         observations, rewards, terminated, truncated, infos = self._env.step(self._actions)
         ended = terminated | truncated
-        return [Step(row(observations, i), float(rewards[i]), bool(ended[i]), _info(infos, i)) for i in rows]
+        return [
+            Step(row(observations, i), float(rewards[i]), bool(ended[i]), _info(infos, i, self.count)) for i in rows
+        ]
 
 
-def _info(infos: dict[str, Any], slot: int) -> dict[str, Any]:
-    """Of one slot; where it began anew in the same step, that of the episode that ended."""
+def _info(infos: dict[str, Any], slot: int, count: int) -> dict[str, Any]:
+    """Of one slot of so many; where it began anew in the same step, that of the episode that ended. A mask says which
+    slots have a value; without one, as vectors that are no lists of environments give them, all have."""
     last = infos.get("final_info")
-    if isinstance(last, dict) and np.any(infos.get("_final_info", [False] * (slot + 1))[slot]):
-        return _info(last, slot)
-    there = {name: infos.get(f"_{name}") for name in infos if not name.startswith("_")}
-    return {name: infos[name][slot] for name, mask in there.items() if mask is not None and mask[slot]}
+    if isinstance(last, dict) and np.any(plain(infos.get("_final_info", [False] * count)[slot])):
+        return _info(last, slot, count)
+    there = {name: infos.get(f"_{name}", [True] * count) for name in infos if not name.startswith("_")}
+    return {name: infos[name][slot] for name, mask in there.items() if _for_each(infos[name], count) and mask[slot]}
+
+
+def _for_each(values: Any, count: int) -> bool:
+    """Is there one for each of so many slots?"""
+    shape = (len(values),) if isinstance(values, list | tuple) else getattr(values, "shape", ())
+    return tuple(shape[:1]) == (count,)
 
 
 def slots(make: Callable[[], Any], batch: int) -> Copies | Vector:
@@ -109,23 +131,24 @@ def stacked(values: Sequence[Any]) -> Any:
         return {name: stacked([each[name] for each in values]) for name in first}
     if isinstance(first, tuple):
         return tuple(stacked([each[i] for each in values]) for i in range(len(first)))
-    return list(values) if isinstance(first, str) else np.stack([np.asarray(each) for each in values])
+    return list(values) if isinstance(first, str) else np.stack([np.asarray(plain(each)) for each in values])
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Are two observations the same?"""
+    """Are two observations the same? What is no number, such as that of an absent sensor, is like another such."""
     if isinstance(one, dict):
         return all(alike(one[name], other[name]) for name in one)
     if isinstance(one, tuple):
         return all(map(alike, one, other))
-    return bool(np.array_equal(one, other))
+    one, other = np.asarray(plain(one)), np.asarray(plain(other))
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc" and other.dtype.kind in "fc"))
 
 
 def succeeded(info: dict[str, Any], key: str) -> bool | None:
     """Did the episode succeed, as info says? None if it says nothing."""
     for name in (key,) if key else SUCCESS:
         if name in info:
-            return bool(np.all(info[name]))
+            return bool(np.all(plain(info[name])))
     return None
 
 

@@ -35,18 +35,21 @@ class Seat:
 
     Args:
         options: of the sweep.
-        env: makes the environment, in the place of ``options.env``.
+        env: makes the environment of its arguments, in the place of ``options.env``.
         policy: in the place of ``options.policy``.
     """
 
-    def __init__(self, options: SweepOptions, env: Callable[[], Any] | None = None, policy: Any = None) -> None:
+    def __init__(self, options: SweepOptions, env: Callable[..., Any] | None = None, policy: Any = None) -> None:
         self.options, self._env, self._policy = options, env, policy
 
     @cached_property
     def player(self) -> Player:
         """Where episodes are played."""
         options, policy = self.options, self._policy
-        make = self._env or programs.maker(options.env, options.arguments())
+        if self._env is None:
+            make = programs.maker(options.env, options.arguments())
+        else:
+            make = partial(programs.made, "env", self._env, options.arguments())
         if policy is None:
             with seeded(0):  # so that all processes have the same weights, if they are drawn
                 program = programs.load("policy", options.policy)

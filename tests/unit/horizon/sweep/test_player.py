@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 from tests.unit.horizon.sweep import toy, twin
 
 from recommit import horizon
 from recommit.horizon.sweep import player, run
 from recommit.horizon.sweep.options import SweepOptions
 from recommit.horizon.sweep.player import Player, read_plans
-from recommit.horizon.sweep.slots import Copies, slots
+from recommit.horizon.sweep.slots import Copies, alike, slots, stacked
 
 SEEDS = [0, 3, 6, 7, 9]
 CASES = [
@@ -112,6 +114,34 @@ def test_a_vector_plays_the_same_episodes(mode: AutoresetMode) -> None:
     assert one.play(ByTime(), SEEDS).outcomes == seat(options(batch=5))[0].play(ByTime(), SEEDS).outcomes
 
 
+def test_a_vector_may_say_success_of_all_its_slots() -> None:
+    """Lists of environments come with a mask for each key; simulators that are one program have none."""
+
+    class Bare(VectorWrapper):
+        def step(self, actions: Any) -> Any:
+            *rest, infos = super().step(actions)
+            assert "_success" in infos
+            return (*rest, {"success": infos["success"], "steps": 3, "names": ["a"], "more": {"success": False}})
+
+    one = Player(options(), slots(lambda: Bare(SyncVectorEnv([toy.make] * 6)), 1), toy.Policy())
+    expected = seat(options(batch=5))[0].play(ByTime(), SEEDS).outcomes
+    assert one.play(ByTime(), SEEDS).outcomes == expected
+    assert {each.success for each in expected} == {True, False}
+
+
+def test_observations_may_lack_numbers_and_be_tensors() -> None:
+    nan = float("nan")
+    assert alike({"arm": np.array([1.0, nan])}, {"arm": np.array([1.0, nan])})
+    assert not alike((np.array([1.0, nan]),), (np.array([nan, 1.0]),))
+    assert alike("push", "push")
+    assert not alike("push", "pull")
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor([1.0, nan], requires_grad=True)  # which numpy refuses, like those of a GPU
+    assert stacked([tensor, tensor]).shape == (2, 2)
+    assert alike(tensor, tensor)
+    assert not alike(tensor, tensor + 1)
+
+
 def test_what_a_rule_reads_is_cut_like_the_actions() -> None:
     seen = []
 
@@ -181,6 +211,27 @@ def test_policies_that_draw_are_played_again_and_streams_of_the_process_go_on() 
     assert begun[0] == begun[1] != begun[2]
 
 
+def test_a_stream_that_begins_within_the_first_batch_begins_at_its_seed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy may import torch when it is asked first, in each process at another batch."""
+    stream = np.random.RandomState(0)
+    torch = SimpleNamespace(
+        manual_seed=stream.seed, get_rng_state=stream.get_state, set_rng_state=stream.set_state, rand=stream.rand
+    )
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+
+    class Late(toy.Policy):
+        def predict(self, observations: Any) -> Any:
+            monkeypatch.setitem(sys.modules, "torch", torch)
+            return super().predict(observations) + torch.rand()
+
+    one, places = seat(options(), Late())
+    begun = []
+    for _ in range(2):
+        outcomes = one.play(horizon.Fixed(2), [1]).outcomes
+        begun.append((places._envs[0].trace, outcomes))
+    assert begun[0] == begun[1]
+
+
 def test_what_policies_may_return() -> None:
     torch = pytest.importorskip("torch")
     chunk = np.arange(12.0).reshape(1, 6, 2)
@@ -210,6 +261,11 @@ def test_what_cannot_be_played_is_refused() -> None:
         seat(options(), 3)
     with pytest.raises(ValueError, match=r"env: expected a gymnasium\.Env or a vector of them, got int"):
         slots(lambda: 3, 1)
+    with pytest.raises(ValueError, match=r"env: expected a vector whose episodes .* autoreset_mode DISABLED"):
+        slots(lambda: SyncVectorEnv([toy.make] * 2, autoreset_mode=AutoresetMode.DISABLED), 1)
+    only = toy.make()
+    with pytest.raises(ValueError, match=r"env: expected what makes another .* batch is 2, got one .* twice"):
+        slots(lambda: only, 2).reset([0, 1])
     discrete = Player(options(latency=1), slots(lambda: gymnasium.make("CartPole-v1"), 1), toy.Policy())
     discrete.predict = lambda seen: horizon.Plans(np.zeros((len(seen), 4), int))  # type: ignore[method-assign]
     with pytest.raises(ValueError, match=r"hold: expected last, or a policy with idle"):
@@ -243,6 +299,38 @@ def test_actions_that_the_environment_does_not_have_are_refused() -> None:
         (gymnasium.spaces.MultiBinary(3), np.zeros((2, 8, 2))),
     ]:
         assert read_plans(said, space).horizon == 8
+
+
+@pytest.mark.parametrize(
+    ("space", "good", "bad"),
+    [
+        (gymnasium.spaces.Discrete(3), 2, 3),
+        (gymnasium.spaces.Discrete(3, start=1), 3, 0),
+        (gymnasium.spaces.MultiDiscrete([3, 9]), [2.0, 8.0], [0.0, -1.0]),
+        (gymnasium.spaces.MultiDiscrete([3, 9]), [2.0, 8.0], [3.0, 0.0]),
+        (gymnasium.spaces.Box(0, 255, (1,), np.uint8), [255.5], [-1.0]),
+        (gymnasium.spaces.Box(0, 255, (1,), np.uint8), [-0.5], [256.0]),
+        (gymnasium.spaces.Box(-1.0, 1.0, (1,)), [9.0], None),
+    ],
+)
+def test_whole_numbers_that_the_environment_does_not_have_are_refused(space: Any, good: Any, bad: Any) -> None:
+    """A table that is read at -1 gives its last row, and -1 as a byte is 255."""
+
+    class Own(toy.Signal):
+        action_space = space
+
+        def step(self, action: Any) -> Any:
+            return super().step(np.zeros(2) + np.ravel(action)[0])
+
+    class Says(toy.Policy):
+        def predict(self, observations: Any) -> Any:
+            return np.array([[good, good, good if bad is None else bad]] * len(observations))
+
+    one = Player(options(), slots(Own, 1), Says())
+    assert one.play(horizon.Fixed(2), [0]).outcomes[0].ticks == 12, "what is not executed may be anything"
+    if bad is not None:
+        with pytest.raises(ValueError, match=r"actions: expected those of the environment, which has .*, got -?\d"):
+            one.play(horizon.Fixed(3), [0])
 
 
 @pytest.mark.parametrize("count", [0, 2])

@@ -22,7 +22,7 @@ from tests.waiting import ended, until
 from recommit import stats
 from recommit.horizon import Plans, Tail
 from recommit.horizon.plans import joined
-from recommit.horizon.sweep import SweepOptions, run, table, text, worker
+from recommit.horizon.sweep import SweepOptions, programs, run, table, text, worker
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
 from recommit.horizon.sweep.run import LOG, Answers, Sweep, _digest
@@ -397,6 +397,53 @@ def test_an_error_of_a_program_names_its_line(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=f"policy: .*{what}"):
             run(options(tmp_path / "out3", policy=name))
+
+
+def test_an_error_inside_of_a_constructor_is_not_a_wrong_signature(tmp_path: Path) -> None:
+    program = tmp_path / "builds.py"
+    program.write_text(
+        "class Policy:\n    def __init__(self):\n        len(5)\ndef needs(size):\n    pass\nnumber = int\n"
+    )
+
+    def said(function: str) -> dict[str, Any]:
+        seat = worker.Seat(options(tmp_path, policy=f"{program}:{function}"), env=toy.make)
+        return worker.answer(seat, {"ask": "look", "with": {"seed": 0}})
+
+    reply = said("Policy")
+    assert reply["error"].startswith("builds.py, line 3: TypeError: object of type 'int' has no len()")
+    assert not reply["wrong_call"]
+    reply = said("needs")
+    assert reply["error"] == "policy: expected a function of no arguments, got missing a required argument: 'size'"
+    assert reply["wrong_call"]
+    assert "expected an object with predict(observations), got int" in said("number")["error"], "has no signature"
+
+
+def test_a_file_is_run_once_unless_it_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that it loads is there once, however many copies of the environment there are."""
+    program = tmp_path / "once.py"
+    program.write_text(TOY.read_text("utf-8") + "\nimport sys\nsys.ran = [*getattr(sys, 'ran', []), 1]\n")
+    monkeypatch.setattr(sys, "ran", [], raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "once", None)
+    names = {"env": f"{program}:make", "policy": f"{program}:Policy", "batch": 4}
+    player = worker.Seat(options(tmp_path, **names)).player
+    player.slots.reset(range(4))
+    assert len({type(each) for each in player.slots._envs}) == 1
+    assert sys.ran == [1]
+    program.write_text(program.read_text("utf-8") + "changed = True\n")
+    assert programs.load("policy", f"{tmp_path}/../{tmp_path.name}/once.py:changed")
+    assert programs.load("policy", f"{program}:changed")
+    assert sys.ran == [1, 1]
+    assert sys.path.count(str(tmp_path)) == 1
+
+
+def test_arguments_are_those_of_an_environment_of_this_process_too(tmp_path: Path) -> None:
+    given = {"episodes": 2, "thresholds": 0, "depths": (6,), "validation": 1}
+    card = swept(tmp_path, env_kwargs='{"allowed": 99}', **given)
+    assert card["rows"][0]["outcomes"]["success"] == [True, True]
+    assert swept(tmp_path, env_kwargs=' {"allowed":99}', **given) == card, "the same sweep goes on"
+    with pytest.raises(ValueError, match=r"env: expected a function of \['size'\], got .* unexpected keyword argument"):
+        swept(tmp_path / "other", env_kwargs='{"size": 1}', **given)
 
 
 def test_an_environment_that_ignores_seeds_is_refused(tmp_path: Path) -> None:

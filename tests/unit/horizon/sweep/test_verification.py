@@ -220,6 +220,32 @@ def test_another_program_file_or_code_is_named(made: Made, monkeypatch: pytest.M
         verify(VerifyOptions(card=made.path, files=(made.weights,)), env=lambda: None, policy=toy.Policy())
 
 
+def test_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Only the last one would be in the card, and the others could change."""
+    paths = [tmp_path / name / "model.pt" for name in ("actor", "critic")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(path.parent.name)
+    with pytest.raises(ValueError, match=r"files: expected files of different names, got .*actor.* and .*critic"):
+        programs.tree(paths)
+    assert sorted(programs.tree([path.parent for path in paths])) == ["actor/model.pt", "critic/model.pt"]
+    assert sorted(programs.tree([paths[0], paths[0]])) == ["model.pt"]
+
+
+def test_arguments_of_the_environment_may_be_spelled_otherwise(tmp_path: Path) -> None:
+    given = {"episodes": 1, "validation": 1, "thresholds": 0, "depths": (2,), "env_kwargs": '{"allowed": 5}'}
+    run(SweepOptions(out=tmp_path, **given), env=toy.make, policy=toy.Policy())
+    for spelled in ('{"allowed":5}', ' { "allowed" : 5 }'):
+        check = VerifyOptions(card=tmp_path, env_kwargs=spelled, episodes=1)
+        assert verify(check, env=toy.make, policy=toy.Policy()) == 1
+    with pytest.raises(Rejected, match=r"arguments of the environment \(--env-kwargs\): expected"):
+        verify(VerifyOptions(card=tmp_path, env_kwargs='{"allowed": 6}'), env=toy.make, policy=toy.Policy())
+    with pytest.raises(ValueError, match="env_kwargs: expected a JSON object"):
+        VerifyOptions(card=tmp_path, env_kwargs="[1]")
+    one, other = (SweepOptions(out=tmp_path, env_kwargs=text) for text in ('{"a": 1, "b": 2}', '{"b":2,"a":1}'))
+    assert one == other
+
+
 def test_the_command_rejects_other_programs_and_runs_none_that_a_card_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
