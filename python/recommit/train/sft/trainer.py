@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from recommit.data.loading import Portion
+    from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
     from recommit.runs.distributed import Team
     from recommit.train.config import SftConfig
@@ -99,7 +100,20 @@ def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
     for dataset in datasets:
         if (times := contents.count(dataset.manifest.content)) > 1:
             raise ValueError(f"data: expected each data set once, got {dataset.folder} {times} times")
+    _refuse_leaks([dataset.spec for dataset in datasets])
     return datasets
+
+
+def _refuse_leaks(specs: Sequence[DataSpec]) -> None:
+    """Refuse sets of one puzzle and size whose splits are not the same: one's tests may be what another trains on."""
+    ways: dict[str, str] = {}
+    for spec in specs:
+        name = f"{spec.task}-{spec.size[0]}x{spec.size[1]}"
+        if not spec.published and ways.setdefault(name, spec.disjoint) != spec.disjoint:
+            raise ValueError(
+                f"data: expected sets of {name} with one disjoint, since each has splits of its own, got "
+                f"{ways[name]} and {spec.disjoint} (recommit data build --disjoint {ways[name]} makes another)"
+            )
 
 
 def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
