@@ -32,7 +32,7 @@ class BuildOptions:
         count: Instances to train on.
         validation: Instances to validate on (default: 0).
         test: Instances to test on (default: 0).
-        seed: Other seeds give other instances (default: 0).
+        seed: Other seeds give other instances, but of published levels the same (default: 0).
         ties: Which of several optimal paths: the first in action order, or a random one (default: first).
         perturbed: States up to four random actions off the expert path, per instance (default: 0).
         disjoint: What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or
