@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
     from recommit.runs.distributed import Team
-    from recommit.train.config import SftConfig
+    from recommit.train.config import SftConfig, TargetConfig
     from recommit.train.targets import Targets
 
 
@@ -122,6 +122,20 @@ def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, An
     return each if each[1:] else each[0]
 
 
+def _refuse_idle(config: TargetConfig, task: Puzzle, name: str, most: int) -> None:
+    """Refuse what a data set that has ``most`` rows of a batch at most has no place for."""
+    rows, cols = task.shape
+    if targets.dense(task) and config.dense >= rows * cols:
+        raise ValueError(
+            f"targets.dense: expected at most {rows * cols - 1}, the other cells of {name}, got {config.dense}"
+        )
+    if config.dagger and not round(config.dagger * most):
+        raise ValueError(
+            f"targets.dagger: expected 0, or one at least of the {most} states that a rank takes of {name} in a step "
+            f"(--set targets.dagger={1 / most:.3g}, or a larger optim.batch), got {config.dagger}"
+        )
+
+
 @dataclass(frozen=True)
 class MicroBatch:
     """A micro-batch of one data set; its number says which."""
@@ -157,6 +171,8 @@ class SftTrainer(Trainer):
         self.feed = loading.Mixture(
             self.datasets, share, weights=config.mix, seed=config.run.seed, rank=team.rank, world=team.world
         )
+        for each in zip(self.tasks, self.names, self.feed.most, strict=True):
+            _refuse_idle(config.targets, *each)
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
         #: The policy's own episodes, by data set; with ``targets.dagger`` alone.

@@ -133,6 +133,14 @@ def test_data_sets_of_one_size_whose_splits_differ_are_refused(plan, levels, tmp
     assert len(sft.opened([levels, tmp_path / "smaller"])) == 2
 
 
+def test_more_cells_than_a_level_has_besides_are_refused(plan, data, levels, tmp_path):
+    wide = replace(plan, targets=replace(plan.targets, dense=36))
+    with pytest.raises(
+        ValueError, match=r"targets\.dense: expected at most 35, the other cells of sokoban-6x6, got 36"
+    ):
+        sft.train(wide, [data, levels], tmp_path / "run", quiet=True)
+
+
 def test_the_best_policy_is_best_on_average():
     one = {"solved": {"1": 0.9, "4": 0.2}, "loss": 1.0, "actions": {"1": 3.0, "4": 5.0}}
     other = {"solved": {"1": 0.1, "4": 0.5}, "loss": 0.5, "actions": {"1": 4.0, "4": 6.0}}
