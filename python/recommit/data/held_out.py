@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
 
+#: Instances that are played: as many as one file of a data set may have.
+MOST_INSTANCES = 1 << 20
 
-def starts(spec: DataSpec, split: str, count: int, length: tuple[int, ...]) -> sampling.Starts:
-    """Instances of a split: as many as asked for, distinct up to symmetry."""
+
+def starts(
+    spec: DataSpec, split: str, count: int, length: tuple[int, ...], *, name: str = "instances"
+) -> sampling.Starts:
+    """Instances of a split: as many as asked for, distinct up to symmetry. ``name``: of the count, for its caller."""
+    if count > MOST_INSTANCES:
+        raise WrongDataSpec(f"{name}: expected at most {MOST_INSTANCES} of a split together, got {count}")
     wanted = spec.of_length(length)
     wanted = replace(wanted, test=count, validation=count, shard=max(spec.shard, count))
     return sampling.starts(wanted, split, 0)

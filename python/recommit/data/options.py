@@ -32,7 +32,7 @@ class BuildOptions:
         count: Instances to train on.
         validation: Instances to validate on (default: 0).
         test: Instances to test on (default: 0).
-        seed: Other seeds give other instances (default: 0).
+        seed: Other seeds give other instances, but of published levels the same (default: 0).
         ties: Which of several optimal paths: the first in action order, or a random one (default: first).
         perturbed: States up to four random actions off the expert path, per instance (default: 0).
         disjoint: What two splits never share up to symmetry: starts; layouts of walls and goals, where these stay; or
@@ -87,14 +87,16 @@ class BuildOptions:
         return spec
 
     def _difficulties(self, plain: dict[str, Any]) -> list[dict[str, Any]]:
-        """A difficulty for each number of boxes; what no flag says is as in the recipe, or usual for the puzzle."""
+        """Each window of lengths with each number of boxes; what no flag says is as in the recipe, or usual for the
+        puzzle."""
         kind, before = TASKS.get(plain.get("task", "")), plain.get("difficulties", [{}])
         if kind is None:
             return []
-        lengths = (self.length[0], self.length[-1]) if self.length else ()
-        most = list(lengths or before[0].get("length") or LENGTHS.get(kind.task, kind.usual.length))
-        many = self.boxes or tuple(each.get("boxes", min(BOXES, kind.most_boxes)) for each in before)
-        return [{"length": most, "boxes": number} for number in many]
+        usual = LENGTHS.get(kind.task, kind.usual.length)
+        said = [(self.length[0], self.length[-1])] if self.length else []
+        windows = said or dict.fromkeys(tuple(each.get("length", usual)) for each in before)
+        many = self.boxes or dict.fromkeys(each.get("boxes", min(BOXES, kind.most_boxes)) for each in before)
+        return [{"length": list(window), "boxes": number} for number in many for window in windows]
 
 
 def _check_lengths(spec: DataSpec) -> None:

@@ -86,6 +86,8 @@ class _Stream:
     index: int
     threads: int | None
     used: int = 0
+    #: Has the last of the published levels been read?
+    ended: bool = False
 
     @property
     def difficulty(self) -> Difficulty:
@@ -111,7 +113,7 @@ class _Stream:
         done = self.shard * self.spec.shard
         begin, stop = (levels * n // total for n in (done, done + self.spec.shard_instances(self.split, self.shard)))
         first, end = begin + self.used, min(begin + self.used + count, stop)
-        self.used = end - begin if first < stop else self.used + count  # so that a search for more comes to an end
+        self.used, self.ended = end - begin, end == stop
         number = np.arange(first, end)
         states = boxoban.levels(self.spec.generator, self.split, number)
         length = self.spec.puzzle().distance(states, threads=self.threads)
@@ -141,7 +143,7 @@ def _accepted(
     parts: list[Starts] = [stream.read(0)]
     used = np.zeros(0, np.uint64)
     while (have := sum(map(len, parts))) < count:
-        if stream.used >= patience:
+        if stream.used >= patience or stream.ended:
             raise errors.NotEnough(
                 f"{stream.split}: expected {count} distinct instances of length {list(stream.difficulty.length)}, "
                 f"found {have} among {stream.used} candidates"

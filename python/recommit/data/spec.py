@@ -49,7 +49,7 @@ class DataSpec:
     test: int = 0
     """Instances to test on."""
     seed: int = 0
-    """Other seeds give other instances."""
+    """Other seeds give other instances, but of published levels the same."""
     ties: Literal["first", "random"] = "first"
     """Which of several optimal paths: the first in action order, or a random one."""
     perturbed: int = 0

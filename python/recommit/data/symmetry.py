@@ -6,9 +6,10 @@ split if all its shortest paths come by boards of that split, and to none if the
 follow on a shortest path then belong to the same split, so that paths of two splits meet in their last actions alone.
 
 A start is reduced to a 64-bit key that all its symmetric images share. The key's top four bits are its bucket: bucket 0
-is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So no data
-set's training instances can leak into any other's test instances, whatever their seeds, and shards need not know each
-other.
+is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So among data
+sets of one ``disjoint`` (and with ``layouts`` of one grid size) no training instances can leak into any other's test
+instances, whatever their seeds, and shards need not know each other. What another ``disjoint`` goes by has nothing to
+do with it, and neither has the hash of a room with that of the same room in a larger grid.
 """
 
 from __future__ import annotations

@@ -354,7 +354,8 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         first = puzzle.check(np.stack(list(_levels(options, spec.task))))
         groups = held_out.rooms(spec, first)
     else:
-        first = np.ascontiguousarray(held_out.starts(spec, options.split, options.starts, options.length).states)
+        chosen = held_out.starts(spec, options.split, options.starts, options.length, name="starts")
+        first = np.ascontiguousarray(chosen.states)
         groups = held_out.rooms(spec, first)
     policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(size)).eval()
     if options.augmentations:

@@ -238,10 +238,18 @@ class SftConfig:
     run: RunConfig = field(default_factory=RunConfig)
 
     @staticmethod
-    def switched(values: dict[str, Any], said: Collection[str]) -> None:
-        """Leave out of a recipe's values the sizes of its own backbone, where a caller has ``said`` another one."""
-        if "model.backbone" in said and not any(name.startswith("model.shape") for name in said):
-            values["model"].pop("shape", None)
+    def switched(values: dict[str, Any], said: Collection[str], before: dict[str, Any]) -> None:
+        """Leave out of a recipe's values the sizes of its own backbone, where a caller has ``said`` another one than
+        it named ``before``. How far z is read is the puzzle's, and stays with another convolution."""
+        if "model.backbone" not in said or any(name.startswith("model.shape") for name in said):
+            return
+        model = values["model"]
+        own = mapping(before.get("model") or {}, "model")
+        names = [str(each.get("backbone", ModelConfig.backbone)) for each in (own, model)]
+        if names[0] != names[1]:
+            shape, conv = model.pop("shape", None), all(name.startswith("conv:") for name in names)
+            if conv and isinstance(shape, dict) and "reach" in shape:
+                model["shape"] = {"reach": shape["reach"]}
 
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -268,6 +276,7 @@ def load(
     whole = section(recipe, stage, said=[*said, *(values or {}), *names_of(changes)])
     if not whole:
         raise ValueError(f"recipe: expected the stage {stage}, got none in {recipe}")
+    before = copy.deepcopy(whole)
     for path, value in (values or {}).items():
         _override(whole, path, copy.deepcopy(value))
     for change in changes:
@@ -280,7 +289,7 @@ def load(
             raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
         _override(whole, path.strip(), value)
     if hasattr(cls, "switched"):
-        cls.switched(whole, {*(values or {}), *names_of(changes)})
+        cls.switched(whole, {*(values or {}), *names_of(changes)}, before)
     try:
         return parse(cls, whole)
     except ValueError as error:

@@ -126,8 +126,11 @@ def test_lengths_and_counts_are_those_of_the_levels(copy):
     spec = DataSpec.from_dict({**SPEC, "count": 0, "generator": "hard"})
     chosen = held_out.starts(spec, "test", int(((length >= low) & (length <= high)).sum()), (low, high))
     assert np.array_equal(chosen.states, every["hard"][(length >= low) & (length <= high)])
-    with pytest.raises(errors.NotEnough, match=r"expected 6 distinct instances .* found 5"):
+    with pytest.raises(errors.NotEnough, match=r"expected 6 distinct instances .* found 5 among 5 candidates"):
         held_out.starts(spec, "test", 6, ())
+    fits = int((length <= low).sum())
+    with pytest.raises(errors.NotEnough, match=rf"expected 5 distinct instances .* found {fits} among 5 candidates"):
+        held_out.starts(spec, "test", 5, (1, low))
     with pytest.raises(errors.WrongDataSpec, match="train: expected 0 of the hard levels"):
         sampling.starts(DataSpec.from_dict({**SPEC, "count": 2, "generator": "hard"}), "train", 0)
     with pytest.raises(errors.WrongDataSpec, match="fresh: expected a generator"):

@@ -79,6 +79,14 @@ def test_choices_are_made_on_other_validation_instances_than_are_played():
     assert len(np.unique(both)) == 16
 
 
+def test_more_instances_than_are_played_are_refused_by_the_name_that_the_caller_has():
+    spec = EvaluateOptions("run", "out", ("fixed-4",), instances=2_000_000)
+    with pytest.raises(WrongDataSpec, match="instances: expected at most 1048576 of a split together, got 2000000"):
+        splits.played(spec, BOARDS)
+    with pytest.raises(WrongDataSpec, match="starts: expected at most 1048576 of a split together, got 2000000"):
+        held_out.starts(BOARDS, "train", 2_000_000, (), name="starts")
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A policy of levels that are not few, as 2x3 boards are."""

@@ -262,7 +262,7 @@ class GrpoConfig:
     run: RunConfig = field(default_factory=RunConfig)
 
     @staticmethod
-    def switched(values: dict[str, Any], said: Collection[str]) -> None:
+    def switched(values: dict[str, Any], said: Collection[str], _before: dict[str, Any]) -> None:
         """Leave out of a recipe's values what its own estimator reads, where a caller has ``said`` another one."""
         advantage = values.get("advantage")
         if "advantage.estimator" not in said or not isinstance(advantage, dict):

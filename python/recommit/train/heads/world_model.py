@@ -158,7 +158,7 @@ def train(
         torch.default_generator.manual_seed(training.seed)
         net = WorldModel(config)
     cut = slice(1, -1) if policy.vision.crops(task) else slice(None)
-    starts = held_out.starts(spec, "train", training.starts, ()).states
+    starts = held_out.starts(spec, "train", training.starts, (), name="starts").states
     learn = TrainingStates(task, np.ascontiguousarray(starts), training)
     starts = held_out.starts(spec, "validation", min(spec.validation, EVALUATED) or EVALUATED, ()).states
     validation = TrainingStates(task, np.ascontiguousarray(starts), replace(training, batch=1024))

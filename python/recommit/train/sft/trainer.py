@@ -45,9 +45,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from recommit.data.loading import Portion
+    from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
     from recommit.runs.distributed import Team
-    from recommit.train.config import SftConfig
+    from recommit.train.config import SftConfig, TargetConfig
     from recommit.train.targets import Targets
 
 
@@ -99,13 +100,40 @@ def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
     for dataset in datasets:
         if (times := contents.count(dataset.manifest.content)) > 1:
             raise ValueError(f"data: expected each data set once, got {dataset.folder} {times} times")
+    _refuse_leaks([dataset.spec for dataset in datasets])
     return datasets
+
+
+def _refuse_leaks(specs: Sequence[DataSpec]) -> None:
+    """Refuse sets of one puzzle and size whose splits are not the same: one's tests may be what another trains on."""
+    ways: dict[str, str] = {}
+    for spec in specs:
+        name = f"{spec.task}-{spec.size[0]}x{spec.size[1]}"
+        if not spec.published and ways.setdefault(name, spec.disjoint) != spec.disjoint:
+            raise ValueError(
+                f"data: expected sets of {name} with one disjoint, since each has splits of its own, got "
+                f"{ways[name]} and {spec.disjoint} (recommit data build --disjoint {ways[name]} makes another)"
+            )
 
 
 def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
     """What a run's configuration says of its data: of several sets a list."""
     each = [{"content_sha256": d.manifest.content, "recipe": d.spec.to_dict()} for d in datasets]
     return each if each[1:] else each[0]
+
+
+def _refuse_idle(config: TargetConfig, task: Puzzle, name: str, most: int) -> None:
+    """Refuse what a data set that has ``most`` rows of a batch at most has no place for."""
+    rows, cols = task.shape
+    if targets.dense(task) and config.dense >= rows * cols:
+        raise ValueError(
+            f"targets.dense: expected at most {rows * cols - 1}, the other cells of {name}, got {config.dense}"
+        )
+    if config.dagger and not round(config.dagger * most):
+        raise ValueError(
+            f"targets.dagger: expected 0, or one at least of the {most} states that a rank takes of {name} in a step "
+            f"(--set targets.dagger={1 / most:.3g}, or a larger optim.batch), got {config.dagger}"
+        )
 
 
 @dataclass(frozen=True)
@@ -143,6 +171,8 @@ class SftTrainer(Trainer):
         self.feed = loading.Mixture(
             self.datasets, share, weights=config.mix, seed=config.run.seed, rank=team.rank, world=team.world
         )
+        for each in zip(self.tasks, self.names, self.feed.most, strict=True):
+            _refuse_idle(config.targets, *each)
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
         #: Threads that label states, where nobody has said how many there may be one.

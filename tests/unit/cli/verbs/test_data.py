@@ -59,3 +59,15 @@ def test_lengths_that_no_board_has_are_refused(size: tuple[int, int], longest: i
     with pytest.raises(WrongDataSpec, match=f"length: expected at most {longest}, "):
         only(recipe=tmp_path / "r.json")
     assert only(task="sliding", size=(2, 3), count=1).difficulties == (Difficulty((8, 24)),), "nobody said it"
+
+
+def test_flags_keep_what_they_do_not_say_of_a_recipe_with_several_lengths(tmp_path: Path) -> None:
+    short, long = (8, 17), (17, 32)
+    recipe = tmp_path / "r.json"
+    spec = only(task="sokoban", size=(7,), boxes=(2, 1), length=short, count=4)
+    every = tuple(Difficulty(length, boxes) for boxes in (2, 1) for length in (short, long))
+    recipe.write_text(spec.changed(difficulties=every).to_json())
+    assert only(recipe=recipe, count=8).difficulties == every
+    assert only(recipe=recipe, boxes=(3,)).difficulties == (Difficulty(short, 3), Difficulty(long, 3))
+    assert only(recipe=recipe, length=(8, 20)).difficulties == (Difficulty((8, 20), 2), Difficulty((8, 20), 1))
+    assert only(recipe=recipe, length=(9,), boxes=(3,)).difficulties == (Difficulty((9, 9), 3),)

@@ -75,6 +75,11 @@ def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
     assert "## Plans or depths, K = 3" in capsys.readouterr().out
 
 
+def test_more_starts_than_a_split_gives_are_refused_by_their_name(init, tmp_path, capsys):  # noqa: F811
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "graph"), "--starts", "2000000"]) == 2
+    assert "starts: expected at most 1048576 of a split together, got 2000000" in capsys.readouterr().err
+
+
 def test_instances_of_another_size(init, tmp_path, capsys):  # noqa: F811
     words = ["--size", "2", "2", "--length", "2", "6", "--starts", "1", "--quiet"]
     assert main(["graph", "build", str(init), "--out", str(tmp_path / "small"), *words]) == 0

@@ -143,6 +143,13 @@ def test_a_checkpoint_of_a_stranger_has_streams_and_episodes_or_is_refused(finis
         run.train(config, data, tmp_path / "run", quiet=True)
 
 
+def test_a_share_that_is_less_than_a_state_of_a_step_is_refused(plan, data, levels, tmp_path):
+    for sets, mix, small in (data, (), 0.03), ([data, levels], (31, 1), 0.2):
+        config = replace(plan, mix=mix, targets=replace(plan.targets, dagger=small))
+        with pytest.raises(ValueError, match=rf"targets\.dagger: expected 0, or one at least of the .* got {small}"):
+            run.train(config, sets, tmp_path / "run", quiet=True)
+
+
 def test_a_share_is_a_share():
     for wrong, words in ({"dagger": 1.5}, "0..1"), ({"dagger": 0.5, "paths": "dataset"}, "paths: resample"):
         with pytest.raises(ValueError, match=words):

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from tests.unit.train.runs import interrupt_and_go_on, lines, same
 
 import recommit
+from recommit.data import DataSpec, Difficulty, build
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy
 from recommit.runs.distributed import Team
@@ -120,6 +121,24 @@ def test_a_puzzle_that_a_batch_lacks_gets_gradients_of_zero(joint, data, levels,
 def test_a_data_set_twice_is_refused(plan, data, tmp_path):
     with pytest.raises(ValueError, match=r"data: expected each data set once, got .* 2 times"):
         sft.train(plan, [data, data], tmp_path / "run", quiet=True)
+
+
+def test_data_sets_of_one_size_whose_splits_differ_are_refused(plan, levels, tmp_path):
+    """A test start of one may be a training start of the other. Sizes are mixed all the same."""
+    rooms = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=4, disjoint="layouts")
+    build(rooms, tmp_path / "rooms")
+    build(rooms.changed(size=(5, 6)), tmp_path / "smaller")
+    with pytest.raises(ValueError, match=r"sets of sokoban-6x6 with one disjoint, .* got starts and layouts"):
+        sft.train(plan, [levels, tmp_path / "smaller", tmp_path / "rooms"], tmp_path / "run", quiet=True)
+    assert len(sft.opened([levels, tmp_path / "smaller"])) == 2
+
+
+def test_more_cells_than_a_level_has_besides_are_refused(plan, data, levels, tmp_path):
+    wide = replace(plan, targets=replace(plan.targets, dense=36))
+    with pytest.raises(
+        ValueError, match=r"targets\.dense: expected at most 35, the other cells of sokoban-6x6, got 36"
+    ):
+        sft.train(wide, [data, levels], tmp_path / "run", quiet=True)
 
 
 def test_the_best_policy_is_best_on_average():
