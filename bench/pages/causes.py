@@ -74,8 +74,7 @@ def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
 
 def main() -> int:
     graph = files.read(Path(sys.argv[1]))
-    budgets = tuple(graph.puzzle.usual.budgets.values())
-    rows = [row(graph, Path(folder), budget) for budget in budgets for folder in sys.argv[2:]]
+    rows = [row(graph, Path(folder), budget) for budget in graph.usual_budgets for folder in sys.argv[2:]]
     value = {"task": "remaining", "split": f"{len(graph.starts)} validation starts", "rows": rows}
     OUT.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -80,11 +80,11 @@ class Campaign:
     def graph(self, seed: int, split: str) -> CommitmentGraph:
         """The graph of a seed's plans, made if it is not there."""
         out = self.out / f"{split}-s{seed}"
+        many = self.starts if split == "train" else self.validation
         if not (out / files.MANIFEST).exists():
             run = self.folder / f"family/adaptive-s{seed}"
             if self.warm:
                 run = next(path for name in (f"sft-s{seed}", "sft") if (path := self.folder / name).is_dir())
-            many = self.starts if split == "train" else self.validation
             words = [
                 "--split",
                 split,
@@ -98,11 +98,16 @@ class Campaign:
             words += ["--length", *map(str, self.length)] if self.length else []
             words += ["--budget", str(max(self.budgets))] if self.budgets else []
             subprocess.run(["recommit", "graph", "build", str(run), *words, "--out", str(out)], check=True)
-        return files.read(out)
+        graph = files.read(out)
+        budget = max(self.budgets_of(graph))
+        has = len(graph.starts), graph.source.get("augmentations", 1), min(graph.budget or budget, budget)
+        if has != (wanted := (many, self.augmentations, budget)):
+            raise SystemExit(f"{out}: expected {wanted} starts, augmentations and observations, got {has}; remove it")
+        return graph
 
     def budgets_of(self, graph: CommitmentGraph) -> tuple[int, ...]:
         """See ``budgets``."""
-        return self.budgets or tuple(graph.puzzle.usual.budgets.values())
+        return self.budgets or graph.usual_budgets
 
     def ratios(self, seed: int) -> tuple[float, ...]:
         """What an observation costs, in actions."""
@@ -145,6 +150,8 @@ class Campaign:
             for part, words in AHEAD.items()
             if (self.folder / "family" / f"{part}-s{seed}").is_dir()
         ]
+        if not policies:
+            raise SystemExit(f"{self.folder}: expected one of {', '.join(AHEAD)} of seed {seed} in family, got none")
         read = [(words, policy, inputs_of(policy, graph)) for words, policy in policies]
         rows = []
         for setting in settings:

@@ -46,7 +46,7 @@ def write(name: str) -> None:
     values: dict[str, Any] = {
         "format": frozen.FORMAT,
         "recipe": spec.to_dict(),
-        "budgets": sorted(task.usual.budgets.values(), reverse=True),
+        "budgets": sorted(task.budgets(task.shape).values(), reverse=True),
         "prices": asdict(PRICES),
         "levels": texts,
         "ids": spec.ids(drawn.difficulty.tolist(), drawn.number.tolist()),

@@ -64,7 +64,7 @@ def heads(folder: Path, graphs: Path, out: Path, seed: int) -> Iterator[tuple[st
 def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any]]:
     """What every head of a seed comes to on validation starts, with every number of observations."""
     graph = files.read(graphs / f"validation-s{seed}")
-    budgets = tuple(graph.puzzle.usual.budgets.values())
+    budgets = graph.usual_budgets
     court = GraphScorer(graph, tuple(Setting(k, prices) for k in budgets for prices in PRICES))
     result, inputs = [], None
     for name, prices, place in heads(folder, graphs, out, seed):

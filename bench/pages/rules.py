@@ -164,7 +164,7 @@ def gather(
         graphs = [
             graph(folder, out, name, split, n, length) for split, n in zip(("validation", "test"), starts, strict=True)
         ]
-        budgets = graphs[0].puzzle.usual.budgets.values()
+        budgets = graphs[0].usual_budgets
         prices = [Prices(price, ratio * price) if ratio else Prices() for ratio in RATIOS]
         settings = tuple(Setting(k, each) for k in budgets for each in prices)
         validation, test = (GraphScorer(each, settings) for each in graphs)

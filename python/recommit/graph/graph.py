@@ -157,6 +157,11 @@ class CommitmentGraph:
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
 
     @property
+    def usual_budgets(self) -> tuple[int, ...]:
+        """Observations per episode, as is usual for states of this size: most first."""
+        return tuple(sorted(self.puzzle.budgets(self.states.shape[1:]).values(), reverse=True))
+
+    @property
     def head_features(self) -> NDArray[np.float32] | None:
         """[N, numbers] what a head may read beside the plan's probabilities: features, then disagreement."""
         if self.features is None or self.disagreement is None:

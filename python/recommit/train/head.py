@@ -49,7 +49,7 @@ def problem_of(
 ) -> HeadProblem:
     """What is to be learned on a graph: by the depths of its policy's head and the budgets of its puzzle if there are
     none."""
-    budgets = tuple(budgets) or tuple(graph.puzzle.budgets(graph.states.shape[1:]).values())
+    budgets = tuple(budgets) or graph.usual_budgets
     return HeadProblem.of(graph, tuple(depths) or graph.head_depths, budgets, prices, features)
 
 
