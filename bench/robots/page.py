@@ -270,9 +270,10 @@ def bumps(figures: Figures, _: str) -> str:
 
 
 def gate(figures: Figures, _: str) -> str:
-    """On how many tasks there is room, and who finds some of it with every policy."""
+    """On how many tasks there is room, and who finds some of it: by the intervals, and with every policy."""
     named = lambda tasks: f"{len(tasks)} ({', '.join(tasks)})" if tasks else "none"
-    ahead = lambda each, *pairs: all(each[pair]["low"] > 0 and min(each[pair]["each"]) > 0 for pair in pairs)
+    ahead = lambda each, *pairs: all(each[pair]["low"] > 0 for pair in pairs)
+    always = lambda each, *pairs: ahead(each, *pairs) and min(min(each[pair]["each"]) for pair in pairs) > 0
     still, whole, every = figures["conditions"]["still"], f"middle - {DEPTHS[-1]}", f"middle - {DEPTHS[0]}"
     lose = lambda key: [task for task, each in still.items() if each[key]["low"] > 0]
     lost = [100 * still[task][whole]["mean"] for task in lose(whole)]
@@ -287,14 +288,15 @@ def gate(figures: Figures, _: str) -> str:
     for condition, own in figures["conditions"].items():
         if condition == "bumps" or not own:
             continue
-        which = lambda *pairs, own=own: named([task for task, each in own.items() if ahead(each, *pairs)])
+        which = lambda *pairs, how=ahead, own=own: named([task for task, each in own.items() if how(each, *pairs)])
         roomy = [task for task, each in own.items() if each["oracles"]["oracle"]["room"]["mean"] >= LEAST_ROOM]
         parts.append(
             f"* Where {CONDITIONS[condition].words}: of {len(own)} tasks, room of {LEAST_ROOM} or more on "
             f"{named(roomy)}; the rule that validation picked is ahead of the best constant on "
             f"{which('rule - constant')}, the best rule by hindsight on {which('hindsight - constant')}; the head is "
             f"ahead of the constant on {which('head - constant')}, of the constant and the picked rule on "
-            f"{which('head - constant', 'head - rule')}, of the best rule by hindsight too on "
+            f"{which('head - constant', 'head - rule')}, with every policy on "
+            f"{which('head - constant', 'head - rule', how=always)}, and of the best rule by hindsight too on "
             f"{which('head - constant', 'head - rule', 'head - hindsight')}."
         )
     return "\n".join(parts)
