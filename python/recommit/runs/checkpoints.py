@@ -89,6 +89,13 @@ class Checkpoints:
         """Remove what interrupted writers left."""
         files.sweep(files.Files(), self.folder)
 
+    def remove_after(self, step: int) -> None:
+        """Remove those of later steps, which are not whole where a run goes on from ``step``: as the newest of what is
+        kept they would cost it those that are."""
+        for folder in sorted(self.folder.glob(f"{_PREFIX}*")):
+            if _step(folder) > step:
+                _remove(folder)
+
     def prune(self, keep: int, besides: set[int]) -> None:
         """Remove all but the ``keep`` newest and those of the steps ``besides``."""
         for folder in self.surplus(keep, besides):

@@ -302,6 +302,9 @@ class Trainer(ABC):
 
     def _resume_from_checkpoint(self) -> None:
         newest = self.folder.checkpoints.newest(self._say)
+        self.team.barrier()  # nobody looks at them any more
+        if self.team.is_main_process:
+            self.folder.checkpoints.remove_after(newest.step if newest else 0)
         if newest is None:
             self.log.cut(0)
             return

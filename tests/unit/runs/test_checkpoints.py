@@ -129,6 +129,16 @@ def test_what_a_crash_leaves_does_not_count(kept):
     assert not list(kept.folder.glob(".*.tmp"))
 
 
+def test_a_damaged_one_does_not_cost_those_that_come_after_it(kept):
+    (kept.folder / "step-00000020" / "state.json").write_bytes(b"{}")
+    found, said = newest(kept)
+    assert (found.step, len(said)) == (10, 1)
+    kept.remove_after(found.step)
+    kept.save(15, lambda folder: write(folder, b"x"))
+    kept.prune(1, set())
+    assert newest(kept)[0].step == 15
+
+
 def test_old_ones_go_and_the_best_stays(kept):
     for step in (30, 40):
         kept.save(step, lambda folder: write(folder, b"x"))
