@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
+#: So many states go through a frozen encoder at once, the last ones filled up: how a matrix product rounds depends on
+#: its number of rows, and what is remembered must not depend on what else was missing, since a run that goes on has
+#: forgotten all.
+TOGETHER = 8
+
+
 class Vision:
     """Draws states and encodes them: every distinct cell once where features are cell-local, every distinct
     state once where the encoder is frozen, else every state."""
@@ -136,9 +142,13 @@ class Vision:
         keys = [head + state.tobytes() for state in states]
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
         fresh: dict[bytes, Tensor] = {}
-        if missing or self._split():
+        if self._split():  # every rank goes through the encoder once
             encoded = self._encode(task, states[list(missing.values()) or [0]], copy)
             fresh = dict(zip(missing, encoded, strict=False))
+        for begin in range(0, len(missing) if not fresh else 0, TOGETHER):
+            part = list(missing)[begin : begin + TOGETHER]
+            encoded = self._encode(task, states[np.resize([missing[key] for key in part], TOGETHER)], copy)
+            fresh |= dict(zip(part, encoded, strict=False))
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():
             self._remember(key, value)

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import recommit
+from recommit.policy.backbones import random_init
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.vision import Vision
@@ -52,10 +53,25 @@ def test_an_encoder_that_ranks_share_is_gone_through_by_all(tiny, monkeypatch):
     )
     first = vision.features(task, states, frozen=True)
     vision.features(task, states, frozen=True)
-    assert encoded == [6]
+    assert encoded == [8], "six, filled up"
     next(vision.backbone.vision_parameters()).ds_id = 0  # as DeepSpeed marks what it splits
     assert torch.equal(vision.features(task, states, frozen=True), first)
-    assert encoded == [6, 1]
+    assert encoded == [8, 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_is_remembered_does_not_depend_on_what_else_was_missing(dtype, tmp_path, monkeypatch):
+    """A run that goes on begins with an empty cache. Networks as narrow as ``tiny`` round every row alike."""
+    wide = random_init.Shape(128, 2, 4, 2, 256, 128, 2, 4, 256, 56, (0, 1), rope_theta=100.0)
+    monkeypatch.setitem(random_init.BACKBONES, "wide", wide)
+    backbone = load_backbone(random_init.make_backbone(tmp_path / "wide", "wide"))
+    backbone.model.to(dtype)
+    task, vision = recommit.Sliding(3), Vision(backbone, PolicyConfig(lora=None))
+    states = task.generate(20, seed=1).states
+    together = vision.features(task, states, frozen=True)
+    for which in ([0], [3, 1], [*range(19, 2, -1)]):
+        vision.forget()
+        assert torch.equal(vision.features(task, states[which], frozen=True), together[which])
 
 
 def test_the_cache_forgets_the_oldest(tiny):
