@@ -306,6 +306,11 @@ class GrpoConfig:
         if self.advantage.estimator == "exact":
             self._check_exact()
         self._check_phases()
+        if not variant(self.variant).rest and self.objective.loss_normalization == "length":
+            raise ValueError(
+                f"objective.loss_normalization: expected surrogate or constant with variant {self.variant}, whose "
+                "actions learn nothing and so are not counted, got length"
+            )
         if not variant(self.variant).head and self.objective.ratio == "joint":
             raise ValueError(
                 f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"

@@ -96,6 +96,10 @@ def test_what_an_estimator_does_not_read_is_refused(estimator, name, value, read
         ({"objective": {"ratio": "joint", "loss_normalization": "length"}}, r"objective\.loss_normalization: expected"),
         ({**EXACT, "objective": {"loss_normalization": "length"}}, r"objective\.loss_normalization: .* got length"),
         (
+            {"variant": "depth-only", "objective": {"loss_normalization": "length"}},
+            r"objective\.loss_normalization: expected surrogate or constant with variant depth-only, .* got length",
+        ),
+        (
             {**EXACT, "objective": {"kl": 0.3}, "phases": [LAST]},
             r"objective\.kl: expected 0 with phases\[0\]\.head_updates 7, .* got 0\.3; .*kl_depth=false",
         ),
