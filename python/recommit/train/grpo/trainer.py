@@ -125,6 +125,12 @@ def puzzles_of(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
     share, rest = divmod(config.optim.batch, len(each))
     if rest:
         raise ValueError(f"optim.batch: expected a multiple of {len(each)} puzzles, got {config.optim.batch}")
+    for part in each:
+        if (every := part.config.validation.every) != config.validation.every:
+            raise ValueError(
+                f"by_task.{part.spec.task}.validation.every: expected {config.validation.every}, as validation.every, "
+                f"with several puzzles, which are validated together, got {every}"
+            )
     for i, phase in enumerate(config.phases):
         if phase.head_updates:
             raise ValueError(

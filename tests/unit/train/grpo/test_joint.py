@@ -171,6 +171,10 @@ def test_what_puzzles_cannot_share_is_refused(both, tmp_path):
     for changes, message in [
         (FINISHED, r"phases\[1\]\.head_updates: expected 0 with several puzzles, .*, got 2"),
         ({"optim": {"batch": 9}}, r"optim\.batch: expected a multiple of 2 puzzles, got 9"),
+        (
+            {"by_task": {"sokoban": {"validation.every": 3}}},
+            r"by_task\.sokoban\.validation\.every: expected 2, as validation\.every, with several puzzles, .* got 3",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             grpo.train(plan_of(tasks=BOTH, **changes), both, tmp_path / "rl", quiet=True)
