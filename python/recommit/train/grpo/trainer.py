@@ -190,6 +190,8 @@ class GrpoTrainer(Trainer):
         step = self.state.step
         with record_function("rollout"):
             collected = [puzzle.collect(step) for puzzle in self.puzzles]
+        if self.puzzles[1:]:
+            self._refuse_empty([batch for batch, _ in collected])
         self.state.states += sum(len(batch) for batch, _ in collected)
         head_only = self.config.phase_at(step).head_only
         batches = [batch.where(slice(0)) if head_only else batch for batch, _ in collected]
@@ -200,6 +202,18 @@ class GrpoTrainer(Trainer):
             puzzle.name: puzzle.line_of(signals, own, norms)
             for puzzle, (_, signals), own in zip(self.puzzles, collected, measured, strict=True)
         }
+
+    def _refuse_empty(self, batches: list[GrpoBatch]) -> None:
+        """Refuse a step in which a puzzle has nothing to learn from, on every rank alike: every optimizer step goes
+        through states of all puzzles. With exact values nothing is learned where nobody could reach the goal."""
+        for puzzle, batch in zip(self.puzzles, batches, strict=True):
+            if not len(batch):
+                budget, task = puzzle.config.rollout.budget, puzzle.spec.task
+                raise ValueError(
+                    f"rollout.budget: expected states of {puzzle.name} to learn from in step {self.state.step + 1}, "
+                    f"got none: no start of it can be solved in {budget} decisions; give it a larger budget or shorter "
+                    f"instances (by_task.{task}: rollout.budget, rollout.length)"
+                )
 
     def _learn(self, batches: list[GrpoBatch]) -> tuple[list[list[Any]], list[float]]:
         """As many optimizer steps as the puzzle with the most states needs; what was measured by puzzle, and the norms

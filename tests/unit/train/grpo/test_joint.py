@@ -29,6 +29,7 @@ from recommit.train.sft import trainer as sft
 BOTH = ("sliding", "sokoban")
 #: The paper's table has values of both kinds.
 OWN = {"sokoban": {"rollout.budget": 4, "advantage.group_size": 5, "objective.kl": 0.2}}
+EXACT = {"advantage": {"estimator": "exact"}}
 
 
 def outputs(weights):
@@ -174,6 +175,10 @@ def test_what_puzzles_cannot_share_is_refused(both, tmp_path):
         (
             {"by_task": {"sokoban": {"validation.every": 3}}},
             r"by_task\.sokoban\.validation\.every: expected 2, as validation\.every, with several puzzles, .* got 3",
+        ),
+        (
+            {**EXACT, "by_task": {"sliding": {"rollout.budget": 1, "rollout.length": [10, 14]}}},
+            r"rollout\.budget: expected states of sliding-2x3 to learn from in step 1, got none.*by_task\.sliding",
         ),
     ]:
         with pytest.raises(ValueError, match=message):
