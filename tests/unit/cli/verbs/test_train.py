@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -37,6 +38,32 @@ def test_what_is_only_shown_needs_no_folders(verb, capsys):
     assert main(["train", verb, "--recipe", "laptop-sliding", "--out", "o"]) == 2
     first = {"sft": "data", "grpo": "init"}[verb]
     assert f"{first}: expected a folder (--{first} FOLDER), got none" in capsys.readouterr().err
+
+
+def test_a_policy_to_go_on_from_says_which_depths_are_imitated(tmp_path, capsys):
+    """Unless somebody else does; and so does the run's own copy of one that has gone."""
+    pytest.importorskip("torch")
+    from recommit.policy import pretrained
+
+    own = shutil.copytree(pretrained.find("sliding-3x3") / "policy", tmp_path / "own")
+    about = json.loads((own / "config.json").read_text())
+    about["policy"]["depths"] = [1, 3, 6]
+    (own / "config.json").write_text(json.dumps(about))
+    (own / "DIGESTS").unlink()
+    (tmp_path / "r.yaml").write_text("sft: {targets: {depths: [1, 6]}}")
+    plain = ["--recipe", "laptop-sliding"]
+
+    def depths(*words):
+        assert main(["train", "sft", *words, "--init", str(own), "--out", str(tmp_path / "run"), "--show"]) == 0
+        return json.loads(capsys.readouterr().out)["targets"]["depths"]
+
+    assert depths(*plain) == depths(*plain, "--set", "model.policy.depths=[1, 2]") == [1, 3, 6]
+    assert depths(*plain, "--single-commitment", "4") == [4]
+    assert depths(*plain, "--set", "targets.depths=[2]") == [2]
+    assert depths("--recipe", str(tmp_path / "r.yaml")) == [1, 6]
+    (tmp_path / "run").mkdir()
+    own.rename(tmp_path / "run" / "init")
+    assert depths(*plain) == [1, 3, 6]
 
 
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
