@@ -158,8 +158,9 @@ class GrpoOptions(TrainOptions):
 
 def _check_reward(config: GrpoConfig) -> None:
     """Refuse a file that is not there before anything is shown or loaded."""
-    if (file := config.advantage.reward) and not Path(file).is_file():
-        raise ValueError(f"advantage.reward: expected a file of Python, got none by the name {file}")
+    for own in (config, *map(config.of, config.by_task)):
+        if (file := own.advantage.reward) and not Path(file).is_file():
+            raise ValueError(f"advantage.reward: expected a file of Python, got none by the name {file}")
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,12 @@ def train(
     with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.spec.to_dict()} for part in parts]
-        begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
-        if config.advantage.reward:
-            own_reward(config.advantage.reward)  # before anything is trained
-            begun["reward"] = file_sha256(Path(config.advantage.reward))
+        begun: dict[str, Any] = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
+        rewards = dict.fromkeys(part.config.advantage.reward for part in parts if part.config.advantage.reward)
+        for file in rewards:
+            own_reward(file)  # before anything is trained
+        if hashes := [file_sha256(Path(file)) for file in rewards]:
+            begun["reward"] = hashes if hashes[1:] else hashes[0]
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         initial_policy.note_puzzles(policy, [part.spec for part in parts])
