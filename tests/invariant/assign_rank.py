@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
 from torch import nn
 from torch.nn.functional import linear
@@ -47,8 +49,25 @@ def check(settings: dict[str, object], team: distributed.Team) -> None:
     )
 
 
+def check_whole(team: distributed.Team) -> None:
+    """With an adapter, whatever of a policy is saved beside the backbone is whole meanwhile, the frozen world model
+    too."""
+    model = nn.ModuleDict({name: nn.Linear(7, 5) for name in ("depth_head", "decoder", "world_model")})
+    for name in ("decoder", "world_model"):
+        model[name].requires_grad_(False)
+    groups = [ParameterGroup("head", 0.1, list(model["depth_head"].parameters()))]
+    config = EngineConfig(kind="deepspeed", stage=3)
+    engine = ZeroEngine(model, groups, OptimConfig(batch=12), config, team, 1)
+    policy = SimpleNamespace(**model, config=SimpleNamespace(lora=True))
+    with engine.whole(policy):
+        shapes = {name: tuple(weight.shape) for name, weight in model.named_parameters() if name.endswith("weight")}
+    engine.close()
+    assert shapes == dict.fromkeys(shapes, (5, 7)), shapes
+
+
 if __name__ == "__main__":
     team = distributed.join("cpu")
+    check_whole(team)
     for settings in SETTINGS:
         check(settings, team)
     distributed.end(0)

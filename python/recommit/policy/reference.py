@@ -44,9 +44,12 @@ class ReferencePolicy:
         from peft.tuners.tuners_utils import BaseTunerLayer
 
         model: Any = policy.backbone.model
+        before = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             model.add_adapter(REFERENCE, copy.deepcopy(model.peft_config[ADAPTER]))
+        for parameter, learns in before:  # up to 0.20, PEFT lets the whole active adapter learn again
+            parameter.requires_grad_(learns)
         model.train(model.training)  # also the new adapter's dropout
         with torch.no_grad():
             parameters = dict(model.named_parameters())

@@ -92,8 +92,8 @@ class TargetConfig:
     kind: Literal["soft", "hard"] = "soft"
     #: ``resample``: a new random optimal path at every visit of a state; ``dataset``: the path that is in the data.
     paths: Literal["resample", "dataset"] = "resample"
-    #: Depths whose samples are imitated; in a recipe that says none those of ``model.policy``. One alone is the paper's
-    #: single-commitment ablation.
+    #: Depths whose samples are imitated; in a recipe that says none those of ``model.policy``, or of the policy that
+    #: ``recommit train sft --init`` goes on from. One alone is the paper's single-commitment ablation.
     depths: tuple[int, ...] = (1, 2, 4, 8)
     #: ``action``: every action of every sample counts alike; ``sample``: every sample does.
     weighting: Literal["action", "sample"] = "action"

@@ -11,8 +11,9 @@ import torch
 from recommit.policy import pretrained
 from recommit.policy.backbones.backbone import find_backbone
 from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
-from recommit.policy.checkpoint import local_folder, weights_of
+from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
 from recommit.policy.policy import CommitPolicy
+from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import verified
 from recommit.storage.errors import WrongFolder
 from recommit.storage.files import Files
@@ -65,6 +66,16 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
         temporary.rename(own)
     team.barrier()
     return own
+
+
+def depths_of(init: str | Path, out: Path | None) -> tuple[int, ...]:
+    """The depths of a policy to go on from: of the run's own copy (``warm_start``) where something is trained, or the
+    other one is gone."""
+    own = None if out is None else out / "init"
+    if own and own.is_dir() and (Checkpoints(own.parent / "checkpoints").any() or not pretrained.find(init).is_dir()):
+        init = own
+    path = local_folder(init) / "config.json"
+    return parse_config(read_config(path)["policy"], path).depths
 
 
 def _refuse_links(policy: Path) -> None:

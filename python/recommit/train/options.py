@@ -84,7 +84,8 @@ class SftOptions(TrainOptions):
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
             7b), or conv:small or conv:base (default: that of the recipe).
         revision: Commit, tag or branch of the backbone's repository (default: that of the recipe, or the newest).
-        single_commitment: Imitate samples of this depth alone (default: all depths of the recipe).
+        single_commitment: Imitate samples of this depth alone (default: all depths of the recipe or, where it names
+            none, of the policy to go on from).
     """
 
     data: tuple[Path, ...] = ()
@@ -103,11 +104,24 @@ class SftOptions(TrainOptions):
                 "optim.batch": self.batch,
                 "model.backbone": self.backbone,
                 "model.revision": self.revision,
-                "targets.depths": None if self.single_commitment is None else [self.single_commitment],
+                "targets.depths": self._depths(),
             }
         )
         config: SftConfig = load(self.recipe, self.set, values=values)
         return config
+
+    def _depths(self) -> list[int] | None:
+        """Those to imitate: of the policy to go on from, unless the recipe says others. None: as the recipe has it."""
+        from recommit.train.config import mapping, names_of, section
+
+        if self.single_commitment is not None or self.init is None:
+            return None if self.single_commitment is None else [self.single_commitment]
+        said = ("model.backbone", "model.revision", *names_of(self.set))
+        if "depths" in mapping(section(self.recipe, "sft", said=said).get("targets", {}), "targets"):
+            return None
+        from recommit.train.initial_policy import depths_of
+
+        return list(depths_of(self.init, self.out))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +158,9 @@ class GrpoOptions(TrainOptions):
 
 def _check_reward(config: GrpoConfig) -> None:
     """Refuse a file that is not there before anything is shown or loaded."""
-    if (file := config.advantage.reward) and not Path(file).is_file():
-        raise ValueError(f"advantage.reward: expected a file of Python, got none by the name {file}")
+    for own in (config, *map(config.of, config.by_task)):
+        if (file := own.advantage.reward) and not Path(file).is_file():
+            raise ValueError(f"advantage.reward: expected a file of Python, got none by the name {file}")
 
 
 @dataclass(frozen=True)

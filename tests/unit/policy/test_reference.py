@@ -54,6 +54,25 @@ def test_it_stays_while_the_policy_moves(lora, tiny, tmp_path):
     assert (answers(again)[1] - answers(policy)[1]).abs().max() < 1e-5
 
 
+def test_what_was_frozen_before_stays_frozen(tiny, monkeypatch):
+    """Up to its version 0.20, PEFT lets the whole active adapter learn again when another one is added."""
+    policy = recommit.CommitPolicy.from_backbone(tiny, PolicyConfig(lora=LoraConfig(rank=4), decoder=DECODER), seed=1)
+    policy.requires_grad_(False)
+    policy.depth_head.requires_grad_(True)
+    model = policy.backbone.model
+    add = type(model).add_adapter
+
+    def as_before(self, *arguments):
+        add(self, *arguments)
+        for name, parameter in self.named_parameters():
+            parameter.requires_grad_("lora_" in name)
+
+    monkeypatch.setattr(type(model), "add_adapter", as_before)
+    ReferencePolicy(policy)
+    learns = {name for name, p in policy.named_parameters() if p.requires_grad}
+    assert learns == {"depth_head.weight", "depth_head.bias"}
+
+
 def test_it_follows_an_engine_to_another_type(tiny):
     """Engines that compute in bfloat16 convert the policy after the reference was made."""
     config = PolicyConfig(lora=LoraConfig(rank=4), decoder=DECODER)

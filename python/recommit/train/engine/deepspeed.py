@@ -148,7 +148,8 @@ class ZeroEngine(Engine):
         if self.stage < 3:
             yield
             return
-        heads = [*policy.depth_head.parameters(), *policy.decoder.parameters()]  # frozen parts of them are saved, too
+        parts = [part for part in (policy.depth_head, policy.decoder, policy.world_model) if part is not None]
+        heads = [parameter for part in parts for parameter in part.parameters()]  # frozen ones are saved, too
         saved = list(policy.parameters()) if policy.config.lora is None else [*self.parameters, *heads]
         with GatheredParameters(list(dict.fromkeys(saved)), modifier_rank=None):
             yield

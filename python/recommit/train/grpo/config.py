@@ -64,7 +64,7 @@ class AdvantageConfig:
     #: what was gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
     progress_per: Literal["action", "commitment"] = "commitment"
     #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs ``penalty``, or
-    #: also ends the episode.
+    #: counts nothing and ends the episode.
     deadlock: Literal["zero", "penalty", "terminate"] = "zero"
     penalty: float = 0.2
     #: Advantages are divided by the standard deviation of their group (the paper), by the root mean square over the
@@ -92,6 +92,12 @@ class AdvantageConfig:
                     f"advantage.{name}: expected no such field with advantage.estimator {self.estimator}, which does "
                     f"not read it ({listed(readers, 'and')} {'do' if readers[1:] else 'does'}), got {value}"
                 )
+        usual = type(self).__dataclass_fields__["penalty"].default
+        if self.deadlock != "penalty" and self.penalty != usual:
+            raise ValueError(
+                f"advantage.penalty: expected it with advantage.deadlock penalty, which alone reads it, or {usual}, "
+                f"got {self.penalty} with {self.deadlock}"
+            )
 
 
 @dataclass(frozen=True)
@@ -306,6 +312,11 @@ class GrpoConfig:
         if self.advantage.estimator == "exact":
             self._check_exact()
         self._check_phases()
+        if not variant(self.variant).rest and self.objective.loss_normalization == "length":
+            raise ValueError(
+                f"objective.loss_normalization: expected surrogate or constant with variant {self.variant}, whose "
+                "actions learn nothing and so are not counted, got length"
+            )
         if not variant(self.variant).head and self.objective.ratio == "joint":
             raise ValueError(
                 f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"
@@ -318,6 +329,12 @@ class GrpoConfig:
                     f"objective.{name}: expected another with advantage.estimator exact, which scores depths and plans "
                     f"apart, got {paired}"
                 )
+        plans_stay = not variant(self.variant).rest or (self.phases and all(phase.head_only for phase in self.phases))
+        if self.advantage.group_size < 2 and not plans_stay:
+            raise ValueError(
+                "advantage.group_size: expected at least 2 with advantage.estimator exact, which compares the plans "
+                f"of a state, got {self.advantage.group_size}"
+            )
 
     def _check_phases(self) -> None:
         if self.phases and (total := sum(phase.steps for phase in self.phases)) != self.optim.steps:

@@ -75,10 +75,12 @@ def train(
     with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.spec.to_dict()} for part in parts]
-        begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
-        if config.advantage.reward:
-            own_reward(config.advantage.reward)  # before anything is trained
-            begun["reward"] = file_sha256(Path(config.advantage.reward))
+        begun: dict[str, Any] = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
+        rewards = dict.fromkeys(part.config.advantage.reward for part in parts if part.config.advantage.reward)
+        for file in rewards:
+            own_reward(file)  # before anything is trained
+        if hashes := [file_sha256(Path(file)) for file in rewards]:
+            begun["reward"] = hashes if hashes[1:] else hashes[0]
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         initial_policy.note_puzzles(policy, [part.spec for part in parts])
@@ -125,6 +127,12 @@ def puzzles_of(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
     share, rest = divmod(config.optim.batch, len(each))
     if rest:
         raise ValueError(f"optim.batch: expected a multiple of {len(each)} puzzles, got {config.optim.batch}")
+    for part in each:
+        if (every := part.config.validation.every) != config.validation.every:
+            raise ValueError(
+                f"by_task.{part.spec.task}.validation.every: expected {config.validation.every}, as validation.every, "
+                f"with several puzzles, which are validated together, got {every}"
+            )
     for i, phase in enumerate(config.phases):
         if phase.head_updates:
             raise ValueError(
@@ -184,6 +192,8 @@ class GrpoTrainer(Trainer):
         step = self.state.step
         with record_function("rollout"):
             collected = [puzzle.collect(step) for puzzle in self.puzzles]
+        if self.puzzles[1:]:
+            self._refuse_empty([batch for batch, _ in collected])
         self.state.states += sum(len(batch) for batch, _ in collected)
         head_only = self.config.phase_at(step).head_only
         batches = [batch.where(slice(0)) if head_only else batch for batch, _ in collected]
@@ -194,6 +204,18 @@ class GrpoTrainer(Trainer):
             puzzle.name: puzzle.line_of(signals, own, norms)
             for puzzle, (_, signals), own in zip(self.puzzles, collected, measured, strict=True)
         }
+
+    def _refuse_empty(self, batches: list[GrpoBatch]) -> None:
+        """Refuse a step in which a puzzle has nothing to learn from, on every rank alike: every optimizer step goes
+        through states of all puzzles. With exact values nothing is learned where nobody could reach the goal."""
+        for puzzle, batch in zip(self.puzzles, batches, strict=True):
+            if not len(batch):
+                budget, task = puzzle.config.rollout.budget, puzzle.spec.task
+                raise ValueError(
+                    f"rollout.budget: expected states of {puzzle.name} to learn from in step {self.state.step + 1}, "
+                    f"got none: no start of it can be solved in {budget} decisions; give it a larger budget or shorter "
+                    f"instances (by_task.{task}: rollout.budget, rollout.length)"
+                )
 
     def _learn(self, batches: list[GrpoBatch]) -> tuple[list[list[Any]], list[float]]:
         """As many optimizer steps as the puzzle with the most states needs; what was measured by puzzle, and the norms

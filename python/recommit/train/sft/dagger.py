@@ -51,19 +51,20 @@ class Episodes:
     def follow(self, policy: CommitPolicy, engine: Engine, batch: Targets, stream: NDArray[np.uint64]) -> None:
         """One commitment of each episode, from the state that the batch shows in its place; ``stream``: a stream of
         random numbers for each place."""
-        shown = max(min(len(self.age), len(batch)), 1)  # every rank goes through the same passes
-        states, stream = np.ascontiguousarray(batch.states[:shown]), stream[:shown]
+        shown = max(min(len(self.age), len(batch)), 1)  # every rank goes through a pass
+        count = max(len(self.age), shown) if engine.equal_passes else shown  # and through as many as the others
+        states, stream = batch.states[np.arange(count) % shown], stream[:count]
         depths, length = len(policy.config.depths), policy.config.plan_length
         noise = rng.uniforms(stream, depths + 4 * length)
         each = noise[:, :depths], noise[:, depths:].reshape(-1, length, 4)
-        remaining = np.maximum(self.budget - self.age[:shown], 1)
+        remaining = np.maximum(self.budget - self.age[:count], 1)
         training = policy.training
         policy.eval()
         try:
             acted = engine.run(partial(policy.act, self.task, states, noise=each, remaining=remaining))
         finally:
             policy.train(training)
-        done = self.task.execute(states, acted.plans, acted.depths, threads=1)
+        done = self.task.execute(states[:shown], acted.plans[:shown], acted.depths[:shown], threads=1)
         age = self.age[:shown] + 1
         self.states[:shown] = done.states
         self.age[:shown] = np.where(done.solved | (age >= self.budget) | (batch.distance[:shown] <= 0), 0, age)

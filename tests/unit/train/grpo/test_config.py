@@ -96,6 +96,19 @@ def test_what_an_estimator_does_not_read_is_refused(estimator, name, value, read
         ({"objective": {"ratio": "joint", "loss_normalization": "length"}}, r"objective\.loss_normalization: expected"),
         ({**EXACT, "objective": {"loss_normalization": "length"}}, r"objective\.loss_normalization: .* got length"),
         (
+            {"variant": "depth-only", "objective": {"loss_normalization": "length"}},
+            r"objective\.loss_normalization: expected surrogate or constant with variant depth-only, .* got length",
+        ),
+        ({"advantage": {"penalty": 0.5}}, r"advantage\.penalty: .* advantage\.deadlock penalty, .* got 0\.5 with zero"),
+        (
+            {"advantage": {"penalty": 0.5, "deadlock": "terminate"}},
+            r"advantage\.penalty: expected .*, got 0\.5 with terminate",
+        ),
+        (
+            {"advantage": {"estimator": "exact", "group_size": 1}},
+            r"advantage\.group_size: expected at least 2 with advantage\.estimator exact, .* got 1",
+        ),
+        (
             {**EXACT, "objective": {"kl": 0.3}, "phases": [LAST]},
             r"objective\.kl: expected 0 with phases\[0\]\.head_updates 7, .* got 0\.3; .*kl_depth=false",
         ),
@@ -104,6 +117,14 @@ def test_what_an_estimator_does_not_read_is_refused(estimator, name, value, read
 def test_what_cannot_be_is_refused(values, message):
     with pytest.raises(ValueError, match=message):
         parse(GrpoConfig, values)
+
+
+def test_one_plan_is_enough_where_plans_do_not_learn():
+    one = {"advantage": {"estimator": "exact", "group_size": 1}}
+    assert parse(GrpoConfig, {**one, "variant": "depth-only"}).advantage.group_size == 1
+    assert plan_of(**one, phases=[LAST]).advantage.group_size == 1
+    with pytest.raises(ValueError, match=r"advantage\.group_size: expected at least 2"):
+        plan_of(**one, phases=[{"steps": 2}, LAST])
 
 
 def test_steps_of_more_starts_take_shards_that_no_other_step_takes():

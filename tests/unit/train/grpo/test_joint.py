@@ -21,6 +21,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_host
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.distributed import Team
+from recommit.storage.errors import WrongFolder
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as grpo
@@ -29,6 +30,7 @@ from recommit.train.sft import trainer as sft
 BOTH = ("sliding", "sokoban")
 #: The paper's table has values of both kinds.
 OWN = {"sokoban": {"rollout.budget": 4, "advantage.group_size": 5, "objective.kl": 0.2}}
+EXACT = {"advantage": {"estimator": "exact"}}
 
 
 def outputs(weights):
@@ -171,9 +173,27 @@ def test_what_puzzles_cannot_share_is_refused(both, tmp_path):
     for changes, message in [
         (FINISHED, r"phases\[1\]\.head_updates: expected 0 with several puzzles, .*, got 2"),
         ({"optim": {"batch": 9}}, r"optim\.batch: expected a multiple of 2 puzzles, got 9"),
+        (
+            {"by_task": {"sokoban": {"validation.every": 3}}},
+            r"by_task\.sokoban\.validation\.every: expected 2, as validation\.every, with several puzzles, .* got 3",
+        ),
+        (
+            {**EXACT, "by_task": {"sliding": {"rollout.budget": 1, "rollout.length": [10, 14]}}},
+            r"rollout\.budget: expected states of sliding-2x3 to learn from in step 1, got none.*by_task\.sliding",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             grpo.train(plan_of(tasks=BOTH, **changes), both, tmp_path / "rl", quiet=True)
+
+
+def test_the_reward_of_one_of_them_belongs_to_the_run(both, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
+    plan = plan_of(tasks=BOTH, by_task={"sokoban": {"advantage.reward": str(file)}}, optim={"steps": 1})
+    assert grpo.train(plan, both, tmp_path / "rl", quiet=True) == 0
+    file.write_text("def reward(spans):\n    return 2.0 * spans.solved\n")
+    with pytest.raises(WrongFolder, match="reward was"):
+        grpo.train(plan, both, tmp_path / "rl", quiet=True)
 
 
 def test_sizes_of_one_puzzle_are_played_together(tmp_path):

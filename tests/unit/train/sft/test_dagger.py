@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from recommit.runs.checkpoints import commit
 from recommit.storage import errors
 from recommit.train.config import TargetConfig, parse
 from recommit.train.sft import trainer as run
+from recommit.train.targets import Targets
 
 STEPS, SHARE, BUDGET = 8, 0.5, 3
 
@@ -93,6 +95,30 @@ def test_an_episode_that_cannot_be_solved_ends(levels):
     assert np.array_equal(states, np.concatenate([rows[:1], rows[5:6], rows[2:]]))
     assert np.array_equal(distance, task.distance(states))
     assert episodes.age.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_ranks_whose_weights_are_split_make_the_same_passes(data, together):
+    """However many rows of a data set a rank has; what a rank has too few of is acted on and forgotten."""
+    task, passes = run.opened(data)[0].spec.puzzle(), []
+
+    def act(_task, states, *, noise, remaining):
+        assert len(states) == len(noise[0]) == len(noise[1]) == len(remaining)
+        passes.append(len(states))
+        return SimpleNamespace(plans=np.zeros((len(states), 8), np.uint8), depths=np.ones(len(states), np.int32))
+
+    policy = SimpleNamespace(
+        config=SimpleNamespace(depths=(1, 2, 4, 8), plan_length=8), training=True, eval=int, train=bool, act=act
+    )
+    engine = SimpleNamespace(equal_passes=together, run=lambda work: work())
+    for rows in (5, 2):
+        states = task.generate(rows, seed=0, length=(6, 9)).states
+        plans, optimal = np.zeros((rows, 8), np.int64), np.zeros((rows, 8, 4), np.bool_)
+        batch = Targets(states, plans, optimal, task.distance(states), np.ones(rows, np.int64))
+        episodes = run.Episodes(task, (2, 3), 4, BUDGET)
+        episodes.follow(policy, engine, batch, rng.streams(0, rng.Purpose.OWN_STATES, np.arange(6)))
+        assert episodes.age.tolist() == [1] * min(rows, 4) + [0] * (4 - min(rows, 4))
+    assert passes == ([4, 4] if together else [4, 2])
 
 
 @pytest.mark.parametrize("stop", [1, 4])
