@@ -362,9 +362,10 @@ def moved(own: dict[str, Any]) -> dict[str, float]:
 
 def frontiers(tasks: dict[str, Any]) -> Figure:
     """Success against queries, a panel per task: constants joined, and who chooses anew at every query."""
-    rows = -(-len(tasks) // 4)
-    figure = plotting.figure(10.4, 2.7 * rows + 0.4)
-    panels = figure.subplots(rows, 4, squeeze=False).ravel()
+    columns = min(max(len(tasks), 2), 4)
+    rows = -(-len(tasks) // columns)
+    figure = plotting.figure(2.6 * columns, 2.7 * rows + 0.4)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel, (task, own) in zip(panels, tasks.items(), strict=False):
         fixed = [own["rows"][f"fixed {depth}"] for depth in DEPTHS]
         places = [[row["queries"] for row in fixed], [100 * row["success"] for row in fixed]]
@@ -383,7 +384,7 @@ def frontiers(tasks: dict[str, Any]) -> Figure:
         panel.axis("off")
     figure.supxlabel("queries per episode", fontsize=9)
     figure.supylabel("success, %", fontsize=9)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=columns, fontsize=8)
     return figure
 
 

@@ -48,4 +48,4 @@ def test_what_is_missing_is_made_again_alike(tmp_path):
     assert still["oracles"]["oracle"]["room"]["mean"] >= 0.0
     assert {len(figures["conditions"][name]) for name in page.CONDITIONS} == {1}
     assert "push" in page.verdict(figures, "still")
-    assert len(page.frontiers(figures["conditions"]["still"]).axes) == 4
+    assert len(page.frontiers(figures["conditions"]["still"]).axes) == 2
