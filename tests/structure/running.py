@@ -121,7 +121,7 @@ BEFORE = {
     "docs/guides/chunks.md": [_POLICY],
     "docs/guides/sweep.md": [_POLICY],
     "docs/guides/command-line.md": [_POLICY],
-    "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-8 --variant fixed-8", _FAMILY],
+    "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-4 --variant fixed-4", _FAMILY],
     "docs/guides/reinforcement.md": [_DATA],
     "docs/guides/graphs.md": [
         (
