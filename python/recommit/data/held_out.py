@@ -28,7 +28,7 @@ def starts(
         raise WrongDataSpec(f"{name}: expected at most {MOST_INSTANCES} of a split together, got {count}")
     wanted = spec.of_length(length)
     wanted = replace(wanted, test=count, validation=count, shard=max(spec.shard, count))
-    return sampling.starts(wanted, split, 0)
+    return sampling.starts(wanted, split, 0).where(slice(count))  # a shard of the training split may have more
 
 
 def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sampling.Starts:

@@ -79,6 +79,14 @@ def test_choices_are_made_on_other_validation_instances_than_are_played():
     assert len(np.unique(both)) == 16
 
 
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+@pytest.mark.parametrize("spec", [BOARDS, ROOMS])
+def test_there_are_as_many_as_are_asked_for(spec, split):
+    few, more = (held_out.starts(spec, split, count, ()).states for count in (9, 15))
+    assert (len(few), len(more)) == (9, 15)
+    assert np.array_equal(few, more[:9])
+
+
 def test_more_instances_than_are_played_are_refused_by_the_name_that_the_caller_has():
     spec = EvaluateOptions("run", "out", ("fixed-4",), instances=2_000_000)
     with pytest.raises(WrongDataSpec, match="instances: expected at most 1048576 of a split together, got 2000000"):
