@@ -63,7 +63,7 @@ def compute_figure(every: dict[str, Figures]) -> Figure:
 
 
 #: Puzzles in titles.
-TITLES = {"sliding": "sliding 3x3", "sokoban": "Sokoban 7x7, one box", "boxoban": "Boxoban, four boxes"}
+TITLES = {"sliding": "sliding 3x3", "sokoban": "Sokoban 7x7, one box"}
 
 
 def baselines_figure(every: dict[str, Figures]) -> Figure:

@@ -67,8 +67,6 @@ class Campaign:
     validation: int
     length: tuple[int, ...]
     augmentations: int
-    #: Observations an episode may have; empty for those that are usual for the puzzle.
-    budgets: tuple[int, ...]
     #: Seeds that have every price; the others have ``MIDDLE`` alone.
     price_seeds: tuple[int, ...]
 
@@ -96,18 +94,12 @@ class Campaign:
                 "--quiet",
             ]
             words += ["--length", *map(str, self.length)] if self.length else []
-            words += ["--budget", str(max(self.budgets))] if self.budgets else []
             subprocess.run(["recommit", "graph", "build", str(run), *words, "--out", str(out)], check=True)
         graph = files.read(out)
-        budget = max(self.budgets_of(graph))
-        has = len(graph.starts), graph.source.get("augmentations", 1), min(graph.budget or budget, budget)
-        if has != (wanted := (many, self.augmentations, budget)):
-            raise SystemExit(f"{out}: expected {wanted} starts, augmentations and observations, got {has}; remove it")
+        has = len(graph.starts), graph.source.get("augmentations", 1)
+        if has != (wanted := (many, self.augmentations)):
+            raise SystemExit(f"{out}: expected {wanted} starts and augmentations, got {has}; remove it")
         return graph
-
-    def budgets_of(self, graph: CommitmentGraph) -> tuple[int, ...]:
-        """See ``budgets``."""
-        return self.budgets or graph.usual_budgets
 
     def ratios(self, seed: int) -> tuple[float, ...]:
         """What an observation costs, in actions."""
@@ -130,7 +122,7 @@ class Campaign:
                 continue
             graph = graph or self.graph(seed, "train")
             if features not in problems:
-                problems[features] = HeadProblem.of(graph, graph.head_depths, self.budgets_of(graph), prices, features)
+                problems[features] = HeadProblem.of(graph, graph.head_depths, graph.usual_budgets, prices, features)
             learn, held = problems[features].over(prices=prices).split(0.25, seed)
             extent = fitting.Extent(0, self.seconds)
             fitted.write(fitting.best_of(learn, held, METHODS[method], seed, extent, print), out)
@@ -140,7 +132,7 @@ class Campaign:
         """A row per setting and head, rule or constant: what it comes to, and how far the head ahead is from it."""
         graph = self.graph(seed, "validation")
         prices = [Prices(ACTION, ACTION * ratio) for ratio in self.ratios(seed)]
-        settings = tuple(Setting(k, each) for k in self.budgets_of(graph) for each in prices)
+        settings = tuple(Setting(k, each) for k in graph.usual_budgets for each in prices)
         scorer, other = GraphScorer(graph, settings), GraphScorer(self.graph(seed, "train"), settings)
         entries = [rule_registry.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)]
         entries += [rule_registry.named(name) for name in PLAIN if not (name == "head" and self.warm)]
@@ -225,8 +217,6 @@ def main() -> int:
     parser.add_argument("--starts", type=int, default=4096, help="of the training split, a quarter of them held out")
     parser.add_argument("--validation", type=int, default=512, help="starts that are scored")
     parser.add_argument("--length", type=int, nargs="*", default=[], help="of both; as in the data if not said")
-    parser.add_argument("--budgets", type=int, nargs="*", default=[], help="as usual for the puzzle if not said")
-    parser.add_argument("--name", help="of the file: docs/assets/baselines-NAME.json; the puzzle if not said")
     parser.add_argument("--augmentations", type=int, default=1, help="with several, the plans are those of warm starts")
     parser.add_argument("--price-seeds", type=int, nargs="*", default=[0], help="those with every price")
     parser.add_argument("--only", nargs="+", default=[], help="fit these heads, and score nothing")
@@ -240,7 +230,6 @@ def main() -> int:
         arguments.validation,
         tuple(arguments.length),
         arguments.augmentations,
-        tuple(arguments.budgets),
         tuple(arguments.price_seeds),
     )
     for seed in arguments.seeds:
@@ -249,11 +238,10 @@ def main() -> int:
         return 0
     rows = [row for seed in arguments.seeds for row in campaign.scores(seed)]
     task = campaign.graph(arguments.seeds[0], "validation").task
-    name = arguments.name or task.partition("-")[0]
     about = {"task": task, "seeds": arguments.seeds, "cpu_seconds": arguments.cpu_seconds}
     about |= {"starts": arguments.starts, "validation": arguments.validation, "augmentations": arguments.augmentations}
     value = {**about, "rows": rows, "fits": campaign.fits(arguments.seeds)}
-    (ASSETS / f"baselines-{name}.json").write_text(json.dumps(value, indent=1) + "\n")
+    (ASSETS / f"baselines-{task.partition('-')[0]}.json").write_text(json.dumps(value, indent=1) + "\n")
     return 0
 
 
