@@ -15,7 +15,7 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,8 @@ class Walker:
                 restore = _restore(thing)
                 if restore is not None:
                     restores.append(restore)
-                if _holds_more(thing) if restore else not isinstance(thing, (*CONTAINERS, MethodType, partial)):
+                own: Any = type(thing)
+                if _holds_more(own) if restore else not isinstance(thing, (*CONTAINERS, MethodType, partial)):
                     left.add(f"{type(thing).__module__}.{kind}")
             if isinstance(thing, CONTAINERS) and hasattr(thing, "__dict__"):  # of a class of somebody's own
                 restores.append(_names(_attributes(thing)))
@@ -161,11 +162,11 @@ def _restore(thing: Any) -> Restore | None:
     return _names(thing if isinstance(thing, dict) else _attributes(thing))
 
 
-def _holds_more(thing: Any) -> bool:
-    """Than attributes: in slots, or where only compiled code looks."""
-    if isinstance(thing, (*CONTAINERS, partial, np.random.RandomState, random.Random, *_tensors())):
+@cache
+def _holds_more(kind: type) -> bool:
+    """Do objects of this kind hold more than attributes: in slots, or where only compiled code looks?"""
+    if issubclass(kind, (*CONTAINERS, partial, np.random.RandomState, random.Random, *_tensors())):
         return False
-    kind = type(thing)
     slots = (name for each in kind.__mro__ for name in np.atleast_1d(vars(each).get("__slots__", ())).tolist())
     return kind.__basicsize__ > WITH_ATTRIBUTES or bool({*slots} - {"__dict__", "__weakref__"})
 
