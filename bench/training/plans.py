@@ -62,7 +62,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     from recommit.runs import distributed
     from recommit.runs.directory import RunDirectory
     from recommit.train import initial_policy
-    from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
+    from recommit.train.grpo.trainer import GrpoTrainer
     from recommit.train.sft.trainer import SftTrainer
 
     sft, grpo, model = recipes(shape, engine)
@@ -79,7 +79,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
                 if stage == "sft":
                     return SftTrainer(config, dataset, run, team, quiet=True)
                 policy = initial_policy.new_policy(model, run.folder, 0, team)
-                return GrpoTrainer(config, puzzles_of(config, [dataset.spec]), policy, run, team, quiet=True)
+                return GrpoTrainer(config, [dataset.spec], policy, run, team, quiet=True)
 
             real = measured(make)
             grown = highest() - before

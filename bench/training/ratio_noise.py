@@ -19,6 +19,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from recommit.train.grpo.puzzle import PuzzleLearner
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from recommit.data import DataSpec, Difficulty, build
@@ -29,7 +30,6 @@ from recommit.train.config import load
 from recommit.train.grpo import trainer
 from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.grpo.puzzle import PuzzleLearner
 
 STILL = ("optim.lr=0", "optim.decoder_lr=0", "optim.depth_head_lr=0", "optim.steps=1", "engine.kind=plain")
 QUIET = ("validation.instances=0", "run.tensorboard=false", "run.device=cpu", "run.log_every=1")
