@@ -1,4 +1,4 @@
-"""Every number that the package computes, replayed by the command line: data sets, weights, graphs, evaluations, a sweep.
+"""Every number that the package computes, replayed by the command line: data sets, weights, graphs, scores, sweeps.
 
 ``python -m tests.golden.numbers`` compares with ``numbers.json``, value by value; ``--accept`` writes it anew, ``--part
 graph`` replays one part and those before it. One thread, some minutes. Training and what follows from it have the same
@@ -27,8 +27,9 @@ UNSTABLE = re.compile(
     r"numpy|platform|content$|command|ledger|flops",
     re.IGNORECASE,
 )
-NETWORK = "{backbone: 'conv:small', policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 64, layers: 1, heads: 4, ffn: 64}}}"
-WORDS = "{backbone: 'random:tiny', policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 64, layers: 1, heads: 4, ffn: 64}}}"
+DECODER = "{width: 64, layers: 1, heads: 4, ffn: 64}"
+SMALL = f"policy: {{lora: null, prompts: [bare-v1, bare-v1], decoder: {DECODER}}}"
+NETWORK, WORDS = f"{{backbone: 'conv:small', {SMALL}}}", f"{{backbone: 'random:tiny', {SMALL}}}"
 OPTIM = "{steps: 20, batch: 64, lr: 1e-3, decoder_lr: 1e-3, schedule: linear, warmup: 5}"
 RUN = "{threads: 1, tensorboard: false}"
 SFT = """
@@ -53,9 +54,11 @@ GRPO = {
   phases:
     - {{steps: 1}}
     - {{steps: 1, head_updates: 3}}
-    - {{steps: 1, head_only: true, head_updates: 5, depth_head_lr: 3e-3, starts: 64, budgets: [4, 6], price_action: 0.01}}""",
+    - {{steps: 1, head_only: true, head_updates: 5, depth_head_lr: 3e-3, starts: 64, budgets: [4, 6],
+       price_action: 0.01}}""",
     "joint-ratio": f"advantage: {{estimator: state, {SAMPLED}}}\n  objective: {{ratio: joint}}",
-    "length": f"advantage: {{estimator: episode, {SAMPLED}, progress: 0.1}}\n  objective: {{loss_normalization: length, kl: 0.0}}",
+    "length": f"advantage: {{estimator: episode, {SAMPLED}, progress: 0.1}}\n"
+    "  objective: {loss_normalization: length, kl: 0.0}",
 }
 GRPO_SHARED = """
   rollout: {instances: 32, budget: 6, states: 200}
@@ -81,7 +84,10 @@ DATA = {
     "sokoban": f"--task sokoban --size 7 --boxes 1 2 --length 8 20 --count 300 --disjoint layouts {BUILD}",
     "ice": f"--task ice --size 7 --length 5 12 --count 200 {BUILD}",
 }
-AGENTS = "adaptive sampled shuffled random mixture fixed-1 fixed-2 fixed-4 fixed-8 oracle-dp oracle-delta solver random-actions"
+AGENTS = (
+    "adaptive sampled shuffled random mixture fixed-1 fixed-2 fixed-4 fixed-8 "
+    "oracle-dp oracle-delta solver random-actions"
+)
 
 
 def replay(folder: Path, last: str) -> dict[str, dict[str, Any]]:
@@ -201,7 +207,8 @@ def _family(folder: Path) -> dict[str, Any]:
     variants = "adaptive fixed-1 fixed-4 random depth-only"
     _recommit(
         folder,
-        f"train family --recipe grpo-episode.yaml --init sft-sliding --out family --variants {variants} --seeds 0 1 --steps 1",
+        "train family --recipe grpo-episode.yaml --init sft-sliding --out family --seeds 0 1 --steps 1 "
+        f"--variants {variants}",
     )
     numbers: dict[str, Any] = {}
     for seed in (0, 1):
