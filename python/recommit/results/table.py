@@ -102,5 +102,5 @@ def pareto(points: Mapping[Key, tuple[float, float]]) -> list[Key]:
 
 def deepest_within(differences: Mapping[int, Interval], margin: float = MARGIN) -> int | None:
     """The deepest depth that is no worse than the reference by more than the margin: the interval of its difference
-    lies above -margin. None where no interval does."""
-    return max((depth for depth, each in differences.items() if each.low > -margin), default=None)
+    does not reach below -margin. None where every interval does."""
+    return max((depth for depth, each in differences.items() if each.low >= -margin), default=None)
