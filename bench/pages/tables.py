@@ -3,8 +3,9 @@
 python -m bench.pages.tables           # every block from `<!-- SOURCE NAME TABLE -->` to `<!-- end -->`, and CSV
 python -m bench.pages.tables --check   # writes nothing; exits with 1 if a table is not that of its figures
 
-The text between the blocks stays. ``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes``,
-``one_price`` and ``fit_baselines`` collect theirs from graphs. Tables of the source ``csv`` are printed as they are.
+The text between the blocks stays. ``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes`` and
+``one_price`` collect theirs from graphs; ``baselines`` and ``gradients`` are of commit 9c467fb9. Tables of the source
+``csv`` are printed as they are.
 """
 
 from __future__ import annotations
