@@ -98,7 +98,7 @@ def functions() -> Iterator[tuple[str, Any, Any]]:
             yield f"{module.__name__}.{name}", each, module
     for name, each in inspect.getmembers(_core, inspect.isbuiltin):
         yield name, each, _core.sliding
-    for kind in (_core.Episodes, _core.LevelBank, _core.Autoreset):
+    for kind in (_core.Episodes, _core.LevelBank):
         for name, each in vars(kind).items():
             read = each.fget if isinstance(each, property) else each
             if callable(read) and not name.startswith("__init") and "(" in (read.__doc__ or ""):
