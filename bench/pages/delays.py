@@ -1,8 +1,8 @@
 """When is a choice of depths worth most? Fixed depths, rules, a depth head and the best depths for one policy's plans,
 with plans that come d actions late and actions that slip on marked cells, by exact values on commitment graphs.
 
-    python -m bench.pages.delays sliding-2x3 --starts 119 --csv docs/assets/tables/delays-2x3.csv
-    python -m bench.pages.delays RUN --length 8 16 --csv docs/assets/tables/delays-sliding.csv
+    python -m bench.pages.delays sliding-2x3 --starts 119 --csv docs/results/delays-2x3.csv
+    python -m bench.pages.delays RUN --length 8 16 --csv docs/results/delays-sliding.csv
 
 The plans are those of a graph of every state, whose starts are dealt out to the three splits, or of a run's policy.
 For each delay and probability of a slip: the fixed depth, and the rule with its threshold, are chosen on validation
