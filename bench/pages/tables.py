@@ -9,8 +9,6 @@ collect theirs from graphs.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 from statistics import mean
@@ -422,14 +420,6 @@ def stored(source: str) -> dict[str, Figures]:
     return {name: read(text) for name, text in sorted(texts.items())}
 
 
-def as_csv(table: str) -> str:
-    """A printed table as CSV."""
-    out = io.StringIO()
-    lines = [line for line in table.splitlines() if not line.startswith("|-")]
-    csv.writer(out, lineterminator="\n").writerows([c.strip() for c in line[1:-1].split("|")] for line in lines)
-    return out.getvalue()
-
-
 def tables(figures: dict[str, dict[str, Figures]]) -> dict[Path, str]:
     """Every table of a source that is kept, made anew."""
     made = {}
@@ -437,7 +427,7 @@ def tables(figures: dict[str, dict[str, Figures]]) -> dict[Path, str]:
         source, _, rest = path.stem.partition("-")
         name, _, kind = rest.rpartition("-")
         if source in SOURCES:
-            made[path] = as_csv(SOURCES[source][1][kind](figures[source][name]))
+            made[path] = blocks.as_csv(SOURCES[source][1][kind](figures[source][name]))
     return made
 
 

@@ -173,12 +173,14 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
     script: Any = importlib.import_module("bench.robots.page")
     page, figures = script.PAGE.read_text(encoding="utf-8"), script.collect(script.KEPT)
     assert script.filled(page, figures) == page
-    assert {name.partition("-")[0] for name in script.blocks.names(page, "robots")} == set(script.TABLES)
+    assert all(path.read_text("utf-8") == text for path, text in script.csvs(figures).items())
+    shown = {name.partition("-")[0] for name in script.blocks.names(page, "robots")}
+    assert shown | {path.stem.split("-")[1] for path in script.csvs(figures)} == set(script.TABLES)
     for condition in figures["conditions"].values():  # a planted defect: another figure
         for own in condition.values():
             planted, own["rows"]["fixed 8"]["success"] = own["rows"]["fixed 8"]["success"], 0.123
             own["rows"]["fixed 8"]["utility"] += 0.5
-            assert script.filled(page, figures) != page
+            assert any(path.read_text("utf-8") != text for path, text in script.csvs(figures).items())
             own["rows"]["fixed 8"]["success"] = planted
             own["rows"]["fixed 8"]["utility"] -= 0.5
 
