@@ -5,9 +5,7 @@ and how far ratios are from 1 while the weights stay what they are.
     python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Steps of the paper's recipes, first with the prompts whose text all states share, then with the published ones; and one
-with exact values over the graph of looks. The yardstick, in the same run with the same weights, is the rollout that one
-would write first: every candidate has a picture by PIL, the transformers image processor and a pass of its own, and is
-executed and judged one at a time. Both must see the same depth logits to within bfloat16 before anything is timed.
+with exact values over the graph of looks.
 """
 
 from __future__ import annotations
@@ -19,9 +17,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from sft_7b import Clock, Model, arguments, ask, build, naive_inputs, puzzles, write
+from sft_7b import Clock, Model, arguments, ask, build, puzzles, write
 
 from recommit.graph.build import PolicyGraph
 from recommit.policy.reference import ReferencePolicy
@@ -115,43 +112,6 @@ def ratio_noise(policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoC
     return found
 
 
-@torch.no_grad()
-def naive_decisions(policy: CommitPolicy, task: Any, states: Any, candidates: int, clock: Clock) -> int:
-    """One decision at every state, every candidate on its own."""
-    from transformers import Qwen2VLImageProcessor
-
-    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
-    index = policy.task_index(task)
-    for state in states:
-        look = naive_inputs(policy, task, np.repeat(state[None], candidates, axis=0), processor, clock)
-        z = clock.run("model", look)
-        probs = policy.depth_head(policy.head_inputs(z, index)).float().softmax(-1)
-        depth = torch.multinomial(probs, 1)[:, 0].cpu().numpy()
-        noise = torch.rand(candidates, 8, 4, device=z.device).clamp(1e-6, 1 - 1e-6)
-        actions, _ = clock.run(
-            "model", lambda z=z, noise=noise: policy.decoder.plans(z, index, depths=None, noise=noise)
-        )
-        for plan, column in zip(actions.cpu().numpy().astype(np.uint8), depth, strict=True):
-            length = np.array([policy.config.depths[column]], np.int32)
-            after = task.execute(state[None], plan.reshape(1, 8), length)
-            task.distance(after.states)
-    return len(states)
-
-
-def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
-    """Ours and the naive way see the same."""
-    from transformers import Qwen2VLImageProcessor
-
-    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
-    index = policy.task_index(task)
-    with torch.no_grad():
-        ours = policy.depth_head(policy.head_inputs(policy.encode(task, states), index)).float()
-        z = naive_inputs(policy, task, states, processor, Clock(device))()
-        naive = policy.depth_head(policy.head_inputs(z, index)).float()
-    apart = float((ours - naive).abs().max() / ours.abs().max().clamp(min=1e-6))
-    assert apart < 0.1, f"not the same depth logits: {apart:.3g} apart"
-
-
 def measure(policy: CommitPolicy, reference: ReferencePolicy, name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     recipe, puzzle, prompt, changes = RUNS[name]
@@ -198,24 +158,11 @@ def measure(policy: CommitPolicy, reference: ReferencePolicy, name: str, options
     return {**last, **rates, "peak_gib": memory, **noise}
 
 
-def beside_naive(
-    policy: CommitPolicy, task: Any, few: Any, options: argparse.Namespace, ours: float
-) -> dict[str, float]:
-    """The yardstick, and how many times it."""
-    clock = Clock(options.device)
-    for _ in range(2):
-        clock.run("all", lambda: naive_decisions(policy, task, few, options.candidates, clock))
-    rate = len(few) / clock.median("all")
-    print(f"naive: {rate:,.2f} decisions/s; ours with a shared text {ours / rate:.1f} times that")
-    return {"naive_decisions_per_s": rate, "ratio": ours / rate}
-
-
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--runs", nargs="+", default=list(RUNS), choices=list(RUNS), metavar="RUN")
     parser.add_argument("--states", type=int, default=256, help="states that a step of exact advantages learns from")
     parser.add_argument("--instances", type=int, default=64, help="episodes side by side")
-    parser.add_argument("--candidates", type=int, default=8, help="of the naive loop")
     parser.add_argument("--batch", type=int, default=64, help="states per move of the weights")
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
@@ -223,9 +170,6 @@ def main() -> None:
     policy = build(options.preset, options.device)
     policy.train_only(task, depth_head=True)
     policy.eval().backbone.recompute = True  # as in the paper's recipes
-    few = task.generate(8, seed=1, length=(8, 20)).states
-    ask(policy, "shared text")
-    check(policy, task, few, options.device)
     figures: dict[str, Any] = {"preset": options.preset, "rows": {}}
     reference = ReferencePolicy(policy)
     for name in options.runs:
@@ -245,11 +189,6 @@ def main() -> None:
             )
         if options.out:  # after every run: the time may be over before the last
             write(figures, options.out, "grpo", options.device)
-    if (sokoban := figures["rows"].get("paper-sokoban, shared text")) is not None:
-        ask(policy, "shared text")
-        figures |= beside_naive(policy, task, few, options, sokoban["decisions_per_s"])
-    if options.out:
-        write(figures, options.out, "grpo", options.device)
 
 
 if __name__ == "__main__":

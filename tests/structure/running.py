@@ -133,11 +133,6 @@ BEFORE = {
             'python -c "import recommit; '
             "recommit.write_levels('levels.txt', recommit.Sliding(3).generate(4, length=9).states)\""
         ),
-        (
-            'python -c "from tests.unit.graph.test_deviations import branches; '
-            "from recommit.graph import deviations, files; "
-            "files.write(deviations.deviation_graph(branches()), 'deviations')\""
-        ),
     ],
     "docs/guides/change-one-thing.md": [
         (

@@ -172,8 +172,7 @@ def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGra
     """Every budget, without prices first and then at each price of an observation."""
     from recommit.prices import Prices, Setting
 
-    own = graph.budget if graph.task else graph.source["queries"]
-    budgets = options.budget or ((own,) if own else graph.usual_budgets)
+    budgets = options.budget or ((graph.budget,) if graph.budget else graph.usual_budgets)
     if wrong := [k for k in budgets if not 1 <= k <= MOST_BUDGET]:
         raise ValueError(f"budget: expected numbers 1..{MOST_BUDGET}, got {wrong[0]}")
     prices = (Prices(), *(Prices(options.price_action, each) for each in options.price_observation))

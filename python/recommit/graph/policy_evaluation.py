@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.values import chosen_rows, commitments, policy_values
+from recommit.graph.values import chosen_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,7 +96,6 @@ class PolicyEvaluation:
         *,
         discount: float = 1.0,
     ) -> None:
-        graph.check_plain()
         self.graph, self.rows = graph, chosen_rows(graph)
         distance = graph.distance
         self._longest = max(int(distance.max(initial=0)), 1)
@@ -204,52 +203,6 @@ class PolicyEvaluation:
         if len(have):
             result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
         result[min(self.graph.plan_length * remaining, longest) :] = lost
-        return result
-
-
-class DelayedEvaluation:
-    """The same on a graph with delays, slips or a budget, in which every state that counts has a plan: by the backup of
-    ``recommit.graph.values``. ``probs`` are [rows, depths]."""
-
-    def __init__(
-        self,
-        graph: CommitmentGraph,
-        starts: NDArray[np.integer],
-        budget: int,
-        prices: Prices,
-        budgets: Sequence[int] = (),
-    ) -> None:
-        self.graph, self.rows, self.prices = graph, chosen_rows(graph), prices
-        self.cost = prices.cost(graph.executed[self.rows])
-        count = np.bincount([min(k, budget) for k in budgets] or [budget], minlength=budget + 1)
-        self.begin: Floats = count / max(len(budgets), 1)
-        self._starts, self._landing = starts, graph.landing[self.rows]
-
-    def value(self, probs: Floats) -> Floats:
-        """[K + 1, N] V."""
-        return policy_values(self.graph, len(self.begin) - 1, self._everywhere(probs), self.prices)
-
-    def visits(self, probs: Floats) -> Floats:
-        """[K + 1, rows] expected visits, each start counted once."""
-        result, policy = np.zeros((len(self.begin), len(self.graph))), self._everywhere(probs)
-        for budget in np.flatnonzero(self.begin).tolist():
-            for remaining, nodes, _, mass in commitments(self.graph, self._starts, budget, policy):
-                result[remaining, nodes] += self.begin[budget] * mass
-        return result[:, self.rows]
-
-    def advantages(self, probs: Floats) -> tuple[Floats, Floats]:
-        """Q - V [rows, depths], averaged over the observations left, and visits [rows]."""
-        value, visits, total = self.value(probs), self.visits(probs), np.zeros(probs.shape)
-        for k in range(1, len(value)):
-            total += visits[k][:, None] * (self.graph.onward(value[k - 1])[self._landing] - self.cost)
-        mass = visits.sum(axis=0)
-        total /= np.maximum(mass, 1e-12)[:, None]
-        return total - (probs * total).sum(axis=1, keepdims=True), mass
-
-    def _everywhere(self, probs: Floats) -> Floats:
-        """[N, depths]"""
-        result = np.zeros((len(self.graph), probs.shape[1]))
-        result[self.rows] = probs
         return result
 
 

@@ -56,8 +56,7 @@ class GraphScorer:
                 f"budget: expected at most {self.graph.budget}, which the graph was built for, got {most}; build one "
                 f"with --budget {most}"
             )
-        self.graph.check_plain()
-        if self.graph.task and self.graph.depths != ALL_DEPTHS:
+        if self.graph.depths != ALL_DEPTHS:
             raise ValueError(f"graph: expected one of the depths {ALL_DEPTHS}, got {self.graph.depths}")
 
     @cached_property

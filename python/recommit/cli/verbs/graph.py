@@ -83,9 +83,8 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         scores = json_module.dumps(value, indent=2, allow_nan=False) + "\n"
         disk.replace(disk.Files(), options.out / "scores.json", scores.encode())
         disk.replace(disk.Files(), options.out / "scores.md", text.encode())
-        if graph.task:
-            about = tables.about(graph, files.describe(graph))
-            graph_page.write(scorer, rows, entries, about, options.out / "page.html", _title(options))
+        about = tables.about(graph, files.describe(graph))
+        graph_page.write(scorer, rows, entries, about, options.out / "page.html", _title(options))
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
 
@@ -168,8 +167,6 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
     if options.page is not None:
         check_place(options.page)
     graph = files.read(options.graph)
-    if options.page is not None and not graph.task:
-        raise ValueError("page: expected the graph of a puzzle, whose states can be drawn, got one of no puzzle")
     manifest = files.describe(graph)
     if options.push is not None:
         place = options.graph if options.graph.exists() else files.EXAMPLES / options.graph
