@@ -43,7 +43,7 @@ def test_any_words_stay_in_their_cells(grid):
     assert {*reader.tags} <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
     read = list(csv.reader(io.StringIO(made.csv(), newline="")))
     assert len(read) == 1 + len(rows)
-    assert not any(c.startswith(("=", "@", "\t")) or c[:1] in ("+", "-") and c[1:2].isalpha() for r in read for c in r)
+    assert not any(c.startswith(("=", "@", "\t")) or (c[:1] in ("+", "-") and c[1:2].isalpha()) for r in read for c in r)
 
 
 def test_figures():

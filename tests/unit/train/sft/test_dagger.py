@@ -21,7 +21,7 @@ from recommit.runs.checkpoints import commit
 from recommit.storage import errors
 from recommit.train.config import TargetConfig, parse
 from recommit.train.sft import trainer as run
-from recommit.train.targets import Targets
+from recommit.train.sft.targets import Targets
 
 STEPS, SHARE, BUDGET = 8, 0.5, 3
 
