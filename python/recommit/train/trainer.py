@@ -14,6 +14,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from torch.profiler import record_function
@@ -35,7 +36,7 @@ from recommit.train.engine.base import Diverged, Engine
 from recommit.train.optim import lr_schedule, parameter_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from recommit.policy.policy import CommitPolicy
@@ -122,6 +123,8 @@ class Trainer(ABC):
     timing: JsonLines
     curves: Curves
     progress: Progress
+    #: The project of each tracker.
+    trackers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -176,9 +179,7 @@ class Trainer(ABC):
         self.curves = Curves(
             self.folder.folder if self.team.is_main_process else None,
             tensorboard=run.tensorboard,
-            projects=run.projects,
-            name=run.name,
-            group=run.group,
+            projects=self.trackers,
             whole=plain(self.config),
             step=self.state.step,
         )

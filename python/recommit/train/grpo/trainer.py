@@ -15,6 +15,7 @@ from torch.profiler import record_function
 from recommit import rng
 from recommit.data.spec import set_names
 from recommit.policy import pretrained
+from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
@@ -25,24 +26,26 @@ from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
 from recommit.runs.process import configure_torch, preserved_torch_state
 from recommit.runs.progress import Clock, Interrupt, refuse_missing
 from recommit.runs.rank_watchdog import watched
+from recommit.storage.errors import NeedsFlag
 from recommit.storage.files import file_sha256
 from recommit.train import initial_policy
 from recommit.train.config import plain
 from recommit.train.grpo import metrics
 from recommit.train.grpo.puzzle import PuzzleLearner
-from recommit.train.grpo.reward import own_reward
+from recommit.train.grpo.reward import OwnReward, own_reward
 from recommit.train.optim import lr_schedule
 from recommit.train.sft.trainer import opened
 from recommit.train.trainer import Trainer, make_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
     from recommit.runs.distributed import Team
     from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import GrpoConfig
+    from recommit.train.grpo.reward import Spans
     from recommit.train.validation import ValidationTask
 
 
@@ -53,6 +56,9 @@ def train(
     out: str | Path,
     *,
     data: str | Path | Sequence[str | Path] | None = None,
+    reward: str | Path | None = None,
+    backbone: str | Path | None = None,
+    trackers: Mapping[str, str] | None = None,
     tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
@@ -60,27 +66,33 @@ def train(
 
     ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
-    than ``tasks``, those of a recipe, are refused if there are any of these.
+    than ``tasks``, those of a recipe, are refused if there are any of these. ``reward`` is a file of Python, which is
+    run, ``backbone`` the place of one that is neither listed nor random, ``trackers`` the project of wandb and of
+    trackio.
     """
-    refuse_missing(config.run.projects)
+    refuse_missing(trackers or {})
     configure_torch(config.run.threads)
     every = [each.spec for each in opened(data)] if data else _recipes(init, Path(out))
     parts = puzzles_of(config, chosen(every, config.tasks, data or init))
     initial_policy.refuse_others([part.spec.task for part in parts], tasks)
+    parts = with_reward(parts, own_reward(reward)) if reward else parts  # before anything is trained
     team = (
         distributed.join(config.run.device)
         if config.engine.kind == "deepspeed"
         else distributed.alone(config.run.device)
     )
-    with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
+    with (
+        watched(team),
+        given_backbone(backbone),
+        RunDirectory(out, is_main_process=team.is_main_process) as folder,
+        Interrupt() as interrupt,
+    ):
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.spec.to_dict()} for part in parts]
         begun: dict[str, Any] = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
-        rewards = dict.fromkeys(part.config.advantage.reward for part in parts if part.config.advantage.reward)
-        for file in rewards:
-            own_reward(file)  # before anything is trained
-        if hashes := [file_sha256(Path(file)) for file in rewards]:
-            begun["reward"] = hashes if hashes[1:] else hashes[0]
+        begun |= {"reward": file_sha256(Path(reward))} if reward else {}
+        if not reward and "reward" in (folder.read("config.json") or {}):
+            raise NeedsFlag("reward: expected the file by whose rewards the run was begun, got none", "--reward FILE")
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         initial_policy.note_puzzles(policy, [part.spec for part in parts])
@@ -88,6 +100,7 @@ def train(
             policy.replace_head(config.head or policy.config.head, seed=config.run.seed, depths=config.depths)
         quiet = quiet or not team.is_main_process
         with closing(GrpoTrainer(config, parts, policy, folder, team, quiet=quiet)) as run:
+            run.trackers = trackers or {}
             return run.run(interrupt)
 
 
@@ -146,6 +159,16 @@ def puzzles_of(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
             config=replace(part.config, optim=replace(config.optim, batch=share), run=replace(config.run, seed=seed)),
         )
         for part, seed in zip(each, seeds, strict=True)
+    ]
+
+
+def with_reward(parts: list[PuzzlePart], function: Callable[[Spans], Any]) -> list[PuzzlePart]:
+    """The same, with commitments scored by a function."""
+    return [
+        replace(
+            part, config=replace(part.config, advantage=OwnReward(**vars(part.config.advantage), function=function))
+        )
+        for part in parts
     ]
 
 
