@@ -5,9 +5,7 @@ and how far ratios are from 1 while the weights stay what they are.
     python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Steps of the paper's recipes, first with the prompts whose text all states share, then with the published ones; and one
-with exact values over the graph of looks. The yardstick, in the same run with the same weights, is the rollout that one
-would write first: every candidate has a picture by PIL, the transformers image processor and a pass of its own, and is
-executed and judged one at a time. Both must see the same depth logits to within bfloat16 before anything is timed.
+with exact values over the graph of looks.
 """
 
 from __future__ import annotations
@@ -19,11 +17,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from sft_7b import Clock, Model, arguments, ask, build, naive_inputs, puzzles, write
+from sft_7b import Clock, Model, arguments, ask, build, puzzles, write
 
 from recommit.graph.build import PolicyGraph
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.reference import ReferencePolicy
 from recommit.policy.tensors import to_host
 from recommit.rollout.rollout import Actor
@@ -31,9 +29,9 @@ from recommit.rollout.variants import variant
 from recommit.runs.distributed import Team
 from recommit.train.config import OptimConfig, load
 from recommit.train.engine.base import Engine
+from recommit.train.grpo import advantages, rollout
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo.collect import ExactCollector, SampledCollector
-from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.config import GrpoConfig, GrpoPhase
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 from recommit.train.optim import parameter_groups
 
@@ -54,17 +52,17 @@ RUNS = {
 HEAD_MOVES = 20
 
 
-def collector(
-    policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: Engine
-) -> ExactCollector | SampledCollector:
-    """What plays, as ``recommit train grpo`` plays."""
-    actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
-    prices = config.prices_at(0)
+def played(policy: CommitPolicy, config: GrpoConfig, actor: Actor, engine: Engine, starts: Any, step: int) -> GrpoBatch:
+    """What a step learns from, as ``recommit train grpo`` plays."""
     if config.advantage.estimator != "exact":
-        return SampledCollector(actor, config.advantage, prices, config.rollout)
-    graph = partial(PolicyGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
-    mover = DepthHeadOptimizer(policy, engine, config.advantage, config.objective, 0.0, HEAD_MOVES)
-    return ExactCollector(actor, config.advantage, prices, (), config.rollout, graph, mover)
+        sampled = rollout.sample(actor, config, starts, step, Team())
+        return advantages.of_samples(actor, config, sampled, step, Team())[0]
+    graph = PolicyGraph(policy, actor.task, policy.config.depths, run_pass=actor.run_pass, keep_inputs=True)
+    roots = rollout.explore(actor, config, graph, starts)
+    evaluation = PolicyEvaluation(graph, roots, config.rollout.budget, config.prices_at(step))
+    phase = GrpoPhase(config.optim.steps, head_updates=HEAD_MOVES, depth_head_lr=1e-12)
+    DepthHeadOptimizer(policy, engine, replace(config, phases=(phase,)), step)(evaluation)
+    return advantages.of_graph(actor, config, evaluation, roots, step, Team())[0]
 
 
 def parts_of(batch: GrpoBatch, size: int) -> Iterator[GrpoBatch]:
@@ -115,43 +113,6 @@ def ratio_noise(policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoC
     return found
 
 
-@torch.no_grad()
-def naive_decisions(policy: CommitPolicy, task: Any, states: Any, candidates: int, clock: Clock) -> int:
-    """One decision at every state, every candidate on its own."""
-    from transformers import Qwen2VLImageProcessor
-
-    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
-    index = policy.task_index(task)
-    for state in states:
-        look = naive_inputs(policy, task, np.repeat(state[None], candidates, axis=0), processor, clock)
-        z = clock.run("model", look)
-        probs = policy.depth_head(policy.head_inputs(z, index)).float().softmax(-1)
-        depth = torch.multinomial(probs, 1)[:, 0].cpu().numpy()
-        noise = torch.rand(candidates, 8, 4, device=z.device).clamp(1e-6, 1 - 1e-6)
-        actions, _ = clock.run(
-            "model", lambda z=z, noise=noise: policy.decoder.plans(z, index, depths=None, noise=noise)
-        )
-        for plan, column in zip(actions.cpu().numpy().astype(np.uint8), depth, strict=True):
-            length = np.array([policy.config.depths[column]], np.int32)
-            after = task.execute(state[None], plan.reshape(1, 8), length)
-            task.distance(after.states)
-    return len(states)
-
-
-def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
-    """Ours and the naive way see the same."""
-    from transformers import Qwen2VLImageProcessor
-
-    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
-    index = policy.task_index(task)
-    with torch.no_grad():
-        ours = policy.depth_head(policy.head_inputs(policy.encode(task, states), index)).float()
-        z = naive_inputs(policy, task, states, processor, Clock(device))()
-        naive = policy.depth_head(policy.head_inputs(z, index)).float()
-    apart = float((ours - naive).abs().max() / ours.abs().max().clamp(min=1e-6))
-    assert apart < 0.1, f"not the same depth logits: {apart:.3g} apart"
-
-
 def measure(policy: CommitPolicy, reference: ReferencePolicy, name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     recipe, puzzle, prompt, changes = RUNS[name]
@@ -172,11 +133,12 @@ def measure(policy: CommitPolicy, reference: ReferencePolicy, name: str, options
     for number in range(options.rounds):
         starts = task.generate(options.instances, seed=number + 2, length=(8, 20)).states
         model, clock = Model(options.device), Clock(options.device)
-        play = collector(policy, task, config, model, engine)
+        actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
+        play = partial(played, policy, config, actor, engine, starts, number)
         policy.vision.forget()
         begin = time.perf_counter()
         with model.drawing_apart(policy):
-            batch, _ = clock.run("rollout", lambda p=play, s=starts, n=number: p(s, n))
+            batch = clock.run("rollout", play)
             moves = clock.run("update", lambda b=batch, m=model: update(policy, task, b, config, engine, m, reference))
         wall = time.perf_counter() - begin
         rounds.append(
@@ -198,24 +160,11 @@ def measure(policy: CommitPolicy, reference: ReferencePolicy, name: str, options
     return {**last, **rates, "peak_gib": memory, **noise}
 
 
-def beside_naive(
-    policy: CommitPolicy, task: Any, few: Any, options: argparse.Namespace, ours: float
-) -> dict[str, float]:
-    """The yardstick, and how many times it."""
-    clock = Clock(options.device)
-    for _ in range(2):
-        clock.run("all", lambda: naive_decisions(policy, task, few, options.candidates, clock))
-    rate = len(few) / clock.median("all")
-    print(f"naive: {rate:,.2f} decisions/s; ours with a shared text {ours / rate:.1f} times that")
-    return {"naive_decisions_per_s": rate, "ratio": ours / rate}
-
-
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--runs", nargs="+", default=list(RUNS), choices=list(RUNS), metavar="RUN")
     parser.add_argument("--states", type=int, default=256, help="states that a step of exact advantages learns from")
     parser.add_argument("--instances", type=int, default=64, help="episodes side by side")
-    parser.add_argument("--candidates", type=int, default=8, help="of the naive loop")
     parser.add_argument("--batch", type=int, default=64, help="states per move of the weights")
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
@@ -223,9 +172,6 @@ def main() -> None:
     policy = build(options.preset, options.device)
     policy.train_only(task, depth_head=True)
     policy.eval().backbone.recompute = True  # as in the paper's recipes
-    few = task.generate(8, seed=1, length=(8, 20)).states
-    ask(policy, "shared text")
-    check(policy, task, few, options.device)
     figures: dict[str, Any] = {"preset": options.preset, "rows": {}}
     reference = ReferencePolicy(policy)
     for name in options.runs:
@@ -245,11 +191,6 @@ def main() -> None:
             )
         if options.out:  # after every run: the time may be over before the last
             write(figures, options.out, "grpo", options.device)
-    if (sokoban := figures["rows"].get("paper-sokoban, shared text")) is not None:
-        ask(policy, "shared text")
-        figures |= beside_naive(policy, task, few, options, sokoban["decisions_per_s"])
-    if options.out:
-        write(figures, options.out, "grpo", options.device)
 
 
 if __name__ == "__main__":

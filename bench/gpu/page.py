@@ -1,4 +1,4 @@
-"""Fills the tables of the pages from what visits to GPUs left in ``bench/results``: a figure per machine, or that it is
+"""Fills the table of rates from what visits to GPUs left in ``bench/results``: a figure per machine, or that it is
 not measured, and always the command that measures it.
 
 python -m bench.gpu.page [--check]
@@ -6,7 +6,6 @@ python -m bench.gpu.page [--check]
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from bench.pages import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
-MARK = "pytest.mark.gpu"
 NONE = "**not measured**"
 
 
@@ -70,10 +68,8 @@ PROMPTS = ("shared text", "picture first")
 ASKED = [f"{puzzle}, {prompt}" for prompt in PROMPTS for puzzle in ("sliding", "sokoban")]
 RATES = (
     *(_of_row("sft", f"{each}: warm start", each, _learned, f"sft, {each}") for each in ASKED),
-    Row("warm start, times the naive loop", "sft", lambda f: f"{f['ratio']:.1f}"),
     *(_of_row("grpo", f"paper-{each}: a step", f"paper-{each}", _reinforced, f"grpo, paper-{each}") for each in ASKED),
     _of_row("grpo", "exact values, shared text: a step on 256 states", "exact values, shared text", _reinforced),
-    Row("decisions, times the naive loop", "grpo", lambda f: f"{f['ratio']:.1f}"),
     _of_row(
         "grpo",
         "largest ratio from 1 at learning rate 0: old log probabilities of sampling, then of the passes that learn",
@@ -86,11 +82,6 @@ RATES = (
         lambda f: f"{100 * f['changed']:.1f} %, {f['cosine']:.4f}, by {f['engines']} engines",
     ),
     *(_of_row("play", f"evaluation, sokoban, {each}", each, _played, f"play, sokoban, {each}") for each in PROMPTS),
-    Row(
-        "preset h200, scaled to the time: share of it, solved by adaptive at a loose budget",
-        "reproduce",
-        lambda f: f"{100 * f['share']:.0f} %, {100 * f['solve_rates']['adaptive loose']:.1f} %",
-    ),
 )
 
 
@@ -102,7 +93,7 @@ def visits() -> list[dict[str, Any]]:
 
 
 def planned() -> dict[str, Any]:
-    """What ``planned.py`` wrote of the same quantities."""
+    """What ``recommit estimate`` said of the same quantities at 9c467fb9."""
     path = ROOT / "bench" / "results" / "planned.json"
     figures: dict[str, Any] = json.loads(path.read_text())
     return figures
@@ -133,68 +124,17 @@ def rates() -> str:
     return _table(lines)
 
 
-def tests() -> str:
-    """The table of tests that want a GPU."""
-    machines = visits()
-    lines = [["file", "tests", "last run", "command"], ["---"] * 4]
-    for path in files():
-        shown = ", ".join(f"`{name.removeprefix('test_')}`" for name in marked(path))
-        run = f"`python -m pytest -m gpu {path.relative_to(ROOT).as_posix()}`"
-        lines.append([f"`{path.name}`", shown, _last_run(machines), run])
-    return _table(lines)
-
-
-def files() -> list[Path]:
-    """Those with tests that want a GPU: in ``tests/gpu``, whose fixture ``device`` has the mark, and wherever it is
-    set.
-    """
-    own = (ROOT / "tests" / "gpu").glob("test_*.py")
-    others = (p for p in (ROOT / "tests" / "unit").rglob("test_*.py") if f"@{MARK}" in p.read_text())
-    return [path for path in sorted([*own, *others]) if marked(path)]
-
-
-def marked(path: Path) -> list[str]:
-    """Names of the tests of a file that run on a GPU: those that have the mark, or take ``device`` or something that
-    does.
-    """
-    functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
-    wanted, names = {"device"}, {f.name: {a.arg for a in f.args.args} for f in functions}
-    for _ in functions:
-        wanted |= {f.name for f in functions if _decorated(f, "fixture") and names[f.name] & wanted}
-    ours = path.parent.name == "gpu"
-    tests = [f for f in functions if f.name.startswith("test_")]
-    return [f.name for f in tests if _decorated(f, MARK) or (ours and names[f.name] & wanted)]
-
-
-def _decorated(function: ast.FunctionDef, word: str) -> bool:
-    return any(word in ast.unparse(decorator) for decorator in function.decorator_list)
-
-
-def _last_run(machines: list[dict[str, Any]]) -> str:
-    for visit in machines:
-        part = visit["parts"].get("checks", {})
-        if "figures" in part:
-            return (
-                f"{visit['device']}, {visit['date']}: {part['figures']['passed']} passed, "
-                f"{part['figures']['failed']} failed"
-            )
-    return "never"
-
-
 def _table(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-PAGES = [ROOT / "docs" / name for name in ("benchmarks-train.md", "hardware.md")]
-#: Name of a table, and what makes it.
-TABLES: dict[str, Callable[[], str]] = {"rates": rates, "tests": tests}
+PAGE = ROOT / "docs" / "benchmarks-train.md"
 
 
 def main(words: list[str] | None = None) -> int:
     options = blocks.parser(__doc__).parse_args(words)
-    make = lambda name: TABLES[name]()
-    pages = {path: blocks.filled(path.read_text(encoding="utf-8"), "gpu", make) for path in PAGES}
-    return blocks.write(pages, options.check)
+    page = blocks.filled(PAGE.read_text(encoding="utf-8"), "gpu", lambda _name: rates())
+    return blocks.write({PAGE: page}, options.check)
 
 
 if __name__ == "__main__":

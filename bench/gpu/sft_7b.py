@@ -4,11 +4,9 @@
     python bench/gpu/sft_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
 Both puzzles of the preset ``paper``, first by the prompts whose text all states share, then by the published ones. LoRA
-on the frozen language model, frozen pictures, bfloat16, every picture a new one: as in the recipes. The yardstick, in
-the same run with the same weights: PIL pictures, the transformers image processor, one whole sequence per (state,
-depth) sample. Both must give the same loss to within bfloat16 before anything is timed. The floor is written down
-first: multiplications of the matrices that every token passes, twice for forward, twice for the gradient of the
-activations (frozen weights need none).
+on the frozen language model, frozen pictures, bfloat16, every picture a new one: as in the recipes. The floor is
+multiplications of the matrices that every token passes, twice for forward, twice for the gradient of the activations
+(frozen weights need none).
 """
 
 from __future__ import annotations
@@ -25,14 +23,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
-import torch.nn.functional as F
-from PIL import Image
 
 import recommit
 from recommit.data.labels import label
-from recommit.data.rows import expand
 from recommit.estimate.meta_model import PublishedTokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.backbones.random_init import BACKBONES, Shape, config, make_tokenizer
@@ -175,58 +169,6 @@ def our_step(
     return float(loss.detach())
 
 
-def naive_inputs(
-    policy: CommitPolicy, task: Any, states: Any, processor: Any, clock: Clock
-) -> Callable[[], torch.Tensor]:
-    """PIL pictures through the transformers processor; what comes back looks at them: z of every state."""
-    frames = task.render(states, crop=policy.vision.crops(task))
-    backbone: Any = policy.backbone
-    pictures = clock.run("pictures", lambda: [Image.fromarray(np.asarray(frame)) for frame in frames])
-    inputs = clock.run("processor", lambda: processor(images=pictures, return_tensors="pt"))
-    device = policy.depth_head.weight.device
-    geometry = policy.prompts_cache.of(task, states.shape[1:])
-    tokens = geometry.tokens.repeat(len(states), 1)
-
-    def look() -> torch.Tensor:
-        with torch.autocast(device.type, torch.bfloat16):  # adapters are float32, as in any mixed precision
-            z = backbone.base(
-                input_ids=tokens,
-                pixel_values=inputs["pixel_values"].to(device),
-                image_grid_thw=inputs["image_grid_thw"].to(device),
-                position_ids=geometry.positions.expand(-1, len(states), -1),
-                use_cache=False,
-            ).last_hidden_state[:, -1]
-        return z.to(policy.depth_head.weight.dtype)
-
-    return look
-
-
-def naive_loss(policy: CommitPolicy, task: Any, rows: Any, clock: Clock, chunk: int) -> float:
-    """Every sample a picture and a pass of its own; gradients included."""
-    from transformers import Qwen2VLImageProcessor
-
-    expanded, device = expand(rows), policy.depth_head.weight.device
-    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
-    committed = torch.arange(8) < torch.from_numpy(expanded.depth).long()[:, None]
-    total, whole = 0.0, int(committed.sum())
-    for begin in range(0, len(expanded.row), chunk):
-        part = slice(begin, begin + chunk)
-        look = naive_inputs(policy, task, rows.states[expanded.row[part]], processor, clock)
-
-        def forward(look: Callable[[], torch.Tensor] = look, part: slice = part) -> torch.Tensor:
-            actions = (torch.from_numpy(expanded.actions[part]).long() * committed[part]).to(device)
-            logits = policy.decoder(look(), actions[:, :7], policy.task_index(task))
-            each = F.cross_entropy(logits.float().flatten(0, 1), actions.flatten(), reduction="none").view(-1, 8)
-            return (each * committed[part].to(device)).sum() / whole
-
-        loss = clock.run("forward", forward)
-        clock.run("backward", loss.backward)
-        total += float(loss.detach())
-    for parameter in policy.parameters():
-        parameter.grad = None
-    return total
-
-
 def flops_of(policy: CommitPolicy, tokens: float) -> float:
     """The floor: forward and the gradient of activations through every matrix of the language model."""
     backbone: Any = policy.backbone
@@ -295,18 +237,12 @@ def by_batch(
     return found
 
 
-def best(found: dict[str, Any]) -> dict[str, Any]:
-    """The fastest size."""
-    every = [row for name in ("kept", "recomputed") for row in found[name].values()]
-    return max(every, key=lambda row: row["states_per_s"])
-
-
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--batch", type=int, nargs="+", default=[16, 128, 512])
     parser.add_argument("--steps", type=int, default=5)
     options = parser.parse_args()
-    policy = build(options.preset, options.device).eval()  # without dropout: both sides compute the same loss
+    policy = build(options.preset, options.device).eval()  # without dropout
     figures: dict[str, Any] = {"preset": options.preset, "rows": {}}
     for prompt in PROMPTS:
         ask(policy, prompt)
@@ -314,24 +250,12 @@ def main() -> None:
             policy.train_only(task, depth_head=False)
             engine = Engine(parameter_groups(policy, OptimConfig()), OptimConfig(), Team())
             rows = label(task, task.generate(max(options.batch), seed=1, length=(8, 20)).states, ties="random")
-            (shared, own), few, clock = tokens_of(policy, task), rows[: options.batch[0]], Clock(options.device)
+            shared, own = tokens_of(policy, task)
             print(f"{name}, {prompt}: {own} tokens of a state, {shared} of all", flush=True)
-            ours = our_step(policy, task, few, engine, clock, Model(options.device), 0)
-            naive = naive_loss(policy, task, few, clock, 16)
-            assert abs(ours - naive) < 2e-2 * abs(naive), f"not the same loss: {ours} and {naive}"
             tokens = {"tokens_of_state": own, "tokens_of_all": shared}
             figures["rows"][f"{name}, {prompt}"] = {**tokens, **by_batch(policy, task, rows, engine, options)}
             if options.out:  # after every row: the time may be over before the last
                 write(figures, options.out, "sft", options.device)
-    clock = Clock(options.device)
-    for _ in range(2):
-        clock.run("step", lambda: naive_loss(policy, task, few, clock, 16))
-    rate, ours = len(few) / clock.median("step"), best(figures["rows"][f"{name}, shared text"])["states_per_s"]
-    figures |= {"naive_states_per_s": rate, "ratio": ours / rate}
-    figures["naive_seconds"] = {stage: sum(seconds) / 2 for stage, seconds in clock.stages.items()}
-    print(f"naive: {rate:,.2f} states/s; ours with a shared text {ours / rate:.1f} times that")
-    if options.out:
-        write(figures, options.out, "sft", options.device)
 
 
 if __name__ == "__main__":

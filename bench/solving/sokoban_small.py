@@ -2,9 +2,9 @@
 
     python bench/solving/sokoban_small.py [--seconds 60] [--wall 300] [--bytes 2000000000] [--moves FILE] [FILE]
 
-The default collection is sokoban_small.txt (see make_sokoban_small.py). --wall is the limit that the solver is
+The default collection is sokoban_small.txt. --wall is the limit that the solver is
 given, which a busy machine uses up sooner; a level counts if it took at most --seconds of CPU time. --moves writes the
-lengths found, one "index length" per line, for sokoban_search.py to hold another solver against.
+lengths found, one "index length" per line.
 """
 
 from __future__ import annotations

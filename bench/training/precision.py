@@ -115,10 +115,11 @@ def main() -> None:
     parser.add_argument("--rounded", action="store_true", help="train in bfloat16: the planted defect")
     options = parser.parse_args()
     if options.rounded:  # which recipes and policies refuse
-        from recommit.train.engine import deepspeed
+        from recommit.train.engine import deepspeed, deepspeed_config
 
-        usual, optimiser.TRAINED = deepspeed.deepspeed_settings, (torch.bfloat16,)
-        deepspeed.deepspeed_settings = lambda *of: {**usual(*of), "bf16": {"enabled": True}}
+        usual, optimiser.TRAINED = deepspeed_config.deepspeed_settings, (torch.bfloat16,)
+        rounding = lambda *of: {**usual(*of), "bf16": {"enabled": True}}
+        setattr(deepspeed, "deepspeed_settings", rounding)  # noqa: B010
         options.engines = ["ZeRO 2"]
     if importlib.util.find_spec("deepspeed") is None:
         options.engines = ["plain"]

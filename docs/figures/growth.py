@@ -2,8 +2,6 @@
 
 python bench/solving/sliding.py --growth docs/assets/growth-sliding.csv
 python bench/solving/sokoban_table.py --growth docs/assets/growth-sokoban.csv
-python bench/solving/commitment_graphs.py --run RUN --sokoban RUN --growth docs/assets/growth-graphs.csv
-python bench/solving/boxoban.py --levels FOLDER --run RUN --growth docs/assets/growth-boxoban.csv
 python docs/figures/growth.py
 """
 
