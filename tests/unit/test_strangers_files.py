@@ -49,7 +49,6 @@ ROWS = {
     "run, family of runs": [f"{HERE}::test_a_run_lies_in_its_folder", "unit/storage/test_own_folders.py"],
     "evaluation": ["unit/report/test_injection.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
     "commitment graph": ["unit/graph/test_files.py::test_a_small_file_that_becomes_large_is_refused"],
-    "fitted head": ["damage/test_hostile.py", "damage/test_names.py"],
     "rule in Python": ["unit/graph/test_own_rules.py"],
     "agent of a score": ["unit/evaluate/test_score.py::test_no_file_is_run_unasked"],
     "record of a score, frozen split": [

@@ -121,16 +121,15 @@ def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
 
 
 def head(options: HeadOptions, quiet: bool = False) -> None:
-    """Train a depth head on a graph's frozen plans: the price- and budget-conditioned head, or one by a baseline.
+    """Train a depth head for all prices and budgets on a graph's frozen plans.
 
     Args:
         quiet: Print nothing while training.
     """
-    from recommit.train.head import train_head
+    from recommit.train.heads.conditioned import train_head
 
     record = train_head(options, _teller(quiet))
-    what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
-    tell(f"{options.method}: {what}, in {options.out}")
+    tell(f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates, in {options.out}")
 
 
 def _teller(quiet: bool) -> Callable[[str], None]:
