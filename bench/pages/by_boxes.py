@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from recommit.stats import share
 
 from recommit.graph import files, rule_registry
 from recommit.graph.score import GraphScorer, score
 from recommit.prices import Prices, Setting
-from recommit.stats import share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from bench.pages.causes import chooser, inputs_of
+from recommit.stats import bootstrap
 
 from recommit.graph import files, rule_registry, score
 from recommit.graph.episodes import play
@@ -27,7 +28,6 @@ from recommit.graph.rule_registry import NamedRule
 from recommit.graph.score import GraphScorer
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices, Setting
-from recommit.stats import bootstrap
 from recommit.train.head import METHODS
 from recommit.train.heads import fitted, fitting
 from recommit.train.heads.problem import HeadProblem

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from recommit.stats import bootstrap
 
 from recommit.graph import files, rule_registry, score
 from recommit.graph.score import GraphScorer
 from recommit.prices import Prices, Setting
 from recommit.report import plotting
-from recommit.stats import bootstrap
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
