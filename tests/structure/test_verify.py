@@ -98,9 +98,8 @@ def test_published_figures_of_other_rows_stay_and_rows_that_never_ran_say_so(tmp
     assert [entry["executed"] for entry in json.loads(path.read_text())] == [2, 3]
     table = path.with_suffix(".md").read_text().splitlines()[2:]
     assert len(table) == len(ROWS)
-    assert "| 2 things | pass | 1.0 | 2026-01-02 | `here` |" in table[0]
-    for row, line in zip(ROWS[2:], table[2:], strict=True):
-        assert f"not run yet: `bash scripts/verify {row.tier} --alone --rows {row.id}`" in line
+    assert "| 2 | pass | 2026-01-02 |" in table[0]
+    assert all("| not run yet |" in line for line in table[2:])
 
 
 def test_slowness_of_the_machine_is_forgiven_and_that_of_a_parser_is_not(

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import rule_registry
 from recommit.graph.episodes import play
 from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.values import OptimalValues, optimal_values, outcomes
-from recommit.horizon import ThresholdRule
+from recommit.horizon import ThresholdRule, rule_registry
 from recommit.prices import RATIOS, Prices, Setting
 from recommit.results import intervals, table
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rule_registry import NamedRule
+    from recommit.horizon.rule_registry import NamedRule
 
     Floats = NDArray[np.float64]
 
