@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from recommit.results.intervals import share
 
 import recommit
 import recommit.data
@@ -22,7 +23,6 @@ from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.stats import share
 
 
 def main() -> None:
