@@ -58,7 +58,11 @@ def outputs(book, *, whole):
     return (kinds, texts) if whole else kinds
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.nightly] * (path.stem in TRAINED)) for path in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path, monkeypatch):
     more = {"policy": ["torch", "transformers", "pyarrow"], "rules": ["pyarrow"]}
     needed = ["matplotlib", "gymnasium", *more.get(path.stem, [])]

@@ -1,4 +1,4 @@
-"""The package writes files, and to the terminal, in one place each: nothing is written through a link, and no control sequence of a file reaches a terminal."""
+"""The package writes files, and to the terminal, in one place each: links and control sequences get no further."""
 
 from __future__ import annotations
 

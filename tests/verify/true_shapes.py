@@ -6,8 +6,8 @@ time.
 
 read     7B: peak memory of a process that reads every weight, and of two that do so at once. Planted: a second copy.
 paper    7B: the paper's recipe for sliding puzzles, its sizes as published and its numbers of states as small as they
-         get: a supervised run that is interrupted and resumed, reinforcement from it, an episode. Planted, on a tiny model: a
-         run in bfloat16 that is read as float32.
+         get: a supervised run that is interrupted and resumed, reinforcement from it, an episode. Planted, on a tiny
+         model: a run in bfloat16 that is read as float32.
 """
 
 from __future__ import annotations
