@@ -2,7 +2,7 @@
 120 actions, as DRC plays), and when they observe a half, a quarter or an eighth as often.
 
     recommit data import boxoban FOLDER
-    python -m bench.pages.boxoban NAME=RUN [NAME=RUN ...] --csv docs/assets/tables/boxoban.csv
+    python -m bench.pages.boxoban NAME=RUN [NAME=RUN ...] --csv docs/results/boxoban.csv
 
 Levels are for measuring alone: nothing is chosen on them. ``augmentations``: the mean over the eight symmetries of the
 picture. ``memory``: where a state comes back, the best of the actions that were not taken in it before. Both

@@ -30,9 +30,6 @@ from bench.robots.tasks import DEPTHS, PRICE, TICKS, Arm, starts
 
 import recommit
 from recommit import horizon
-from recommit.envs import Branches
-from recommit.graph import files as graph_files
-from recommit.graph.deviations import deviation_graph
 from recommit.storage import files
 
 #: Episodes of branches, or of an oracle, in one piece.
@@ -203,23 +200,20 @@ class Bench:
             episodes = self.numbers("branches", 10_000)[first + begin : first + min(begin + PIECE, self.plan.branched)]
             piece(
                 self.folder / f"branches-{number}-{begin // PIECE}.npz",
-                lambda episodes=episodes: arrays(**self.branched(self.behaviour(number), episodes, base)[0]),
+                lambda episodes=episodes: arrays(**self.branched(self.behaviour(number), episodes, base)),
             )
 
-    def branched(
-        self, behave: Any, episodes: Any, base: int, others: Any = ()
-    ) -> tuple[dict[str, Any], list[Branches]]:
+    def branched(self, behave: Any, episodes: Any, base: int, others: Any = ()) -> dict[str, Any]:
         """Features, and what the depths come to; beside them what ``others`` would choose."""
         futures = (0,) if self.job.condition in EXACT else (1, 2, 3, 4)
         columns: dict[str, list[Any]] = {name: [] for name in ("rows", "success", "queries", "episode", "chosen")}
-        every, fixed = [], horizon.Fixed(base)
+        fixed = horizon.Fixed(base)
         for episode in episodes:
             self.arm.reset(episode)
             rule, previous = behave(episode), None
             while not self.arm.over:
                 plans = self.arm.planned(self.policy, previous)
                 found = self.arm.branch(self.policy, DEPTHS, fixed, futures, plans)
-                every.append(found)
                 columns["rows"].append(heads.features(self.arm, self.policy, plans))
                 columns["success"].append(found.success.mean(axis=0))
                 columns["queries"].append(found.queries.mean(axis=0))
@@ -228,7 +222,7 @@ class Bench:
                 depth = int(rule.choose(plans)[0])
                 self.arm.commit(plans.actions[0, :depth])
                 previous = plans.tail(np.array([depth]))
-        return {name: np.array(each) for name, each in columns.items()}, every
+        return {name: np.array(each) for name, each in columns.items()}
 
     def head(self, number: int, base: int) -> None:
         """Learned from all rounds so far, and how sure it has to be, on validation episodes."""
@@ -258,16 +252,15 @@ class Bench:
         return heads.HeadRule(self.arm, self.policy, heads.Head.read(self.folder / f"head-{number}.npz"), doubt)
 
     def visited(self, chosen: dict[str, Any], base: int) -> None:
-        """States of fresh episodes of random depths, as a commitment graph, with the depths that rows choose there."""
+        """States of fresh episodes of random depths: what each depth comes to there, and which one rows choose."""
         rows = self.rows(chosen)
         episodes = self.numbers("branches", 100_000)[50_000 : 50_000 + self.plan.visited]
         behave = lambda episode: rules.RandomDepth(self.arm, episode)
 
         def make() -> bytes:
-            columns, every = self.branched(behave, episodes, base, rows.values())
-            where = {"task": self.job.task, "seed": self.job.seed, "condition": self.job.condition, "base": base}
-            graph_files.write(deviation_graph(every, columns["episode"] - episodes[0], where), self.folder / "graph")
-            return arrays(**{name: columns[name] for name in ("episode", "chosen")}, names=np.array(list(rows)))
+            columns = self.branched(behave, episodes, base, rows.values())
+            kept = {name: columns[name] for name in ("episode", "chosen", "success", "queries")}
+            return arrays(**kept, names=np.array(list(rows)))
 
         piece(self.folder / "visited.npz", make)
 
@@ -327,7 +320,6 @@ CODE = (
     "bench/robots",
     "recommit/adapters/metaworld.py",
     "recommit/envs",
-    "recommit/graph",
     "recommit/horizon",
     "recommit/rng.py",
 )

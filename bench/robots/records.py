@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from bench.robots.tasks import DEPTHS, PRICE
 
-from recommit.graph import files as graph_files
-from recommit.graph.rule_registry import DepthTable, NamedRule
-from recommit.graph.score import GraphScorer
-from recommit.prices import Prices, Setting
 from recommit.storage import files
 
 if TYPE_CHECKING:
@@ -105,19 +101,15 @@ class Played:
 
 def visited(folder: Path, depth: int) -> dict[str, tuple[float, float]]:
     """See ``Played.states``."""
-    graph = graph_files.read(folder / "graph")
-    setting = Setting(int(graph.source["queries"]), Prices(0.0, PRICE))
-    scorer = GraphScorer(graph, (setting,))
     with np.load(folder / "visited.npz", allow_pickle=False) as kept:
         names, chosen = kept["names"].tolist(), kept["chosen"]
-    oracle, constant = scorer.oracle(setting), scorer.fixed(setting, depth)
-    result = {}
-    for name, depths in zip(names, chosen.T, strict=True):
-        table = np.ones(len(graph), np.int64)
-        table[graph.starts] = depths
-        own = scorer.values(NamedRule(name, DepthTable(tuple(table.tolist()))))[setting]
-        result[name] = (float((oracle - own).mean()), float((oracle - constant).mean()))
-    return result
+        values = kept["success"] - PRICE * kept["queries"]
+    oracle, constant = values.max(axis=1), values[:, DEPTHS.index(depth)]
+    own = values[np.arange(len(values))[:, None], np.searchsorted(DEPTHS, chosen)]
+    return {
+        name: (float((oracle - of_rule).mean()), float((oracle - constant).mean()))
+        for name, of_rule in zip(names, own.T, strict=True)
+    }
 
 
 def episodes(path: Path) -> Floats:

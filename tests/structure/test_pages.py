@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 #: A page may go on with what is not installed here.
-EXTRAS = {"torch", "transformers", "openenv"}
+EXTRAS = {"torch", "transformers"}
 #: A Python block, and the output below it if there is one.
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
@@ -152,12 +152,14 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
     script: Any = importlib.import_module("bench.robots.page")
     page, figures = script.PAGE.read_text(encoding="utf-8"), script.collect(script.KEPT)
     assert script.filled(page, figures) == page
-    assert {name.partition("-")[0] for name in script.blocks.names(page, "robots")} == set(script.TABLES)
+    assert all(path.read_text("utf-8") == text for path, text in script.csvs(figures).items())
+    shown = {name.partition("-")[0] for name in script.blocks.names(page, "robots")}
+    assert shown | {path.stem.split("-")[1] for path in script.csvs(figures)} == set(script.TABLES)
     for condition in figures["conditions"].values():  # a planted defect: another figure
         for own in condition.values():
             planted, own["rows"]["fixed 8"]["success"] = own["rows"]["fixed 8"]["success"], 0.123
             own["rows"]["fixed 8"]["utility"] += 0.5
-            assert script.filled(page, figures) != page
+            assert any(path.read_text("utf-8") != text for path, text in script.csvs(figures).items())
             own["rows"]["fixed 8"]["success"] = planted
             own["rows"]["fixed 8"]["utility"] -= 0.5
 
@@ -166,9 +168,8 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
 def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
     pytest.importorskip("torch")
     script: Any = importlib.import_module("bench.pages.tables")
-    page, figures = script.PAGE.read_text(encoding="utf-8"), {name: script.stored(name) for name in script.SOURCES}
-    assert script.filled(page, figures) == page
-    assert all((script.CSV / name).read_text("utf-8") == text for name, text in script.files(page, figures).items())
+    figures = {name: script.stored(name) for name in script.SOURCES}
+    assert all(path.read_text("utf-8") == text for path, text in script.tables(figures).items())
     for name, own in figures[source].items():  # a planted defect: another figure in any of the files
         planted = copy.deepcopy(figures)
         rows = own["rows"]["test"] if source == "rules" else own["rows"]
@@ -176,7 +177,7 @@ def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
         key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in rows[0])
         value = row[key]
         row[key] = value | {"mean": value["mean"] / 2 + 0.01} if isinstance(value, dict) else value / 2 + 0.01
-        assert script.filled(page, planted) != page
+        assert script.tables(planted) != script.tables(figures)
 
 
 def test_the_table_of_rates_is_that_of_the_visits() -> None:

@@ -96,19 +96,13 @@ def verify(row: Row, at: str) -> Figure:
     return Figure(row.id, row.what, row.tier, row.target, executed, unit, result, seconds, at, today)
 
 
-HEAD = (
-    "| row | what | tier | target | executed | result | seconds | date | commit |\n"
-    "|---|---|---|---|---|---|---|---|---|\n"
-)
+HEAD = "| row | what | tier | executed | result | date |\n|---|---|---|---:|---|---|\n"
 
 
 def line(row: Row, figure: Figure | None) -> str:
-    """A row of the table; one that never ran says how to run it."""
-    begin = f"| {row.id} | {row.what} | {row.tier} | {row.target} |"
-    if figure is None:
-        return f"{begin} - | not run yet: `bash scripts/verify {row.tier} --alone --rows {row.id}` | - | - | - |\n"
-    ran = f"{figure.executed:,} {figure.unit} | {figure.result} | {figure.seconds:,.1f} | {figure.date or '-'}"
-    return f"{begin} {ran} | `{figure.commit}` |\n"
+    """A row of the table; the JSON beside it has targets, units, seconds and commits."""
+    ran = f"{figure.executed:,} | {figure.result} | {figure.date or '-'}" if figure else "- | not run yet | -"
+    return f"| {row.id} | {row.what} | {row.tier} | {ran} |\n"
 
 
 def write(figures: list[Figure], path: Path, rows: tuple[Row, ...] = ()) -> None:

@@ -37,7 +37,6 @@ def episodes(
     Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
     An episode ends at a goal, or where the graph has no plan, or none that is for so few observations.
     """
-    graph.check_plain()
     who, here = np.arange(len(starts)), np.array(starts, np.int64)
     budgets = np.broadcast_to(budget, len(starts))
     for turn in range(int(budgets.max(initial=0))):
@@ -86,25 +85,23 @@ class Episodes:
 
 def play(graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choose: Chooser) -> Episodes:
     """Play one episode from every start node, and say how each ended."""
-    solved, over = graph.goal[starts].copy(), graph.over[starts]
+    solved = graph.goal[starts].copy()
     actions, decisions = np.zeros(len(solved), np.int64), np.zeros(len(solved), np.int64)
     used = np.zeros(len(graph.depths), np.int64)
     for _, who, nodes, columns in episodes(graph, starts, budget, choose):
         actions[who] += graph.executed[nodes, columns]
         decisions[who] += 1
-        there = graph.landing[nodes, columns]
-        solved[who], over[who] = graph.goal[there], graph.over[there]
+        solved[who] = graph.goal[graph.landing[nodes, columns]]
         used += np.bincount(columns, minlength=len(used))
-    pay_for_the_rest(graph, budget, over, actions, decisions)
+    pay_for_the_rest(graph, budget, solved, actions, decisions)
     return Episodes(solved, actions, decisions, used)
 
 
 def pay_for_the_rest(
-    graph: CommitmentGraph, budget: int, over: NDArray[np.bool_], actions: NDArray[Any], decisions: NDArray[Any]
+    graph: CommitmentGraph, budget: int, solved: NDArray[np.bool_], actions: NDArray[Any], decisions: NDArray[Any]
 ) -> None:
-    """Add to episodes that are not ``over`` what is certain of their rest: as many observations as are left, each with
-    the least depth."""
-    left = np.where(over, 0, budget - decisions).astype(actions.dtype)
+    """Charge unsolved episodes for their rest: every observation that is left, each with the least depth."""
+    left = np.where(solved, 0, budget - decisions).astype(actions.dtype)
     actions += left * graph.depths[0]
     decisions += left
 

@@ -7,8 +7,7 @@ manifest.json    what it is: format, task, shape, depths, counts, where it is fr
 DIGESTS          sha256 of the three files, checked by whoever reads one
 
 The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
-and with every version of pyarrow. A graph of no puzzle (``recommit.graph.deviations``) has no states and plans; its
-manifest says which depths there are.
+and with every version of pyarrow.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.parquet import pa, parsed, pq
-from recommit.graph.graph import ALL_DEPTHS, MOST_DEPTH, PLAN, CommitmentGraph
+from recommit.graph.graph import ALL_DEPTHS, PLAN, CommitmentGraph
 from recommit.graph.options import MOST_BUDGET
 from recommit.puzzles import registry
 from recommit.storage import errors, files, ownership, verified
@@ -52,7 +51,6 @@ COLUMNS: dict[str, tuple[type[np.generic], int]] = {
     "features": (np.float32, ANY_WIDTH),
     "disagreement": (np.float32, ANY_WIDTH),
     "samples": (np.uint8, ANY_WIDTH),
-    "ended": (np.bool_, 1),
 }
 START_COLUMNS: dict[str, tuple[type[np.generic], int]] = {"starts": (np.int32, 1), "groups": (np.int32, 1)}
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
@@ -77,7 +75,6 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it
     is.
     """
-    graph.check_plain()
     place = Path(folder).absolute()
     work = files.Files()
     files.make_folders(work, place)
@@ -100,7 +97,6 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
         "task": graph.task,
         "shape": list(graph.states.shape[1:]),
         "head_depths": list(graph.head_depths),
-        **({} if graph.task else {"depths": list(graph.depths)}),
         "budget": graph.budget,
         "nodes": len(graph),
         "planned": int(graph.planned.sum()),
@@ -116,8 +112,7 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
 
 def content(graph: CommitmentGraph) -> str:
     """sha256 of everything but where it is from."""
-    depths = [] if graph.task else [list(graph.depths)]
-    digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.head_depths), *depths]).encode())
+    digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.head_depths)]).encode())
     for name, (kind, _) in (COLUMNS | START_COLUMNS).items():
         if (column := getattr(graph, name)) is not None:
             _update(digest, name, column.astype(kind, copy=False))
@@ -150,13 +145,7 @@ def read(folder: str | Path) -> CommitmentGraph:
         raise errors.Damaged(f"{place / MANIFEST}: budget: expected 0..{MOST_BUDGET}, got {manifest['budget']}")
     if wrong := [depth for depth in manifest["head_depths"] if not 1 <= depth <= PLAN]:
         raise errors.Damaged(f"{place / MANIFEST}: head_depths: expected numbers 1..{PLAN}, got {wrong[0]}")
-    if not manifest["task"]:
-        verified.expect(place / MANIFEST, manifest, {"depths": [int], "source": {"queries": int}})
-        if not 1 <= len(manifest["depths"]) <= MOST_DEPTH:
-            raise errors.Damaged(f"{place / MANIFEST}: depths: expected 1..{MOST_DEPTH}, got {len(manifest['depths'])}")
     widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
-    if not manifest["task"]:
-        widths |= dict.fromkeys(("executed", "landing"), len(manifest["depths"]))
     nodes = _table(place, NODES, manifest["nodes"], COLUMNS, widths)
     starts = _table(place, STARTS, manifest["starts"], START_COLUMNS, {})
     try:
@@ -208,18 +197,17 @@ def _parquet(graph: CommitmentGraph, kinds: dict[str, tuple[type[np.generic], in
 
 
 def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> CommitmentGraph:
-    if len(manifest["shape"]) != (2 if manifest["task"] else 0):
-        raise ValueError(f"shape: expected rows and columns of a puzzle, or nothing, got {manifest['shape']}")
+    if len(manifest["shape"]) != 2:
+        raise ValueError(f"shape: expected rows and columns of a puzzle, got {manifest['shape']}")
     shapes = {"states": manifest["shape"], "probs": [PLAN, 4], "samples": [-1, PLAN]}
     arrays: dict[str, Any] = {name: _array(nodes, name, *COLUMNS[name]) for name in nodes.column_names}
     arrays |= {name: array.reshape(len(nodes), *shapes[name]) for name, array in arrays.items() if name in shapes}
-    if manifest["task"]:
-        registry.puzzle(manifest["task"])  # refuses what is none
-        if "states" not in arrays or "plans" not in arrays or "probs" not in arrays or "logits" not in arrays:
-            raise ValueError("nodes: expected states, plans, probs and logits")
+    registry.puzzle(manifest["task"])  # refuses what is none
+    if missing := {"states", "plans", "probs", "logits"} - arrays.keys():
+        raise ValueError(f"nodes: expected states, plans, probs and logits, got none of {min(missing)}")
     arrays |= {name: _array(starts, name, *START_COLUMNS[name]) for name in START_COLUMNS}
     return CommitmentGraph(
-        depths=ALL_DEPTHS if manifest["task"] else tuple(manifest["depths"]),
+        depths=ALL_DEPTHS,
         goal=arrays["distance"] == 0,
         task=manifest["task"],
         head_depths=tuple(manifest["head_depths"]),

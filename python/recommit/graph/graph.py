@@ -6,9 +6,6 @@ first). Plans are greedy, so an episode is a walk along edges, and whoever choos
 depth, the oracle -- walks in the same graph. The value of a depth policy is then a sum over edges instead of a mean
 over sampled episodes (``graph/values.py``).
 
-With a ``delay``, a node is a state with the actions that are still queued when it is observed; where actions may fail,
-an edge leads to several nodes, each with its probability (``graph/delays.py``).
-
 A graph grows while a policy plans (``graph/build.py``) and can be kept as files (``graph/files.py``).
 """
 
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graph.chances import Chances
     from recommit.puzzles.puzzle import Puzzle
 
     Nodes = NDArray[np.int64]
@@ -38,8 +34,6 @@ if TYPE_CHECKING:
 #: Actions of a plan, and every depth there is; a growing graph of a policy with longer plans has more.
 PLAN = 8
 ALL_DEPTHS = tuple(range(1, PLAN + 1))
-#: The deepest depth of a graph of no puzzle.
-MOST_DEPTH = 127
 #: Numbers per action of a plan that say how far symmetry augmentations agree on it.
 DISAGREEMENTS = 2
 #: A landing that is no node of the graph.
@@ -53,10 +47,9 @@ class CommitmentGraph:
     and where that leads, is only read where the node is ``planned`` and no goal."""
 
     depths: tuple[int, ...]
-    #: [N, depths] the node where the commitment ends, or ``NOWHERE``; from N on, one of ``chances``.
+    #: [N, depths] the node where the commitment ends, or ``NOWHERE``
     landing: NDArray[np.integer]
-    #: [N, depths] actions until there or until the goal; expected ones where actions may fail.
-    executed: NDArray[Any]
+    executed: NDArray[np.integer]  #: [N, depths] actions until there or until the goal
     goal: NDArray[np.bool_]  #: [N] solved states
     planned: NDArray[np.bool_]  #: [N] states with a plan
     distance: NDArray[np.integer]  #: [N] actions to the goal, below zero where it is out of reach
@@ -84,42 +77,29 @@ class CommitmentGraph:
     #: Plans are there for episodes of at most so many observations, and only in states from which the goal can still be
     #: reached with those that are left (see ``hopeless``); 0: in every state, for any number of observations.
     budget: int = 0
-    #: Actions that pass from an observation until its plan is there, and those that are queued at each node [N, delay].
-    delay: int = 0
-    pending: NDArray[np.uint8] | None = None
-    #: [N, 2] where no observation is left: is it solved by what is queued, and by how many actions? Expected ones.
-    ending: NDArray[np.float64] | None = None
-    #: Ends of commitments in which actions may fail.
-    chances: Chances | None = None
-    #: [N] where an episode ends without the goal, and nothing is paid any more; of a graph that is of no puzzle.
-    ended: NDArray[np.bool_] | None = None
     #: Where it is from: any plain values.
     source: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes, many, head = len(self.goal), len(self.depths), len(self.head_depths)
         wanted = {"landing": (nodes, many), "executed": (nodes, many), "distance": (nodes,)}
-        kinds = {"executed": "iuf", "goal": "b", "planned": "b"}
+        kinds = {"goal": "b", "planned": "b"}
         for name, shape in (wanted | {"goal": (nodes,), "planned": (nodes,)}).items():
             checks.shape(name, checks.array(name, getattr(self, name), kinds.get(name, "iu")), shape)
         checks.shape("groups", self.groups, self.starts.shape)
         for each in ("depths", "head_depths"):
-            _within(each, np.array(getattr(self, each), np.int64), 1, self.plan_length if self.task else MOST_DEPTH)
+            _within(each, np.array(getattr(self, each), np.int64), 1, self.plan_length)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
-        _within("landing", self.landing, NOWHERE, nodes - 1 + (len(self.chances) if self.chances else 0))
-        # Behind a deviation another rule may have gone on, at depths of its own.
-        _within("executed", self.executed, 0, self.depths[-1] if self.task else MOST_DEPTH)
+        _within("landing", self.landing, NOWHERE, nodes - 1)
+        _within("executed", self.executed, 0, self.depths[-1])
         _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
         _within("starts", self.starts, 0, nodes - 1)
         length = self.plan_length
         self._check("plans", (nodes, length), (nodes, many, length))
         self._check("probs", (nodes, length, 4), (nodes, many, length, 4))
         self._check("logits", (nodes, head))
-        self._check("ended", (nodes,))
         self._check("disagreement", (nodes, DISAGREEMENTS * length))
-        self._check("pending", (nodes, self.delay))
-        self._check("ending", (nodes, 2))
         if self.features is not None:
             self._check("features", (nodes, *self.features.shape[1:2]))
         if self.samples is not None:
@@ -147,11 +127,6 @@ class CommitmentGraph:
         return np.flatnonzero(self.planned & ~self.goal)
 
     @property
-    def over(self) -> NDArray[np.bool_]:
-        """[N] where an episode has ended, at the goal or otherwise."""
-        return self.goal if self.ended is None else self.goal | self.ended
-
-    @property
     def puzzle(self) -> Puzzle:
         """Whose states these are."""
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
@@ -174,9 +149,9 @@ class CommitmentGraph:
         state planned where an episode within it may choose?"""
         if (self.landing[self.planned] == NOWHERE).any():
             return False
-        ends = self.planned | self.over
+        ends = self.planned | self.goal
         if not self.budget:
-            return bool(ends[self.reached(self.landing[self.planned])].all() and ends[self.starts].all())
+            return bool(ends[self.landing[self.planned]].all() and ends[self.starts].all())
         seen, front = np.zeros(len(self), np.bool_), self.starts
         for remaining in range(self.budget, 0, -1):  # most are left where a state is first reached
             front = np.unique(front)
@@ -184,45 +159,8 @@ class CommitmentGraph:
             if not ends[front].all():
                 return False
             seen[front] = True
-            front = self.reached(self.landing[front[~self.goal[front]]])
+            front = self.landing[front[~self.goal[front]]]
         return True
-
-    @property
-    def plain(self) -> bool:
-        """Does every commitment end in one node, and begin with an empty queue? Then an episode is a walk."""
-        return self.chances is None and not self.delay
-
-    def check_plain(self) -> None:
-        """For what follows episodes, commitment by commitment."""
-        if not self.plain:
-            raise ValueError(
-                "graph: expected one without delays and slips, whose episodes are walks, got one with them; "
-                "recommit.graph.values has values of best depths and of rules on it"
-            )
-
-    def onward(self, values: NDArray[Any]) -> NDArray[Any]:
-        """[landings, ...] the ``values`` [N, ...] of nodes, with their expectations over chances behind them."""
-        return values if self.chances is None else np.concatenate([values, self.chances.expected(values)])
-
-    def arrived(self, landing: NDArray[np.integer], mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        """[N] how much of the ``mass`` of these landings comes to each node."""
-        if self.chances is None:
-            return np.bincount(landing, mass, len(self)).astype(np.float64, copy=False)
-        every = np.bincount(landing, mass, len(self) + len(self.chances)).astype(np.float64, copy=False)
-        return every[: len(self)] + self.chances.spread(every[len(self) :], len(self))
-
-    def reached(self, landing: NDArray[np.integer]) -> NDArray[np.integer]:
-        """The nodes of some landings, in no order where there are chances."""
-        if self.chances is None:
-            return landing
-        single = landing < len(self)
-        return np.concatenate([landing[single], self.chances.ends(landing[~single] - len(self))])
-
-    def reach(self, remaining: NDArray[np.integer] | int) -> NDArray[np.int64]:
-        """How many actions an episode may still have with so many observations: whole plans, the last ``delay`` actions
-        of each but the last executed while the next one is made."""
-        result: NDArray[np.int64] = (self.plan_length - self.delay) * np.asarray(remaining, np.int64) + self.delay
-        return result
 
     def nodes(self, states: States) -> Nodes:
         """The node of each state; all have to be there."""
@@ -244,7 +182,7 @@ class CommitmentGraph:
         if not self.budget:
             return np.zeros(len(nodes), np.bool_)  # nobody is asked how far the goal is
         distance = self.distance[nodes]
-        return (distance < 0) | (distance > self.reach(remaining))
+        return (distance < 0) | (distance > self.plan_length * np.asarray(remaining))
 
     def column(self, depth: int) -> int:
         """The column of a depth."""
@@ -282,7 +220,6 @@ class CommitmentGraph:
     ) -> CommitmentGraph:
         """Some of the nodes, in order; edges that leave them lead ``NOWHERE``. ``starts`` are among them, each a group
         of its own if there are no ``groups``."""
-        self.check_plain()
         number = np.full(len(self) + 1, NOWHERE, np.int32)  # the last one is that of NOWHERE
         number[:-1][nodes] = np.arange(nodes.sum(), dtype=np.int32)
         arrays = {k: v for k, v in self.arrays().items() if isinstance(v, np.ndarray) and v.shape != (0,)}

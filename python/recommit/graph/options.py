@@ -6,30 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from recommit.horizon.rule_registry import ON_PUZZLES
+
 if TYPE_CHECKING:
     from recommit.graph.graph import CommitmentGraph
     from recommit.prices import Setting
 
 #: Observations of an episode at most.
 MOST_BUDGET = 512
-RULES = (
-    "fixed-1",
-    "fixed-2",
-    "fixed-4",
-    "fixed-8",
-    "head",
-    "head+memory",
-    "sampled",
-    "random",
-    "confidence-product",
-    "confidence-least",
-    "confidence-entropy",
-    "disagreement",
-    "entropy-jump",
-    "repetition",
-    "reversal",
-    "consecutive",
-)
+RULES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", "head+memory", "sampled", "random", *ON_PUZZLES)
 
 
 @dataclass(frozen=True)
@@ -172,8 +157,7 @@ def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGra
     """Every budget, without prices first and then at each price of an observation."""
     from recommit.prices import Prices, Setting
 
-    own = graph.budget if graph.task else graph.source["queries"]
-    budgets = options.budget or ((own,) if own else graph.usual_budgets)
+    budgets = options.budget or ((graph.budget,) if graph.budget else graph.usual_budgets)
     if wrong := [k for k in budgets if not 1 <= k <= MOST_BUDGET]:
         raise ValueError(f"budget: expected numbers 1..{MOST_BUDGET}, got {wrong[0]}")
     prices = (Prices(), *(Prices(options.price_action, each) for each in options.price_observation))

@@ -79,7 +79,6 @@ class Attribution(Regret):
 def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser) -> Attribution:
     """Play every start once, and say the regret of each commitment."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
-    over = graph.over[nodes]
     solved, actions, observations = graph.goal[nodes], np.zeros(len(nodes)), np.zeros(len(nodes))
     path, parts = np.full((best.budget, len(nodes)), -1), []
     for turn, who, here, column in episodes(graph, nodes, best.budget, choose):
@@ -88,12 +87,11 @@ def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser)
         there = graph.landing[here, column].astype(np.int64)
         executed = graph.executed[here, column].astype(np.int64)
         solved[who], actions[who], observations[who] = graph.goal[there], actions[who] + executed, turn + 1
-        over[who] = graph.over[there]
         returned = (path[: turn + 1, who] == there).any(axis=0)
         each = commitment_regret(best, remaining, here, column, returned)
         depth = np.array(graph.depths)[column]
         parts.append((here, *each[:2], who, np.full(len(who), remaining), depth, executed, there, each[2]))
-    pay_for_the_rest(graph, best.budget, over, actions, observations)
+    pay_for_the_rest(graph, best.budget, solved, actions, observations)
     none = (np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int8), *[np.zeros(0, np.int64)] * 6)
     columns = (np.concatenate(column) for column in zip(none, *parts, strict=True))
     return Attribution(nodes, (solved, actions, observations), *columns)
@@ -114,7 +112,6 @@ def expected_regret(best: OptimalValues, starts: NDArray[np.integer], probs: Flo
     """Everything about depths that are sampled by ``probs`` [N, depths], the same at every visit, as an expectation.
     Rows of nodes without a choice are not read."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
-    graph.check_plain()
     rows = chosen_rows(graph)
     checks.shape("probs", checks.array("probs", probs, "f"), (len(graph), len(graph.depths)))
     checks.between("probs", probs[rows], 0, 1)

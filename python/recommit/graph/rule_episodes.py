@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recommit.graph import rule_registry
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
-from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule
+from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule, rule_registry
 from recommit.horizon.rule import need
 from recommit.storage.python_file import failing_line
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rule_registry import NamedRule
+    from recommit.horizon.rule_registry import NamedRule
 
     Depths = NDArray[np.int32]
     Nodes = NDArray[np.int64]
@@ -149,8 +148,6 @@ class RulesOnGraph:
     @cached_property
     def plans(self) -> Plans:
         """Those of every node, without samples; a node without a plan has an even one that nobody reads."""
-        if not self.graph.task:
-            return Plans(np.zeros((len(self.graph), self.graph.depths[-1]), np.uint8))
         even = np.float32(0.25)
         probs = np.where(self.graph.planned[:, None, None], self.graph.probs, even)
         return Plans(self.graph.plans, probs, features=self.graph.head_features)
@@ -214,16 +211,6 @@ class RulesOnGraph:
             yield self.chooser(entry, returning[depths - 1] if entry.memory else depths[:, None])
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
-        if not self.graph.task:  # whose depths are not all that there are
-            if not isinstance(entry.rule, Fixed | rule_registry.DepthTable):
-                raise ValueError(
-                    f"rules: expected fixed-1 .. fixed-{self.graph.depths[-1]} or a table, since this graph holds no "
-                    f"plans, got {entry.name}"
-                )
-            asked = (entry.rule.depth,) if isinstance(entry.rule, Fixed) else entry.rule.table
-            if others := sorted(set(asked) - set(self.graph.depths)):
-                raise ValueError(f"rules: expected depths of {self.graph.depths}, got {others[0]} in {entry.name}")
-            return replace(entry, rule=replace(entry.rule, depths=self.graph.depths))
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.head_depths))
 
 

@@ -28,7 +28,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     length = graph.distance[graph.starts]
     size, lost = "x".join(map(str, manifest["shape"])), (graph.distance < 0).mean()
     lines = [
-        f"{graph.task or 'no puzzle'} {size}: {len(graph):,} nodes, {manifest['planned']:,} of them with a plan",
+        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['planned']:,} of them with a plan",
         f"{manifest['starts']:,} starts in {manifest['groups']:,} groups",
         f"from the starts to the goal: {length.min()} to {length.max()} actions",
         f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
@@ -198,8 +198,8 @@ def described(graph: CommitmentGraph, episodes: Attribution, places: Sequence[in
     """These commitments as plain values."""
     return [
         {
-            "state": graph.states[episodes.node[i]].tolist() if graph.task else int(episodes.node[i]),
-            "plan": graph.plans[episodes.node[i]].tolist() if graph.task else [],
+            "state": graph.states[episodes.node[i]].tolist(),
+            "plan": graph.plans[episodes.node[i]].tolist(),
             "distance": int(graph.distance[episodes.node[i]]),
             "remaining": int(episodes.remaining[i]),
             "depth": int(episodes.depth[i]),

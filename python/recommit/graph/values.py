@@ -6,9 +6,6 @@ With k observations left, prices c(s, h) of a commitment, and s' where it ends,
     optimal values      V_k(s) = max over h of Q_k(s, h)
     policy values       V_k(s) = sum over h of pi_k(h | s) Q_k(s, h)
 
-With a delay, V_0 is what the actions that are still queued come to; where actions may fail, V_{k-1}(s') is an
-expectation over the nodes where the commitment may end: the backup is the same.
-
 A state without a plan that is no goal is never solved, and pays for the least depth at every observation that is left.
 So does a state of a graph with a budget that is too far from the goal for them.
 ``optimal_values`` serves many prices at once; ``shortest_costs`` is the same without a budget. ``outcomes`` evaluates a
@@ -70,7 +67,7 @@ def optimal_values(
     every: list[Floats] = []
     value: Floats = np.zeros((len(graph), 0))
     for remaining in range(budget + 1):
-        before, value = graph.onward(value), _unchosen(graph, remaining, np.ones(len(action)), -action, -observation)
+        before, value = value, _unchosen(graph, remaining, np.ones(len(action)), -action, -observation)
         for begin in range(0, len(rows) if remaining else 0, BLOCK):
             block = rows[begin : begin + BLOCK]
             value[block] = _largest(graph, block, before, action) - observation
@@ -82,11 +79,8 @@ def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floa
     """[N, columns] what is certain where nothing is chosen, and 0 elsewhere."""
     table = np.zeros((len(graph), len(goal)))
     if remaining:
-        failing = remaining * (observation + action * (graph.depths[0] - graph.delay)) + action * graph.delay
+        failing = remaining * (observation + action * graph.depths[0])
         table[~graph.planned | _hopeless(graph, remaining)] = failing
-    elif graph.ending is not None:
-        table = graph.ending[:, :1] * goal + graph.ending[:, 1:] * action
-    table[graph.over] = 0.0
     table[graph.goal] = goal
     return table
 
@@ -112,7 +106,6 @@ def shortest_costs(graph: CommitmentGraph, prices: Prices) -> Floats:
     Nodes are brought up to date nearest first, each from what its nearer ones have just become: most commitments lead
     nearer, so that few rounds are needed until nothing changes any more.
     """
-    graph.check_plain()
     action, observation = arrays([prices])
     far, rows = np.where(graph.distance < 0, np.iinfo(np.int32).max, graph.distance), chosen_rows(graph)
     order = rows[np.argsort(far[rows], kind="stable")]
@@ -133,7 +126,6 @@ def shortest_costs(graph: CommitmentGraph, prices: Prices) -> Floats:
 
 def policy_costs(graph: CommitmentGraph, prices: Prices, column: Nodes) -> Floats:
     """[N] the cost of a rule's way to the goal without a budget; infinite where it goes round or ends."""
-    graph.check_plain()
     rows = chosen_rows(graph)
     landing, cost = graph.landing[rows, column[rows]], prices.cost(graph.executed[rows, column[rows]])
     result = np.where(graph.goal, 0.0, np.inf)
@@ -193,7 +185,7 @@ def _evaluated(
                 weight = 1.0 if probs is None else probs[:, None]
                 reward[place] += weight * (graph.executed[nodes, column][:, None] * action + observation)
                 ways.append((place, graph.landing[nodes, column].astype(np.intp), weight))
-        before, table = graph.onward(table), _unchosen(graph, remaining, goal, action, observation)
+        before, table = table, _unchosen(graph, remaining, goal, action, observation)
         value = reward.copy()
         for place, landing, weight in ways:
             onward = before.take(landing, axis=0, mode="clip")
@@ -217,7 +209,7 @@ def commitments(
         for nodes, column, probs in _ways(graph, np.flatnonzero(on), policy, remaining):
             mass = visits[nodes] if probs is None else visits[nodes] * probs
             yield remaining, nodes, column, mass
-            after += graph.arrived(graph.landing[nodes, column], mass)
+            after += np.bincount(graph.landing[nodes, column], mass, len(graph))
         visits = after
 
 
@@ -268,6 +260,6 @@ class OptimalValues:
     def q_values(self, remaining: int, nodes: Nodes) -> Floats:
         """[nodes, depths] Q of nodes with a plan."""
         graph = self.graph
-        onward = graph.onward(self.value[remaining - 1])[graph.landing[nodes]]
+        onward = self.value[remaining - 1][graph.landing[nodes]]
         result: Floats = onward - self.prices.cost(graph.executed[nodes])
         return result

@@ -33,7 +33,6 @@ class Ice(Puzzle):
     core: ClassVar[ModuleType] = _core.ice
     sides = (4, 64)
     highest = 4
-    movers = (3, 4)
     splits = ("starts", "layouts")
     usual = Usual(size=(8, 8), length=(3, 8), budgets={"loose": 6, "tight": 4})
     codes = "0 ice, 1 rock, 2 goal, 3 player, 4 player on goal."

@@ -118,8 +118,6 @@ class Puzzle(Drawn, ABC):
     generators: ClassVar[tuple[str, ...]] = ("usual",)
     #: Published levels that data sets can be made of besides, see ``recommit.data.boxoban``.
     level_sets: ClassVar[tuple[str, ...]] = ()
-    #: Codes of the cell that moves: the player, or the blank.
-    movers: ClassVar[tuple[int, ...]]
     usual: ClassVar[Usual]
     #: What the cells of a state hold, and the rules, in a sentence or two each.
     codes: ClassVar[str]

@@ -33,7 +33,6 @@ class Sliding(Puzzle):
     core: ClassVar[ModuleType] = _core.sliding
     sides = (2, 5)
     ringed = False
-    movers = (0,)
     turns = False
     splits = ("starts", "regions")
     generators = ("uniform", "walk", "walk_nobacktrack")

@@ -38,7 +38,6 @@ class Sokoban(Puzzle):
     sides = (4, 64)
     most_boxes = 1024
     highest = 6
-    movers = (5, 6)
     splits = ("starts", "layouts")
     generators = ("rooms", "reverse", "boxoban")
     level_sets = ("unfiltered", "medium", "hard")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import stats
+from recommit.results import intervals, table
+from recommit.results.intervals import Interval
 from recommit.storage import errors, files, safe_open, verified
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ SCHEMA, VERSION = "recommit.sweep", 1
 CARD = "card.json"
 #: Bytes of a card that are read.
 MOST = 1 << 28
+#: A name or a version of a package, such as torch and 2.11.0+cpu.
+_WELL_FORMED = re.compile(r"[A-Za-z0-9][\w.+!-]{0,63}")
 #: What an episode comes to.
 OUTCOMES: verified.Fields = {"success": (bool, type(None)), "total": verified.NUMBER, "ticks": int, "queries": int}
 _ROW = {"name": str, "rule": {"rule": str}, "outcomes": {name: [kind] for name, kind in OUTCOMES.items()}}
@@ -37,7 +41,7 @@ _FIELDS = {
     "policy": {"name": str},
     "files": {},
     "code": str,
-    "settings": {"env_kwargs": str, "depths": [int], "price": verified.NUMBER},
+    "settings": {"env_kwargs": str, "depths": [int], "price": verified.NUMBER, "max_steps": int},
     "versions": {},
     "score": str,
     "left_out": {},
@@ -76,85 +80,73 @@ def worth(outcomes: Outcomes, kind: str, price: float) -> Floats:
 
 
 def chosen(rows: Sequence[dict[str, Any]], kind: str, price: float) -> dict[str, dict[str, Any]]:
-    """By name, the rule that is worth most in the mean; of equals the one with fewer queries."""
-    best: dict[str, tuple[float, float]] = {}
-    rules: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        merit = (float(worth(row["outcomes"], kind, price).mean()), -float(np.mean(row["outcomes"]["queries"])))
-        if row["name"] not in best or merit > best[row["name"]]:
-            best[row["name"]], rules[row["name"]] = merit, row["rule"]
-    return rules
+    """By name, the rule with the highest mean worth; of equals the one with fewer queries."""
+    merits: dict[str, dict[int, tuple[float, float]]] = {}
+    for i, row in enumerate(rows):
+        outcomes = row["outcomes"]
+        merit = float(worth(outcomes, kind, price).mean()), -float(np.mean(outcomes["queries"]))
+        merits.setdefault(row["name"], {})[i] = merit
+    return {name: rows[table.best(own)]["rule"] for name, own in merits.items()}  # type: ignore[index]
 
 
-def best_fixed(card: Card) -> str:
-    """The name of the best fixed depth on validation episodes, by the same measure."""
-    fixed = [{**row, "name": "", "rule": row["name"]} for row in card["validation"] if row["rule"]["rule"] == "Fixed"]
-    name: Any = chosen(fixed, card["score"], card["settings"]["price"])[""]
+def best_on_validation(card: Card, *, fixed: bool) -> str:
+    """The name of the best fixed depth, or of the best rule, on validation episodes; empty where there is none."""
+    every = [{**row, "name": "", "rule": row["name"]} for row in card["validation"] if is_fixed(row) == fixed]
+    name: Any = chosen(every, card["score"], card["settings"]["price"]).get("", "")
     return str(name)
 
 
-def best_rule(card: Card) -> str:
-    """The name of the rule that is best on validation episodes, by the same measure; empty where there is none."""
-    rules = [{**row, "name": "", "rule": row["name"]} for row in card["validation"] if row["rule"]["rule"] != "Fixed"]
-    name: Any = chosen(rules, card["score"], card["settings"]["price"]).get("", "")
-    return str(name)
+def is_fixed(row: dict[str, Any]) -> bool:
+    """True for a fixed depth."""
+    return bool(row["rule"]["rule"] == "Fixed")
 
 
 def summary(card: Card) -> list[dict[str, Any]]:
-    """What each row comes to, with 95 % intervals over episodes; differences of what they are worth are paired, to the
-    best fixed depth."""
-    kind, price, reference = card["score"], card["settings"]["price"], best_fixed(card)
-    own = {row["name"]: row["outcomes"] for row in card["rows"]}
-    result = []
-    for row in card["rows"]:
-        values, queries = scores(row["outcomes"], kind), np.array(row["outcomes"]["queries"], np.float64)
-        low, high = stats.share(values) if kind == "success" else _ends(values)
-        less = difference(row["outcomes"], own[reference], kind, price)
-        if row["name"] == reference:
-            less = stats.Interval(0.0, 0.0, 0.0)
+    """The figures of each row, with 95 % intervals over episodes: [mean, low, high], without ends of one episode.
+    Differences of worth are paired, to the best fixed depth."""
+    kind, price, reference = card["score"], card["settings"]["price"], best_on_validation(card, fixed=True)
+    own, result = {row["name"]: row["outcomes"] for row in card["rows"]}, []
+    for name, outcomes in own.items():
+        values, queries = scores(outcomes, kind), np.array(outcomes["queries"], np.float64)
+        less = difference(outcomes, own[reference], kind, price) if name != reference else Interval(0.0, 0.0, 0.0)
         won = queries[values > 0] if kind == "success" else queries[:0]
         result.append(
             {
-                "name": row["name"],
-                "score": [float(values.mean()), low, high],
-                "queries": [float(queries.mean()), *_ends(queries)],
+                "name": name,
+                "score": _ends(intervals.share(values) if kind == "success" else intervals.mean(values)),
+                "queries": _ends(intervals.mean(queries)),
                 "queries_of_successes": float(won.mean()) if len(won) else None,
-                "ticks": float(np.mean(row["outcomes"]["ticks"])),
-                "minus_best_fixed": [less.mean, less.low, less.high],
+                "ticks": float(np.mean(outcomes["ticks"])),
+                "minus_best_fixed": _ends(less),
             }
         )
-    for each in result:
-        each["frontier"] = not any(_beats(other, each) for other in result)
-    return result
+    front = table.pareto({i: (each["score"][0], each["queries"][0]) for i, each in enumerate(result)})
+    return [{**each, "frontier": i in front} for i, each in enumerate(result)]
 
 
-def difference(one: Outcomes, other: Outcomes, kind: str, price: float) -> stats.Interval:
-    """How much more ``one`` is worth, paired. An interval of success has to stay wide where no episode differs, so it
-    is not a bootstrap; the queries' part is added by squares."""
+def difference(one: Outcomes, other: Outcomes, kind: str, price: float) -> Interval:
+    """Worth of ``one`` minus that of ``other``, paired. The interval of success has to stay wide where no episode
+    differs; that of the queries' price is added by squares."""
     if kind != "success":
-        return stats.bootstrap(worth(one, kind, price) - worth(other, kind, price))
-    won = stats.paired_shares(*(scores(each, kind) > 0 for each in (one, other)))
-    paid = stats.bootstrap(price * (np.array(other["queries"], np.float64) - one["queries"]))
-    mean, low, high = won.mean + paid.mean, won.mean - won.low, won.high - won.mean
-    low, high = (float(np.hypot(low, paid.mean - paid.low)), float(np.hypot(high, paid.high - paid.mean)))
-    return stats.Interval(mean, mean - low, mean + high)
+        return intervals.difference(worth(one, kind, price), worth(other, kind, price))
+    won = intervals.difference(scores(one, kind), scores(other, kind))
+    if not price:
+        return won
+    paid = intervals.mean(price * (np.array(other["queries"], np.float64) - one["queries"]))
+    mean = won.mean + paid.mean
+    low, high = np.hypot(won.mean - won.low, paid.mean - paid.low), np.hypot(won.high - won.mean, paid.high - paid.mean)
+    return Interval(mean, mean - float(low), mean + float(high))
 
 
-def _ends(values: Floats) -> tuple[float, float]:
-    interval = stats.bootstrap(values)
-    return interval.low, interval.high
-
-
-def _beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """At least as good and as cheap, and better in one of them."""
-    a, b = (one["score"][0], -one["queries"][0]), (other["score"][0], -other["queries"][0])
-    return a != b and a[0] >= b[0] and a[1] >= b[1]
+def _ends(interval: Interval) -> list[float | None]:
+    values = interval.values()
+    return [values[name] for name in ("mean", "low", "high")]
 
 
 def made(content: Card) -> Card:
     """The card of these values, with its summary and its digest."""
     card = {"schema": SCHEMA, "version": VERSION, **content}
-    card["best_fixed"], card["summary"] = best_fixed(card), summary(card)
+    card["best_fixed"], card["summary"] = best_on_validation(card, fixed=True), summary(card)
     return {**card, "digest": digest(card)}
 
 
@@ -203,15 +195,30 @@ def read(path: Path) -> Card:
 
 
 def _check(path: Path, card: Card) -> None:
-    """Refuse episodes that do not fit their seeds, and a summary or a choice that is not that of the episodes."""
+    """Refuse episodes that no sweep has, and a summary or a choice that is not that of the episodes."""
+    most = card["settings"]["max_steps"]
     for name, split in (("validation", "validation"), ("rows", "test")):
         for row in card[name]:
             for field in OUTCOMES:
                 if len(row["outcomes"][field]) != len(card["seeds"][split]):
                     raise errors.Damaged(f"{path}: {name}, {row['name']}: expected an episode for each seed")
+            for ticks, queries in zip(row["outcomes"]["ticks"], row["outcomes"]["queries"], strict=True):
+                if not (type(ticks) is type(queries) is int and 1 <= queries <= ticks <= most):
+                    raise errors.Damaged(
+                        f"{path}: {name}, {row['name']}: expected 1 <= queries <= ticks <= {most}, got {queries} "
+                        f"queries in {ticks} ticks"
+                    )
+    if type(card["batch"]) is not int or card["batch"] < 1:
+        raise errors.Damaged(f"{path}: batch: expected a whole number from 1 on, got {card['batch']}")
+    if not all(
+        isinstance(each, str) and _WELL_FORMED.fullmatch(each) for pair in card["versions"].items() for each in pair
+    ):
+        raise errors.Damaged(f"{path}: versions: expected names and versions of packages, got something else")
+    if missing := [name for name in ("python", "machine", "numpy") if name not in card["versions"]]:
+        raise errors.Damaged(f"{path}: versions: expected that of {missing[0]}, got none")
     try:
         rules = chosen(card["validation"], card["score"], card["settings"]["price"])
-        again = {"best_fixed": best_fixed(card), "summary": summary(card)}
+        again = {"best_fixed": best_on_validation(card, fixed=True), "summary": summary(card)}
         again["rows"] = [{**row, "rule": rules.get(row["name"])} for row in card["rows"]]
     except (ValueError, TypeError, KeyError) as error:
         raise errors.Damaged(f"{path}: expected numbers of episodes, got something else: {error}") from None

@@ -50,14 +50,24 @@ def run(
         progress: hears of the episodes done, those to do, and what is played.
     """
     about = made_from(options, env, policy)
-    ownership.refuse_foreign(options.out, (MARK,), "a sweep")
+    ownership.refuse_foreign(options.out, (MARK, LOG), "a sweep")
     files.make_folders(files.Files(), options.out.absolute())
     with Lock(options.out, work="sweep"), Players(options) as children:
         files.sweep(files.Files(), options.out)
-        _begin(options, about)
+        if begun := verified.exists(options.out, MARK):
+            ownership.check(options.out, verified.values(options.out, MARK), about)
         live = env is not None or policy is not None
         seat = Seat(options, env, policy)
-        ask: Ask = (lambda requests: local(seat, requests)) if live else children.ask
+
+        def ask(requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
+            nonlocal begun
+            for answer in local(seat, requests) if live else children.ask(requests):
+                if not begun:  # a program that cannot be looked at leaves no sweep behind
+                    mark = (json.dumps(about, sort_keys=True) + "\n").encode()
+                    files.replace(files.Files(), options.out / MARK, mark)
+                    begun = True
+                yield answer
+
         with jsonl.JsonLines(options.out / LOG, durable=False) as log:
             answers = Answers(ask, log, options.batch)
             content = {**about, **Sweep(options, answers, progress).content()}
@@ -78,15 +88,6 @@ def made_from(options: SweepOptions, env: Callable[[], Any] | None, policy: Any)
         "code": programs.code(),
         "settings": {**settings, "depths": list(options.depths)},
     }
-
-
-def _begin(options: SweepOptions, about: dict[str, Any]) -> None:
-    """Write down what is swept; going on with something else is refused."""
-    path = options.out / MARK
-    if verified.exists(options.out, MARK):
-        ownership.check(options.out, verified.values(options.out, MARK), about)
-    else:
-        files.replace(files.Files(), path, (json.dumps(about, sort_keys=True) + "\n").encode())
 
 
 class Answering(Protocol):
@@ -175,7 +176,7 @@ class Sweep:
         (look,) = self._get("look", "look", {"seed": seeds["validation"][0]})
         depths = fixed_depths(options.depths, range(look["allowed"][0], look["allowed"][1] + 1))
         allowed = list(options.depths) or list(range(look["allowed"][0], look["allowed"][1] + 1))
-        tries = {f"fixed {depth}": [described(Fixed(depth))] for depth in depths}
+        tries = {f"fixed-{depth}": [described(Fixed(depth))] for depth in depths}
         found: dict[str, Any] = {"rules": {}, "left_out": {}}
         if options.thresholds:
             asked = {"seeds": seeds["validation"], "depth": depths[len(depths) // 2], "depths": allowed}

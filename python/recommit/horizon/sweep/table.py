@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from recommit.horizon.sweep.card import best_rule
-from recommit.horizon.sweep.rules import number
-from recommit.storage.terminal_text import cell, grid
+from recommit.horizon.sweep.card import best_on_validation, is_fixed
+from recommit.horizon.sweep.rules import number as chosen_number
+from recommit.results.grid import Grid, number, spread
+from recommit.results.intervals import Interval
+from recommit.results.table import MARGIN, deepest_within
+from recommit.storage.terminal_text import cell
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from recommit.horizon.sweep.card import Card
 
 
-#: A success whose difference to the best depth's is known no better than this is not known.
-WIDE = 0.2
 #: What a policy may say besides its actions, and how a rule begins that lacks it.
 INPUTS = ("probabilities", "samples", "entropies", "events")
 LACKING = re.compile(rf"\S+ needs Plans\.({'|'.join(INPUTS)})\b")
@@ -22,78 +25,81 @@ LACKING = re.compile(rf"\S+ needs Plans\.({'|'.join(INPUTS)})\b")
 
 def text(card: Card, milliseconds: float | None = None) -> str:
     """All rows with their intervals; what was left out, and why; how it was played."""
-    kind, unit = card["score"], "%" if card["score"] == "success" else ""
-    less = "minus best fixed" + (", priced" if card["settings"]["price"] else "")
-    won = ["of successes"] if unit else []
-    head = ["", "number", f"{kind}, {unit}" if unit else kind, "queries", *won, "ticks", less]
-    rules = {row["name"]: number(row["rule"]) for row in card["rows"]}
-    lines = [_line(each, rules[each["name"]], kind, card["best_fixed"]) for each in card["summary"]]
-    parts = [grid(head, lines), "", in_short(card), "", *notes(card)]
+    kind, success = card["score"], card["score"] == "success"
+    digits, scale = (1, 100.0) if success else (2, 1.0)
+    rules, reference = {row["name"]: chosen_number(row["rule"]) for row in card["rows"]}, card["best_fixed"]
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "": lambda each: each["name"] + (" *" if each["frontier"] else ""),
+        "number": lambda each: "" if rules[each["name"]] is None else f"{rules[each['name']]:.3g}",
+        f"{kind}, %" if success else kind: lambda each: _interval(each["score"], digits, scale),
+        "queries": lambda each: number(each["queries"][0]),
+        "of successes": lambda each: number(each["queries_of_successes"]).replace("-", ""),
+        "ticks": lambda each: number(each["ticks"]),
+        "minus best fixed" + (", priced" if card["settings"]["price"] else ""): lambda each: (
+            "" if each["name"] == reference else _interval(each["minus_best_fixed"], digits, scale)
+        ),
+    }
+    if not success:
+        del columns["of successes"]
+    parts = [Grid.by(columns, card["summary"]).markdown(), "", in_short(card), "", *notes(card)]
     if milliseconds is not None:
         parts.append(f"A query took {milliseconds:.3g} ms of one thread here, as measured; the card does not have it.")
     return "\n".join(parts) + "\n"
 
 
 def in_short(card: Card) -> str:
-    """How much of a chunk to execute, as far as the intervals say."""
-    summary, kind = {each["name"]: each for each in card["summary"]}, card["score"]
-    depths = {row["name"]: row["rule"]["depth"] for row in card["rows"] if row["rule"]["rule"] == "Fixed"}
-    best, names = card["best_fixed"], sorted(depths, key=depths.__getitem__)
-    minus = {name: summary[name]["minus_best_fixed"] for name in names}
-    if better := [name for name in names if minus[name][1] > 0]:
-        top = max(better, key=lambda name: minus[name][0])
+    """How much of a chunk to execute: the deepest fixed depth that is certain to be no worse than the best one by more
+    than ``table.MARGIN``, of success or of the return's range."""
+    kind, best = card["score"], card["best_fixed"]
+    depths = {row["name"]: int(row["rule"]["depth"]) for row in card["rows"] if is_fixed(row)}
+    own = {each["name"]: each for each in card["summary"]}
+    names = {depth: name for name, depth in depths.items()}
+    minus = {depth: _read(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
+    horizon, top = card["horizon"], max(minus, key=lambda depth: minus[depth].mean)
+    shown = lambda difference: _interval(difference, *((1, 100.0) if kind == "success" else (2, 1.0)))
+    if minus[top].low > 0:
         return (
-            f"Validation picked {depths[best]} of {card['horizon']} as the best fixed depth, but on the test episodes "
-            f"{depths[top]} is better by {_interval(minus[top], kind)}: {len(card['seeds']['validation'])} validation "
+            f"Validation picked {depths[best]} of {horizon} as the best fixed depth, but on the test episodes "
+            f"{top} is better by {shown(minus[top])}: {len(card['seeds']['validation'])} validation "
             "episodes are too few to choose by, more (--validation) would tell."
         )
-    level = [name for name in names if name == best or minus[name][2] >= 0]
-    deeper = names[names.index(level[-1]) + 1 :]
-    reach = f"{depths[level[-1]]} of {card['horizon']}"
-    if level[-1] != best:
-        asks = [f"{summary[name]['queries'][0]:.1f}" for name in (level[-1], best)]
-        first = f"Depth {reach} is not significantly worse than the best fixed depth, {depths[best]}: "
-        parts = [f"{first}{asks[0]} queries an episode instead of {asks[1]}"]
-    elif deeper:
-        parts = [f"The best fixed depth is {reach}, and every deeper one is significantly worse"]
+    means = [each.mean for each in minus.values()]
+    margin = MARGIN if kind == "success" else MARGIN * (max(means) - min(means))
+    words = f"{100 * MARGIN:g} points" if kind == "success" else f"{margin:.3g}"
+    deepest = max(deepest_within(minus, margin) or 0, depths[best])
+    deeper = sorted(depth for depth in minus if depth > deepest)
+    if deepest != depths[best]:
+        asks = [f"{own[names[depth]]['queries'][0]:.1f}" for depth in (deepest, depths[best])]
+        parts = [
+            f"Execute {deepest} of {horizon} actions: no worse than the best fixed depth, {depths[best]}, by more than "
+            f"{words}, with {asks[0]} queries an episode instead of {asks[1]}"
+        ]
     else:
-        parts = [f"The best fixed depth is {reach}, the deepest that was played"]
-    doubted = [minus[name] for name in (level if level[-1] == best else level[-1:])]
-    if len(card["seeds"]["test"]) == 1 or any(_unknown(each, [*minus.values()], kind) for each in doubted):
-        parts.append("these episodes are too few to be sure: more (--episodes) would tell")
-    if deeper:
-        parts.append(f"{deeper[0]} differs by {_interval(minus[deeper[0]], kind)}")
-    if (rule := best_rule(card)) and summary[rule]["minus_best_fixed"][1] > 0:
-        parts.append(f"{cell(rule)} is better by {_interval(summary[rule]['minus_best_fixed'], kind)}")
+        parts = [
+            f"The best fixed depth is {deepest} of {horizon}" + ("" if deeper else ", the deepest that was played")
+        ]
+    if deepest == depths[best] and any(each.high > margin for depth, each in minus.items() if depth < deepest):
+        parts.append(f"these episodes do not tell whether a shallower one is better by more than {words}")
+    if open_ := [depth for depth in deeper if minus[depth].high >= -margin]:
+        listed = f"depth {open_[0]} is" if len(open_) == 1 else f"depths {', '.join(map(str, open_))} are"
+        parts.append(f"these episodes do not tell whether {listed} worse by more than {words}: more (--episodes) would")
+    elif len(card["seeds"]["test"]) == 1:
+        parts.append("one episode tells nothing: more (--episodes) would")
+    if worse := [depth for depth in deeper if depth not in open_]:
+        parts.append(f"depth {worse[0]} differs by {shown(minus[worse[0]])}")
+    rule = best_on_validation(card, fixed=False)
+    if rule and (ahead := _read(own[rule]["minus_best_fixed"])).low > 0:
+        parts.append(f"{cell(rule)} is better by {shown(ahead)}")
     return "; ".join(parts) + "."
 
 
-def _unknown(difference: list[float], every: list[list[float]], kind: str) -> bool:
-    """Is an interval so wide that it says little: of success wider than ``WIDE``, of a return down to worse than half
-    of what lies between the best and the worst fixed depth?"""
-    _, low, high = difference
-    means = [mean for mean, _, _ in every]
-    return high - low > WIDE if kind == "success" else low < -(max(means) - min(means)) / 2
+def _read(values: Sequence[float | None]) -> Interval:
+    """Of a card's [mean, low, high]."""
+    return Interval.of(dict(zip(("mean", "low", "high"), values, strict=True)))
 
 
-def _interval(values: list[float], kind: str) -> str:
-    scale, digits = (100, 1) if kind == "success" else (1, 2)
-    mean, low, high = (f"{round(scale * value, digits) + 0.0:.{digits}f}" for value in values)
-    return f"{mean} ({low} .. {high})"
-
-
-def _line(each: dict[str, Any], chosen: float | None, kind: str, reference: str) -> list[str]:
-    won = each["queries_of_successes"]
-    column = [] if kind != "success" else ["" if won is None else f"{won:.1f}"]
-    return [
-        each["name"] + (" *" if each["frontier"] else ""),
-        "" if chosen is None else f"{chosen:.3g}",
-        _interval(each["score"], kind),
-        f"{each['queries'][0]:.1f}",
-        *column,
-        f"{each['ticks']:.1f}",
-        "" if each["name"] == reference else _interval(each["minus_best_fixed"], kind),
-    ]
+def _interval(values: Sequence[float | None] | Interval, digits: int, scale: float) -> str:
+    return spread(values if isinstance(values, Interval) else _read(values), digits, scale)
 
 
 def notes(card: Card) -> list[str]:

@@ -72,10 +72,11 @@ def verify(
             _same({"state": "weights of the policy"}.get(name, name), card.get(name), made.get(name))
         seed = secrets.randbelow(MOST_SEED) if options.seed is None else options.seed
         requests, done = sample(card, options.episodes, seed), 0
+        total = sum(len(request["with"]["seeds"]) for *_, request in requests)
         for i, reply in ask([request for _, _, request in requests]):
             _compare(card, *requests[i], reply["outcomes"])
             done += len(requests[i][2]["with"]["seeds"])
-            progress(done, options.episodes, requests[i][0]["name"])
+            progress(done, total, requests[i][0]["name"])
     return done
 
 
@@ -188,20 +189,41 @@ def _short(value: Any) -> str:
 
 
 def sample(card: Card, episodes: int, seed: int) -> list[tuple[dict[str, Any], int, dict[str, Any]]]:
-    """Batches of at least so many test and validation episodes, drawn from all rows: row, first episode, request."""
-    every = []
+    """Batches of at least so many episodes, drawn from all rows, and the most extreme episodes of each test row and of
+    its choice on validation: row, first episode, request."""
+    every, always = [], set[int]()
+    chosen = [row["rule"] for row in card["rows"]]
     for name, split in (("rows", "test"), ("validation", "validation")):
         for row in card[name]:
+            first, reported = len(every), name == "rows" or row["rule"] in chosen
             for i, request in enumerate(blocks(row["rule"], card["seeds"][split], card["batch"])):
                 every.append((row, i * card["batch"], request))
+            always |= {first + place // card["batch"] for place in _extremes(card, row)} if reported else set()
     order = np.argsort(rng.draw(rng.streams(seed, rng.Purpose.INSTANCES, np.arange(len(every))), 0), kind="stable")
-    chosen, count = [], 0
+    drawn, count = list[int](), 0
     for i in order.tolist():
         if count >= episodes:
             break
-        chosen.append(every[i])
+        drawn.append(i)
         count += len(every[i][2]["with"]["seeds"])
-    return chosen
+    return [every[i] for i in dict.fromkeys([*drawn, *sorted(always)])]
+
+
+def _extremes(card: Card, row: dict[str, Any]) -> list[int]:
+    """The episodes that move a row's figures most: with the fewest and the most queries, the best and the worst."""
+    queries, merits = np.array(row["outcomes"]["queries"]), cards.scores(row["outcomes"], card["score"])
+    return [int(place) for each in (queries, merits) for place in (each.argmin(), each.argmax())]
+
+
+def episodes_of(card: Card) -> int:
+    """All episodes of a card."""
+    parts = (("rows", "test"), ("validation", "validation"))
+    return sum(len(card[name]) * len(card["seeds"][split]) for name, split in parts)
+
+
+def missed(episodes: int) -> float:
+    """The share of changed episodes that a sample of so many misses with a chance of one in twenty."""
+    return float(1.0 - 0.05 ** (1.0 / max(episodes, 1)))
 
 
 def _compare(card: Card, row: dict[str, Any], first: int, request: dict[str, Any], outcomes: dict[str, Any]) -> None:
@@ -215,7 +237,7 @@ def _compare(card: Card, row: dict[str, Any], first: int, request: dict[str, Any
 
 
 def other_versions(card: Card) -> str:
-    """Which versions differ from the card's, for whoever wonders why."""
+    """Versions that differ from the card's, in brackets; empty where none does."""
     now = programs.versions()
     there = {name: was for name, was in card["versions"].items() if now.get(name, was) != was}
     other = [f"{name} was {was}, is {now[name]}" for name, was in there.items()]

@@ -17,7 +17,6 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
-from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.config import CONDITIONS, FEATURES, HeadConfig
 from recommit.policy.depth_head import DepthHead, conditions
 from recommit.prices import Prices
@@ -79,9 +78,7 @@ class ConditionedConfig:
 def advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
     """Shares of all visits [K + 1, rows], and Q - V [K + 1, rows, depths] with a mean square of 1, by the observations
     left; ``probs`` has these axes too, and nobody chooses with none left."""
-    problem.graph.check_plain()
     evaluation = problem.evaluation
-    assert isinstance(evaluation, PolicyEvaluation)
     advantage, share = evaluation.advantages_by_budget(probs), evaluation.visits(probs)
     share[0] = 0.0
     share /= share.sum()

@@ -12,8 +12,7 @@ import numpy as np
 
 from recommit import rng
 from recommit.graph.episodes import by_state, play
-from recommit.graph.policy_evaluation import DelayedEvaluation, PolicyEvaluation
-from recommit.graph.values import policy_values
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.config import FEATURES
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class HeadProblem:
         """All starts of a graph."""
         if not graph.closed:
             raise ValueError("graph: expected one whose edges all lead to nodes, got one that was cut")
-        if graph.budget and graph.plain:
+        if graph.budget:
             raise ValueError(
                 f"graph: expected one of every state, got one for {graph.budget} observations; build it without "
                 "--budget"
@@ -139,14 +138,12 @@ class HeadProblem:
     @cached_property
     def landing(self) -> Nodes:
         """[rows, depths] nodes, for methods that follow episodes."""
-        self.graph.check_plain()
         return self.graph.landing[self.rows].astype(np.int64)
 
     @cached_property
-    def evaluation(self) -> PolicyEvaluation | DelayedEvaluation:
+    def evaluation(self) -> PolicyEvaluation:
         """Values, visits and advantages of heads, exactly."""
-        kind = PolicyEvaluation if self.graph.plain else DelayedEvaluation
-        return kind(self.graph, self.starts, self.longest, self.prices, self.budgets)
+        return PolicyEvaluation(self.graph, self.starts, self.longest, self.prices, self.budgets)
 
     @property
     def cost(self) -> Floats:
@@ -177,9 +174,6 @@ class HeadProblem:
         observations left."""
         chosen = np.zeros((*columns.shape[:-1], len(self.graph)), np.int64)
         chosen[..., self.rows] = columns
-        if not self.graph.plain:
-            every = [policy_values(self.graph, k, chosen, self.prices)[k] for k in self.budgets]
-            return [float(value[self.starts].mean()) for value in every]
         played = [play(self.graph, self.starts, budget, by_state(chosen, budget)) for budget in self.budgets]
         return [float(self.prices.returns(*each.outcome()).mean()) for each in played]
 
@@ -189,6 +183,6 @@ def _earliest(graph: CommitmentGraph, starts: Nodes) -> Nodes:
     here, commitments = np.unique(starts), 0
     while len(here):
         result[here] = commitments
-        there = np.unique(graph.reached(graph.landing[here[graph.planned[here] & ~graph.goal[here]]]))
+        there = np.unique(graph.landing[here[graph.planned[here] & ~graph.goal[here]]])
         here, commitments = there[result[there] == len(graph)], commitments + 1
     return result

@@ -19,13 +19,13 @@ from gymnasium.wrappers import TimeLimit
 from tests.unit.horizon.sweep import toy, twin
 from tests.waiting import ended, until
 
-from recommit import stats
 from recommit.horizon import Plans, Tail
 from recommit.horizon.plans import joined
 from recommit.horizon.sweep import SweepOptions, programs, run, table, text, worker
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
 from recommit.horizon.sweep.run import LOG, Answers, Sweep, _digest
+from recommit.results import intervals
 from recommit.storage import errors
 
 TOY = Path(toy.__file__)
@@ -79,10 +79,10 @@ def test_a_summary_is_of_the_episodes(card: dict[str, Any]) -> None:
     best = np.array(by_name[card["best_fixed"]]["success"], float)
     for each in card["summary"]:
         won, queries = (np.array(by_name[each["name"]][name], float) for name in ("success", "queries"))
-        assert each["score"] == [won.mean(), *stats.wilson(won.sum(), len(won))]
+        assert each["score"] == [won.mean(), *intervals.wilson(won.mean(), len(won))]
         assert each["queries"][0] == queries.mean()
         assert each["queries_of_successes"] == (queries[won > 0].mean() if won.any() else None)
-        less = stats.paired_shares(won > 0, best > 0)
+        less = intervals.difference(won, best)
         itself = each["name"] == card["best_fixed"]
         assert each["minus_best_fixed"] == ([0.0] * 3 if itself else [less.mean, less.low, less.high])
     points = [(each["score"][0], -each["queries"][0], each["frontier"]) for each in card["summary"]]
@@ -95,8 +95,8 @@ def test_rules_without_their_inputs_are_left_out_and_the_table_says_so(card: dic
     names = [row["name"] for row in card["rows"]]
     assert names[6:] == ["consecutive", "repetition"]
     assert set(card["left_out"]) == {
-        *(f"confidence {kind}" for kind in ("product", "least", "entropy")),
-        *("disagreement", "agreement", "entropy jump", "first event"),
+        *(f"confidence-{kind}" for kind in ("product", "least", "entropy")),
+        *("disagreement", "agreement", "entropy-jump", "first-event"),
     }
     said = text(card, 2.5)
     for name in names:
@@ -106,7 +106,7 @@ def test_rules_without_their_inputs_are_left_out_and_the_table_says_so(card: dic
     assert f"Left out, since {lacking}" in said
     assert "2.5 ms" in said
     assert "latency 1, mode hold" in said
-    left = {"first event": card["left_out"]["first event"], "disagreement": "the plans give it no finite score"}
+    left = {"first-event": card["left_out"]["first-event"], "disagreement": "the plans give it no finite score"}
     said = text({**card, "left_out": left})
     assert "Left out, since the policy returns no events: 1 rule (it is in card.json)." in said
     assert "Left out:\n\n* disagreement: the plans give it no finite score\n" in said
@@ -120,61 +120,52 @@ def test_a_table_of_returns_has_no_column_of_successes(card: dict[str, Any]) -> 
     assert len({line.count("|") for line in said.splitlines() if line.startswith("|")}) == 1
 
 
-def test_in_short_it_says_how_much_to_execute() -> None:
-    def row(name: str, rule: dict[str, Any], queries: float, difference: list[float]) -> tuple[Any, Any]:
-        return {"name": name, "rule": rule}, {"name": name, "queries": [queries], "minus_best_fixed": difference}
+def advice(kind: str, differences: dict[int, list[float | None]], best: int, episodes: int = 9, **rules: Any) -> str:
+    """The sentence of a card with these differences to the best fixed depth."""
+    names = {depth: f"fixed-{depth}" for depth in differences}
+    rows = [{"name": name, "rule": {"rule": "Fixed", "depth": depth}} for depth, name in names.items()]
+    summary = [
+        {"name": names[depth], "queries": [40.0 / depth], "minus_best_fixed": each}
+        for depth, each in differences.items()
+    ]
+    summary += [{"name": name, "queries": [9.0], "minus_best_fixed": each} for name, (each, _) in rules.items()]
+    tried = [
+        {"name": name, "rule": {"rule": name}, "outcomes": {"success": [won], "total": [0], "queries": [9]}}
+        for name, (_, won) in rules.items()
+    ]
+    card: Any = {"score": kind, "horizon": 16, "best_fixed": names[best], "rows": rows, "summary": summary}
+    card |= {"settings": {"price": 0.0}, "validation": tried, "seeds": {"test": [0] * episodes, "validation": [1, 2]}}
+    return table.in_short(card)
 
-    fixed = [(1, 40.0, [-0.02, -0.05, 0.01]), (2, 20.0, [0.0, 0.0, 0.0]), (4, 10.0, [-0.01, -0.04, 0.02])]
-    played = [row(f"fixed {h}", {"rule": "Fixed", "depth": h}, *rest) for h, *rest in fixed]
-    played.append(row("fixed 8", {"rule": "Fixed", "depth": 8}, 5.0, [-0.3, -0.4, -0.2]))
-    made: Any = {"score": "success", "horizon": 16, "best_fixed": "fixed 2"}
-    made |= {"rows": [one for one, _ in played], "summary": [other for _, other in played]}
-    made |= {"settings": {"price": 0.0}, "validation": [], "seeds": {"test": [0, 1]}}
-    made["seeds"]["validation"] = [2, 3]
-    level = (
-        "Depth 4 of 16 is not significantly worse than the best fixed depth, 2: 10.0 queries an episode instead of 20.0"
-    )
-    assert table.in_short(made) == f"{level}; fixed 8 differs by -30.0 (-40.0 .. -20.0)."
-    made["summary"].append({"name": "agreement", "queries": [9.0], "minus_best_fixed": [0.1, 0.05, 0.15]})
-    made["summary"].append({"name": "repetition", "queries": [9.0], "minus_best_fixed": [0.2, 0.1, 0.3]})
-    outcomes = [{"success": [merit], "queries": [9]} for merit in (1, 0)]  # on validation episodes, which choose
-    rules = zip(("agreement", "repetition"), outcomes, strict=True)
-    made["validation"] = [{"name": name, "rule": {"rule": name}, "outcomes": each} for name, each in rules]
-    assert table.in_short(made).endswith("; agreement is better by 10.0 (5.0 .. 15.0).")
-    some = lambda *which: {**made, "validation": [], **{of: [made[of][i] for i in which] for of in ("rows", "summary")}}
-    assert table.in_short(some(1)) == "The best fixed depth is 2 of 16, the deepest that was played."
-    made["summary"][2]["minus_best_fixed"] = [0.1, 0.02, 0.18]
-    assert table.in_short(made) == (
+
+def test_in_short_it_says_how_much_to_execute() -> None:
+    played = {1: [-0.02, -0.05, 0.01], 2: [0.0, 0.0, 0.0], 4: [-0.01, -0.04, 0.02], 8: [-0.3, -0.4, -0.2]}
+    level = "Execute 4 of 16 actions: no worse than the best fixed depth, 2, by more than 5 points, with 10.0 queries"
+    level += " an episode instead of 20.0; depth 8 differs by -30.0 (-40.0 .. -20.0)"
+    assert advice("success", played, 2) == f"{level}."
+    rules = {"agreement": ([0.1, 0.05, 0.15], 1), "repetition": ([0.2, 0.1, 0.3], 0)}  # validation chooses the rule
+    assert advice("success", played, 2, **rules) == f"{level}; agreement is better by 10.0 (5.0 .. 15.0)."
+    deepest = "The best fixed depth is 2 of 16, the deepest that was played"
+    assert advice("success", {2: played[2]}, 2) == f"{deepest}."
+    assert advice("success", {2: played[2]}, 2, 1) == f"{deepest}; one episode tells nothing: more (--episodes) would."
+    assert advice("success", {2: played[2], 4: [0.1, 0.02, 0.18]}, 2) == (
         "Validation picked 2 of 16 as the best fixed depth, but on the test episodes 4 is better by 10.0 (2.0 .. 18.0)"
         ": 2 validation episodes are too few to choose by, more (--validation) would tell."
     )
-    said = "The best fixed depth is 2 of 16, and every deeper one is significantly worse; fixed 8 differs by -30.0 ("
-    assert table.in_short(some(1, 3)).startswith(said)
 
 
-def test_in_short_it_says_where_episodes_are_too_few() -> None:
-    """Four episodes of a random policy read as advice."""
-
-    def said(kind: str, differences: list[list[float]], best: int = 1, count: int = 4) -> bool:
-        names = [f"fixed {i}" for i in range(1, len(differences) + 1)]
-        rows = [{"name": name, "rule": {"rule": "Fixed", "depth": i}} for i, name in enumerate(names, 1)]
-        summary = [
-            {"name": name, "queries": [9.0], "minus_best_fixed": each}
-            for name, each in zip(names, differences, strict=True)
-        ]
-        card: Any = {"score": kind, "horizon": 9, "best_fixed": f"fixed {best}", "rows": rows, "summary": summary}
-        card |= {"settings": {"price": 0.0}, "validation": [], "seeds": {"test": list(range(count))}}
-        return "these episodes are too few to be sure: more (--episodes) would tell" in table.in_short(card)
-
-    none, far = [0.0, 0.0, 0.0], [-100.0, -110.0, -90.0]
-    assert said("return", [none, [-10.0, -60.0, 40.0], far])
-    assert not said("return", [none, [-10.0, -40.0, 40.0], far])
-    assert said("return", [[-10.0, -60.0, 40.0], none, far], best=2), "of what is on a level with the deepest"
-    assert not said("return", [[-10.0, -40.0, 40.0], none, far], best=2)
-    assert said("success", [none, [0.0, -0.11, 0.1]])
-    assert not said("success", [none, [0.0, -0.1, 0.09]])
-    assert not said("return", [none])
-    assert said("return", [none], count=1)
+def test_a_depth_that_may_be_much_worse_is_not_recommended() -> None:
+    """With few episodes depth 9 at 40 % read as good as 65 %, while 8 was significantly worse."""
+    few = {7: [0.0, 0.0, 0.0], 8: [-0.3, -0.5, -0.02], 9: [-0.25, -0.52, 0.06], 10: [-0.5, -0.7, -0.3]}
+    assert advice("success", few, 7) == (
+        "The best fixed depth is 7 of 16; these episodes do not tell whether depths 8, 9 are worse by more than 5 "
+        "points: more (--episodes) would; depth 10 differs by -50.0 (-70.0 .. -30.0)."
+    )
+    far = {1: [0.0, 0.0, 0.0], 2: [-10.0, -60.0, 40.0], 3: [-1000.0, -1100.0, -900.0]}
+    assert "whether depth 2 is worse by more than 50:" in advice("return", far, 1), "5 % of the range of the means"
+    far[2] = [-10.0, -40.0, 40.0]
+    assert advice("return", far, 1).startswith("Execute 2 of 16 actions")
+    assert "do not tell whether depth 2" in advice("return", {1: far[1], 2: [-1.0, None, None]}, 1, 1)
 
 
 def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
@@ -187,10 +178,10 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
         "agreement",
         "consecutive",
         "repetition",
-        "entropy jump",
-        "confidence entropy",
+        "entropy-jump",
+        "confidence-entropy",
     }
-    assert set(left_out) == {"confidence product", "confidence least", "first event"}
+    assert set(left_out) == {"confidence-product", "confidence-least", "first-event"}
     for name in ("disagreement", "agreement", "consecutive", "repetition"):
         means = [rule_of(each).choose(plans).mean() for each in found[name]]
         assert len(means) == 4
@@ -247,10 +238,10 @@ def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[s
         "success": [True] * count,
         "queries": [many] * count,
     }
-    for count, few in ((5, True), (50, False)):
+    for count, few in ((5, True), (100, False)):
         rows = [
             {
-                "name": f"fixed {depth}",
+                "name": f"fixed-{depth}",
                 "rule": {"rule": "Fixed", "depth": depth},
                 "outcomes": outcomes(count, 32 // depth),
             }
@@ -260,8 +251,8 @@ def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[s
         made = cards.made({**card, "rows": rows, "validation": rows, "horizon": 32, "seeds": seeds})
         mean, low, high = made["summary"][0]["minus_best_fixed"]
         assert mean == 0.0
-        assert -high == pytest.approx(low) == pytest.approx(stats.wilson(count, count)[0] - 1)
-        assert ("too few" in table.in_short(made)) == few
+        assert -high == pytest.approx(low) == pytest.approx(intervals.wilson(1.0, count)[0] - 1)
+        assert ("do not tell" in table.in_short(made)) == few
         spread = cards.difference(outcomes(count, 4), outcomes(count, 2), "success", 0.1)
         assert (spread.mean, spread.low) == pytest.approx((-0.2, -0.2 + low))
 
@@ -390,6 +381,9 @@ def test_an_error_of_a_program_names_its_line(tmp_path: Path) -> None:
         run(options(tmp_path / "out", policy=f"{program}:Policy"))
     with pytest.raises(ValueError, match=r"policy: expected a function of .*, which has no Nobody"):
         run(options(tmp_path / "out2", policy=f"{program}:Nobody"))
+    assert not (tmp_path / "out" / "sweep.json").exists(), "nothing was looked at"
+    program.write_text(TOY.read_text("utf-8"))
+    run(options(tmp_path / "out", policy=f"{program}:Policy", thresholds=0, depths=(2,)))
     for name, what in [
         ("nowhere.py:make", "found no nowhere.py"),
         ("make", "expected file.py:function"),

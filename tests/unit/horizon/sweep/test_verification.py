@@ -70,7 +70,7 @@ def test_a_card_is_accepted(made: Made) -> None:
     every = len(made.card["rows"]) * 4 + len(made.card["validation"]) * 2
     assert made.verify(files=(made.weights,), episodes=10_000) == every
     assert made.verify(files=(made.weights,), episodes=0) == 0
-    assert made.verify(files=(made.weights,), episodes=3) == 3
+    assert 3 <= made.verify(files=(made.weights,), episodes=3) < every
     folder = VerifyOptions(card=made.path.parent, files=(made.weights,), episodes=0)
     assert verify(folder, env=toy.make, policy=toy.Policy()) == 0
     with pytest.raises(ValueError, match=r"card: expected the card.json of a sweep, found no .*weights.card\.json"):
@@ -95,10 +95,10 @@ def test_a_changed_byte_anywhere_is_rejected(made: Made) -> None:
 def test_a_forged_episode_is_played_again(made: Made, field: str) -> None:
     def change(card: dict[str, Any]) -> None:
         values = card["rows"][0]["outcomes"][field]
-        values[2] = not values[2] if field == "success" else values[2] + 1
+        values[2] = not values[2] if field == "success" else values[2] + (-1 if field == "queries" else 1)
 
     card = made.forged(change)
-    with pytest.raises(Rejected, match=f"fixed 1, episode of seed 2: {field}: the card has"):
+    with pytest.raises(Rejected, match=f"fixed-1, episode of seed 2: {field}: the card has"):
         made.verify(card, files=(made.weights,), episodes=10_000)
 
 
@@ -106,9 +106,9 @@ def test_a_forged_episode_is_played_again(made: Made, field: str) -> None:
     ("change", "what"),
     [
         (lambda card: card["summary"][0]["score"].__setitem__(0, 0.123), "summary: expected what follows"),
-        (lambda card: card.__setitem__("best_fixed", "fixed 9"), "best_fixed: expected what follows"),
+        (lambda card: card.__setitem__("best_fixed", "fixed-9"), "best_fixed: expected what follows"),
         (lambda card: card["rows"][-1]["rule"].__setitem__("tolerance", 9.0), "rows: expected what follows"),
-        (lambda card: card["seeds"]["test"].pop(), "rows, fixed 1: expected an episode for each seed"),
+        (lambda card: card["seeds"]["test"].pop(), "rows, fixed-1: expected an episode for each seed"),
         (lambda card: card["rows"][0]["outcomes"].pop("ticks"), "ticks: expected a list, got no such field"),
         (lambda card: card.pop("code"), "code: expected text, got no such field"),
     ],
@@ -118,6 +118,45 @@ def test_what_does_not_follow_from_the_episodes_is_rejected(made: Made, change: 
     change(card)
     with pytest.raises(Rejected, match=what):
         made.verify({**card, "digest": cards.digest(card)}, episodes=0)
+
+
+@pytest.mark.parametrize(("field", "value"), [("queries", 1), ("total", 1e6), ("total", -1e6)])
+def test_an_extreme_episode_is_always_played_again(made: Made, field: str, value: float) -> None:
+    """One of thousands moves a mean by much."""
+    card = made.forged(lambda card: card["rows"][1]["outcomes"][field].__setitem__(3, value))
+    if field == "total":
+        card = cards.made({**card, "score": "return"})
+    assert any(
+        row["name"] == "fixed-3" and first == 3
+        for seed in range(9)
+        for row, first, _ in verification.sample(card, 1, seed)
+    )
+    places = [{(row["name"], first) for row, first, _ in verification.sample(card, 1, seed)} for seed in range(9)]
+    assert all(("fixed-3", 3) in each for each in places)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda card: card["rows"][0]["outcomes"]["queries"].__setitem__(0, -3000), "1 <= queries <= ticks"),
+        (lambda card: card["rows"][0]["outcomes"]["queries"].__setitem__(0, 10**6), "1 <= queries <= ticks"),
+        (lambda card: card["validation"][0]["outcomes"]["ticks"].__setitem__(0, True), "ticks"),
+        (lambda card: card["rows"][0]["outcomes"]["ticks"].__setitem__(0, 10**9), "<= ticks <= 10000"),
+        (lambda card: card["rows"][0]["outcomes"]["success"].__setitem__(0, 2), "success.0: expected"),
+        (lambda card: card.update(batch=True), "batch: expected"),
+        (lambda card: card.update(versions={}), "versions: expected that of python"),
+        (lambda card: card["versions"].update(numpy="\x1b[2J"), "versions: expected names and versions"),
+        (lambda card: card["versions"].update(numpy=2), "versions: expected names and versions"),
+    ],
+)
+def test_impossible_cards_are_rejected(made: Made, change: Any, what: str) -> None:
+    with pytest.raises(Rejected, match=what):
+        made.verify(made.forged(change), files=(made.weights,), episodes=0)
+
+
+def test_how_small_a_lie_a_sample_misses() -> None:
+    assert (1 - verification.missed(20)) ** 20 == pytest.approx(0.05)
+    assert verification.missed(20) == pytest.approx(0.139, abs=1e-3)
 
 
 def played(made: Made, rule: dict[str, Any], seeds: list[int]) -> dict[str, list[Any]]:
@@ -157,9 +196,9 @@ def said(**values: Any) -> Callable[[Made, dict[str, Any]], None]:
     ("change", "what"),
     [
         (same_seeds, "seeds: expected"),
-        (without("fixed 3"), 'rows: expected {"depth": 3, "rule": "Fixed"}, which a sweep of this policy has'),
+        (without("fixed-3"), 'rows: expected {"depth": 3, "rule": "Fixed"}, which a sweep of this policy has'),
         (without("repetition"), 'rows: expected .*"rule": "Repetition"'),
-        (said(batch=-1), "batch: expected -1"),
+        (said(batch=2), "batch: expected 2"),
         (said(horizon=99), "horizon: expected 99"),
         (said(note="the best there is"), "note: expected the best"),
         (lambda _, card: card["rows"][0].update(note=1), "rows: expected"),
@@ -188,7 +227,7 @@ def test_thresholds_may_round_otherwise(made: Made) -> None:
 
     factor = 1e-12
     assert made.forged(change)["rows"] != made.card["rows"]
-    assert made.verify(made.forged(change), files=(made.weights,), episodes=3) == 3
+    assert made.verify(made.forged(change), files=(made.weights,), episodes=3) >= 3
     factor = 1e-3
     with pytest.raises(Rejected, match="rows: expected"):
         made.verify(made.forged(change), files=(made.weights,), episodes=3)
@@ -237,7 +276,7 @@ def test_arguments_of_the_environment_may_be_spelled_otherwise(tmp_path: Path) -
     run(SweepOptions(out=tmp_path, **given), env=toy.make, policy=toy.Policy())
     for spelled in ('{"allowed":5}', ' { "allowed" : 5 }'):
         check = VerifyOptions(card=tmp_path, env_kwargs=spelled, episodes=1)
-        assert verify(check, env=toy.make, policy=toy.Policy()) == 1
+        assert verify(check, env=toy.make, policy=toy.Policy()) >= 1
     with pytest.raises(Rejected, match=r"arguments of the environment \(--env-kwargs\): expected"):
         verify(VerifyOptions(card=tmp_path, env_kwargs='{"allowed": 6}'), env=toy.make, policy=toy.Policy())
     with pytest.raises(ValueError, match="env_kwargs: expected a JSON object"):
@@ -257,7 +296,7 @@ def test_the_command_rejects_other_programs_and_runs_none_that_a_card_names(
     words = ["sweep", "verify", str(tmp_path / "out" / "card.json"), "--quiet"]
     given = [each for name, value in names.items() for each in (f"--{name}", value)]
     assert command_line.main([*words, *given]) == 0
-    assert "accepted; 3 of its episodes were played again" in capsys.readouterr().out
+    assert "accepted; 3 of its episodes were played again and ended alike" in capsys.readouterr().out
     assert command_line.main(words) == 2
     assert "policy: expected --policy with the program that the card calls toy.py:Policy" in capsys.readouterr().err
     assert command_line.main([*words, *given[2:]]) == 2
