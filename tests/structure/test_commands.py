@@ -7,7 +7,7 @@ import re
 
 import pytest
 from tests.structure import checking, commands, running
-from tests.structure.commands import PAGES, ROOT, Command
+from tests.structure.commands import PAGES, ROOT, Command, Wrong
 
 from recommit.cli import command_line
 
