@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import files, rule_registry
+from recommit.graph import files
 from recommit.graph.score import GraphScorer, score
+from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 from recommit.stats import share
 

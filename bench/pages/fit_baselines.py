@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from bench.pages.causes import chooser, inputs_of
 
-from recommit.graph import files, rule_registry, score
+from recommit.graph import files, score
 from recommit.graph.episodes import play
-from recommit.graph.rule_registry import NamedRule
 from recommit.graph.score import GraphScorer
+from recommit.horizon import rule_registry
+from recommit.horizon.rule_registry import NamedRule
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices, Setting
 from recommit.stats import bootstrap

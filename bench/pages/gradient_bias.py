@@ -39,7 +39,7 @@ from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.prices import Prices
 from recommit.storage.terminal_text import grid
 from recommit.train.baselines import critics, groups, rollouts
-from recommit.train.grpo.reward import advantages
+from recommit.train.grpo.advantages import in_groups
 from recommit.train.head import problem_of
 from recommit.train.heads import fitted
 from recommit.train.heads.network import Net
@@ -183,7 +183,7 @@ def state_expectation(problem: HeadProblem, probs: Floats, size: int) -> Floats:
         counts = np.bincount(group, minlength=many)
         ways = factorial(size) / np.prod([factorial(c) for c in counts.tolist()])
         likely = ways * np.prod(probs**counts, axis=1, keepdims=True)
-        advantage = advantages(rewards[:, list(group)], scaled=True)
+        advantage = in_groups(rewards[:, list(group)], scaled=True)
         for place, column in enumerate(group):
             result[:, column] += likely[:, 0] * advantage[:, place] / size
     result -= result.sum(axis=1, keepdims=True) * probs

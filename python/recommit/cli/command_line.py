@@ -64,7 +64,6 @@ VERBS = {
     "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *POLICY),
     "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *POLICY),
     "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
-    "serve": Verb(stages.serve, "--task sliding --port 8000", (), "openenv"),
     "report": Verb(stages.report, "eval --out report.html", ("eval",), *FIGURES),
     "reproduce": Verb(stages.reproduce, "--preset demo --out demo", (), *POLICY),
     "policies": Verb(policies, ""),

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rule_registry import NamedRule
     from recommit.graph.score import GraphScorer, RuleScore
+    from recommit.horizon.rule_registry import NamedRule
     from recommit.prices import Prices
 
     Floats = NDArray[np.float64]

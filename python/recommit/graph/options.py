@@ -6,30 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from recommit.horizon.rule_registry import ON_PUZZLES
+
 if TYPE_CHECKING:
     from recommit.graph.graph import CommitmentGraph
     from recommit.prices import Setting
 
 #: Observations of an episode at most.
 MOST_BUDGET = 512
-RULES = (
-    "fixed-1",
-    "fixed-2",
-    "fixed-4",
-    "fixed-8",
-    "head",
-    "head+memory",
-    "sampled",
-    "random",
-    "confidence-product",
-    "confidence-least",
-    "confidence-entropy",
-    "disagreement",
-    "entropy-jump",
-    "repetition",
-    "reversal",
-    "consecutive",
-)
+RULES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", "head+memory", "sampled", "random", *ON_PUZZLES)
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graph import rule_registry
 from recommit.graph.episodes import play
 from recommit.graph.graph import ALL_DEPTHS, CUT
 from recommit.graph.regret import Attribution, ExpectedRegret, attribute, expected_regret
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.values import OptimalValues, optimal_values, outcomes
-from recommit.horizon import ThresholdRule
+from recommit.horizon import ThresholdRule, rule_registry
 from recommit.prices import RATIOS, Prices, Setting
+from recommit.results.table import best
 from recommit.stats import bootstrap, gain_interval, mean_gain
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rule_registry import NamedRule
+    from recommit.horizon.rule_registry import NamedRule
 
     Floats = NDArray[np.float64]
 
@@ -158,8 +158,10 @@ class Sweep:
         the lower one."""
         places = [self.settings.index(each) for each in settings]
         value = np.stack([self.settings[i].prices.returns(*self.ends[:, i].T) for i in places], axis=1).mean(axis=1)
-        actions = self.ends[:, places, 1].mean(axis=1)
-        return float(self.thresholds[np.lexsort((self.thresholds, actions, -value))[0]])
+        merits = zip(value.tolist(), (-self.ends[:, places, 1].mean(axis=1)).tolist(), strict=True)
+        threshold = best(dict(zip(self.thresholds.tolist(), merits, strict=True)))
+        assert threshold is not None
+        return threshold
 
 
 @dataclass(frozen=True)

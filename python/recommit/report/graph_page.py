@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.graph.regret import Attribution, ExpectedRegret
-    from recommit.graph.rule_registry import NamedRule
     from recommit.graph.score import GraphScorer, RuleScore
+    from recommit.horizon.rule_registry import NamedRule
     from recommit.prices import Setting
     from recommit.report.figures import ReportFigure
 

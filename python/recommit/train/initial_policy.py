@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from recommit.data.spec import set_names
 from recommit.policy import pretrained
 from recommit.policy.backbones.backbone import find_backbone
 from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
 from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.checkpoints import Checkpoints
+from recommit.runs.directory import of_tasks, recipes_of
 from recommit.storage import verified
 from recommit.storage.errors import WrongFolder
 from recommit.storage.files import Files
@@ -126,3 +128,21 @@ def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
         verified.seal(Files(), temporary, [path.name for path in temporary.iterdir() if path.is_file()])
         temporary.rename(folder)
     return folder
+
+
+def recipes(init: str | Path, out: Path) -> list[DataSpec]:
+    """The recipes of a run's data: its own, once something is trained or the warm start ``init`` is gone; before that
+    those of the warm start."""
+    gone = (out / "config.json").is_file() and not pretrained.find(init).is_dir()
+    return recipes_of(out if gone or Checkpoints(out / "checkpoints").any() else init)
+
+
+def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
+    """Those that ``tasks`` names; all of them, if there is one puzzle, whatever its sizes."""
+    choices = ", ".join(set_names(specs))
+    for task in tasks:
+        if not of_tasks(specs, (task,)):
+            raise ValueError(f"tasks: expected some of {choices} of {source}, got {task}")
+    if not tasks and len({spec.task for spec in specs}) > 1:
+        raise ValueError(f"tasks: expected one or several of {choices} of {source}, got none")
+    return of_tasks(specs, tasks) if tasks else specs

@@ -13,16 +13,18 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from torch.profiler import record_function
 
 from recommit.policy.checkpoint import fingerprint_of
-from recommit.runs import process
-from recommit.runs.directory import PROFILE
+from recommit.runs import distributed, process
+from recommit.runs.directory import PROFILE, RunDirectory
 from recommit.runs.profiling import profiled
-from recommit.runs.progress import Curves, Progress
+from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
+from recommit.runs.rank_watchdog import watched
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, replace
@@ -35,14 +37,12 @@ from recommit.train.engine.base import Diverged, Engine
 from recommit.train.optim import lr_schedule, parameter_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.checkpoints import Checkpoint
-    from recommit.runs.directory import RunDirectory
     from recommit.runs.distributed import Team
-    from recommit.runs.progress import Interrupt
     from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.validation import ValidationTask
 
@@ -55,6 +55,17 @@ SAVED: verified.Fields = {
     "unlogged": [dict],
     "logs_sha256": dict,
 }
+
+
+@contextmanager
+def opened_run(config: Any, out: str | Path) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
+    """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
+    refuse_missing(config.run.projects)
+    process.configure_torch(config.run.threads)
+    join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
+    team = join(config.run.device)
+    with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
+        yield team, folder, interrupt
 
 
 @dataclass

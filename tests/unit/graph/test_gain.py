@@ -11,9 +11,9 @@ from tests.reference import regret as tried
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import episode, head_rule
 
-from recommit.graph import rule_registry
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer, mean_gains
+from recommit.horizon import rule_registry
 from recommit.prices import RATIOS, Prices, Setting
 from recommit.stats import gain_interval, mean_gain
 

@@ -1,4 +1,4 @@
-"""``recommit train ...``, ``estimate``, ``evaluate``, ``zero-shot``, ``serve``, ``report`` and ``reproduce``.
+"""``recommit train ...``, ``estimate``, ``evaluate``, ``zero-shot``, ``report`` and ``reproduce``.
 
 What a stage works with is imported when it runs.
 """
@@ -10,14 +10,12 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recommit.adapters.serving import OwnPages, ServeOptions
 from recommit.cli.boards import check_place
 from recommit.cli.flags import WrongCall
 from recommit.estimate.options import EstimateOptions
 from recommit.evaluate.options import EvaluateOptions
 from recommit.report.options import ReportOptions
 from recommit.reproduce.options import ReproduceOptions
-from recommit.storage.errors import need
 from recommit.storage.terminal_text import StatusLine, say, tell
 from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 from recommit.zero_shot.options import ZeroShotOptions
@@ -177,24 +175,6 @@ def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False)
     rows = ZeroShotRun(options).run(quiet=quiet)
     tell(dumps(rows, indent=2) + "\n" if json else summary.table(rows), end="")
     return 0 if rows[0]["instances"] else 1  # not one episode got its answers
-
-
-def serve(options: ServeOptions) -> None:
-    """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted."""
-    spec = options.spec()
-    spec.game("test", 0)
-    try:
-        import uvicorn
-    except ImportError:
-        raise need("uvicorn", "openenv") from None
-
-    from recommit.adapters.openenv import app
-
-    shown = {"web": options.web, "oracle": options.oracle, "show_distance": options.show_distance}
-    served = OwnPages(app(spec, sessions=options.sessions, **shown), options.host)
-    place = f"http://{options.host}:{options.port}{'/web' if options.web else ''}"
-    say(f"{options.task}, {options.count} games per split: {place}")
-    uvicorn.run(served, host=options.host, port=options.port, log_level="warning")
 
 
 def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> None:

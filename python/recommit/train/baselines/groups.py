@@ -22,7 +22,7 @@ import torch
 
 from recommit.graph.episodes import sampled_columns
 from recommit.train.baselines import rollouts
-from recommit.train.grpo.reward import advantages
+from recommit.train.grpo.advantages import in_groups
 from recommit.train.heads.network import HeadLearner
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def decisions(problem: HeadProblem, config: GroupConfig, probs: DepthProbs, firs
     rewards = one_step(problem)[_rows(problem, nodes)[:, None], columns]
     if config.kind == "branch":
         rewards = _continued(problem, probs, nodes, columns, after, streams, seed)
-    advantage = advantages(rewards, scaled=config.scaled)
+    advantage = in_groups(rewards, scaled=config.scaled)
     return np.repeat(nodes, config.size), columns.ravel(), advantage.ravel()
 
 
@@ -122,7 +122,7 @@ def _by_episode(
     played = rollouts.sample(
         problem, np.repeat(starts, config.size), np.repeat(remaining, config.size), copies, probs, seed
     )
-    advantage = advantages(played.returns().reshape(-1, config.size), scaled=config.scaled).ravel()
+    advantage = in_groups(played.returns().reshape(-1, config.size), scaled=config.scaled).ravel()
     _, who = np.nonzero(played.alive)
     return played.node[played.alive], played.column[played.alive], advantage[who]
 

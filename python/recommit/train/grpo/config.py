@@ -372,6 +372,15 @@ class GrpoConfig:
         own: GrpoConfig = parse(GrpoConfig, values)
         return own
 
+    @property
+    def introduction(self) -> str:
+        """How a puzzle is played and scored."""
+        kl = f"KL {self.objective.kl} to the warm start" if self.objective.kl > 0 else "no KL"
+        return (
+            f"{self.advantage.estimator} advantages, {self.rollout.instances} instances of {self.rollout.budget} "
+            f"decisions per step, {kl}"
+        )
+
     def phase_at(self, step: int) -> GrpoPhase:
         """The phase of ``step`` = 0, 1, ..."""
         for phase in self.phases:

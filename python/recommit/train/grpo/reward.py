@@ -1,4 +1,4 @@
-"""Rewards of sampled commitments, episodes and continuations, and their advantages within groups."""
+"""Rewards of sampled commitments, episodes and continuations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.storage.python_file import definition
-from recommit.train.grpo.batch import GrpoBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,14 +18,9 @@ if TYPE_CHECKING:
 
     from recommit.prices import Prices
     from recommit.rollout.trace import Trace
-    from recommit.rollout.variants import Variant
     from recommit.train.grpo.config import AdvantageConfig
 
     Floats = NDArray[np.float64]
-    SumOverRanks = Callable[[list[float]], list[float]]
-
-#: A deviation that is no more than rounding: all rewards of the group are equal.
-EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -109,64 +103,3 @@ def by_branch(trace: Trace, after: Trace, config: AdvantageConfig, prices: Price
     """[N, G]: rewards of commitments and of what followed; episode i of ``after`` continues candidate i of all."""
     spans = Spans.of_commitments(trace, config.progress_per).add(after, config.progress_per)
     return rewards(spans, config, prices).reshape(trace.executed.shape)
-
-
-def advantages(reward: Floats, *, scaled: bool, eps: float = 0.0) -> Floats:
-    """[N, G]: each reward against its group's mean, ``scaled`` by the group's deviation and ``eps``; a group of equal
-    rewards gives exactly zero."""
-    centred = reward - reward.mean(axis=1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    centred = np.where(deviation <= EQUAL, 0.0, centred)
-    # An eps of 0 is allowed: where the deviation is 0, so is what is divided.
-    return centred / np.maximum(deviation + eps, EQUAL) if scaled else centred
-
-
-def zero_std_fraction(reward: Floats) -> float:
-    """Share of groups of equal rewards, from which nothing is learned."""
-    return float((np.ptp(reward, axis=1) <= EQUAL).mean()) if len(reward) else 0.0
-
-
-def on_one_rank(values: list[float]) -> list[float]:
-    """Sums over the ranks of a run that has one."""
-    return values
-
-
-def scaled_by_batch(
-    advantage: Floats, weight: NDArray[np.floating], eps: float, sum_over_ranks: SumOverRanks = on_one_rank
-) -> Floats:
-    """Divided by the root of the weighted mean square of all of them, on all ranks together."""
-    squares, weights = sum_over_ranks([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
-    deviation = np.sqrt(squares / weights) if weights else 0.0
-    return advantage / max(deviation + eps, EQUAL)
-
-
-def decisions_of(
-    trace: Trace,
-    advantage: Floats,
-    config: AdvantageConfig,
-    variant: Variant,
-    *,
-    sum_over_ranks: SumOverRanks = on_one_rank,
-) -> GrpoBatch:
-    """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
-    proposals = trace.proposals
-    many, count = proposals.depth.shape
-    weight = np.full((many, count), 1.0 / count, np.float32)
-    if config.scale == "batch":
-        advantage = scaled_by_batch(advantage, weight, config.eps, sum_over_ranks)
-    scaled = advantage.astype(np.float32)
-    executed = np.arange(proposals.actions.shape[-1]) < trace.executed[..., None]
-    return GrpoBatch(
-        states=trace.states,
-        choices=proposals.choice,
-        depth_advantage=scaled,
-        depth_weight=weight * variant.head,
-        depth_old=proposals.depth_log,
-        actions=proposals.actions.astype(np.int64),
-        plan_depth=proposals.depth,
-        action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
-        action_weight=(weight[..., None] * executed * variant.rest).astype(np.float32),
-        action_old=proposals.action_log,
-        remaining=trace.remaining,
-        weight=np.ones(many, np.float32),
-    )

@@ -17,8 +17,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from recommit.graph.rule_registry import NamedRule
 from recommit.horizon import Plans, Rule
+from recommit.horizon.rule_registry import NamedRule
 from recommit.policy.config import AGREEMENT, FEATURES, PLAN_LENGTH, feature_count
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock

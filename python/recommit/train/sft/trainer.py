@@ -28,16 +28,13 @@ from recommit.data.spec import set_names
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
-from recommit.runs import distributed, process
-from recommit.runs.directory import RunDirectory
-from recommit.runs.process import configure_torch, preserved_torch_state
-from recommit.runs.progress import Interrupt, refuse_missing
-from recommit.runs.rank_watchdog import watched
+from recommit.runs import process
+from recommit.runs.process import preserved_torch_state
 from recommit.train import initial_policy, targets, validation
 from recommit.train.config import plain
 from recommit.train.optim import lr_schedule
 from recommit.train.sft.dagger import Episodes
-from recommit.train.trainer import Trainer, make_engine
+from recommit.train.trainer import Trainer, make_engine, opened_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +44,7 @@ if TYPE_CHECKING:
     from recommit.data.loading import Portion
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.runs.directory import RunDirectory
     from recommit.runs.distributed import Team
     from recommit.train.config import SftConfig, TargetConfig
     from recommit.train.targets import Targets
@@ -68,16 +66,9 @@ def train(
     ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``. Data of
     other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
-    refuse_missing(config.run.projects)
-    configure_torch(config.run.threads)
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
-    team = (
-        distributed.join(config.run.device)
-        if config.engine.kind == "deepspeed"
-        else distributed.alone(config.run.device)
-    )
-    with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
+    with opened_run(config, out) as (team, folder, interrupt):
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         begin = initial_policy.warm_start(init, folder, team) if init else None
         if begin is not None:

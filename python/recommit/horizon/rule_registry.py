@@ -1,16 +1,17 @@
-"""Rules by name, and rules of one's own.
+"""All rules by name, the same in sweeps, graphs, evaluations and pages; and rules of one's own.
 
-fixed-1 .. fixed-8       always this depth
+fixed-1, fixed-2, ...    always this depth
 head                     the likeliest depth of the policy's own head
 confidence-product       deep as the plan's probability is at least a threshold
 confidence-least         ... as every action's probability is
 confidence-entropy       ... as the entropies add up to no more than a threshold
 disagreement             ... as no action is more doubtful than the first one times a threshold
-entropy-jump             up to the largest rise of the mean entropy
-repetition               as long as the plan repeats its first action
-reversal                 up to the first action that takes back the one before it
+agreement                deep as enough samples of the observation begin like the plan; needs samples
 consecutive              one action more than the plan has in common with the rest of the last one
-agreement                deep as enough samples of the observation begin like the plan; needs a graph with samples
+repetition               as long as the plan repeats its first action
+entropy-jump             up to the largest rise of the mean entropy
+first-event              up to the first event of the plan; needs events, which chunks of a robot may have
+reversal                 up to the first action that takes back the one before it, of a puzzle's four
 sampled                  a depth sampled from the policy's own head at every observation
 random                   a depth sampled uniformly from those of the head
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
@@ -25,7 +26,7 @@ A rule of one's own is a table of depths, or a file of Python that defines ``rul
     def rule(plans):
         return 1 + (plans.probabilities.max(-1)[:, 1:] > 0.9).cumprod(1).sum(1)
 
-A file is a program of whoever wrote it: it is run only if the caller says so. A table is numbers and nothing else.
+A file is a program, and is run only if the caller says so. A table is numbers and nothing else.
 """
 
 from __future__ import annotations
@@ -41,20 +42,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from recommit.horizon import (
-    Agreement,
-    Confidence,
-    Consecutive,
-    Disagreement,
-    EntropyJump,
-    FirstEvent,
-    Fixed,
-    Plans,
-    Repetition,
-    Rule,
-    ThresholdRule,
-    WithMemory,
-)
+from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
+from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
+from recommit.horizon.plans import Plans
+from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
 from recommit.storage import safe_open
 from recommit.storage.python_file import definition
 from recommit.storage.recipe_text import cut
@@ -69,26 +60,12 @@ if TYPE_CHECKING:
 #: The action that takes back up, down, left, right.
 OPPOSITE = (1, 0, 3, 2)
 MEMORY = "+memory"
-#: Rules without a threshold, and rules whose threshold has to be chosen.
-PLAIN: dict[str, Rule] = {
-    "entropy-jump": EntropyJump(),
-    "repetition": Repetition(),
-    "reversal": FirstEvent(opposite=OPPOSITE),
-    "consecutive": Consecutive(),
-}
-SWEPT: dict[str, ThresholdRule] = {
-    **{f"confidence-{kind}": Confidence(0.5, kind=kind) for kind in ("product", "least", "entropy")},
-    "disagreement": Disagreement(),
-}
-#: Of one number too; it reads samples, which not every graph has.
-SAMPLED: dict[str, ThresholdRule] = {"agreement": Agreement(0.5)}
 #: Rules that sample their depths; they have no memory.
 STOCHASTIC = ("sampled", "random")
 #: What a file of one's own has to define.
 DEFINED = "rule"
 #: Depths beyond this are all alike: none of a plan.
 MOST_DEPTH = 1 << 16
-NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *SWEPT, *PLAIN)
 
 
 @dataclass(frozen=True)
@@ -98,6 +75,8 @@ class NamedRule:
     name: str
     rule: Rule | None
     memory: bool = False
+    #: What it does, in words.
+    words: str = ""
 
     @property
     def swept(self) -> bool:
@@ -125,6 +104,31 @@ class NamedRule:
         return replace(self, rule=replace(self.rule, threshold=threshold))
 
 
+#: Rules that read plans and were never trained. A threshold of 0.5 stands for one that has to be chosen.
+RULES = {
+    each.name: each
+    for each in (
+        NamedRule("confidence-product", Confidence(0.5), words="plan-probability threshold"),
+        NamedRule("confidence-least", Confidence(0.5, kind="least"), words="least-probability threshold"),
+        NamedRule("confidence-entropy", Confidence(0.5, kind="entropy"), words="cumulative-entropy threshold"),
+        NamedRule("disagreement", Disagreement(), words="relative-doubt threshold"),
+        NamedRule("agreement", Agreement(0.5), words="sample-agreement threshold"),
+        NamedRule("consecutive", Consecutive(), words="agreement with the last plan"),
+        NamedRule("repetition", Repetition(), words="while the first action repeats"),
+        NamedRule("entropy-jump", EntropyJump(), words="up to the largest rise of entropy"),
+        NamedRule("first-event", FirstEvent(), words="up to the first event"),
+        NamedRule("reversal", FirstEvent(opposite=OPPOSITE), words="up to the first reversed action"),
+    )
+}
+#: What needs more than a policy's greedy plans of a puzzle: samples of an observation, events.
+MORE = ("agreement", "first-event")
+#: Rules for every puzzle's plans, and those that a graph is scored with.
+ON_PUZZLES = tuple(name for name in RULES if name not in MORE)
+NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *ON_PUZZLES)
+#: Rules for chunks of any policy's actions.
+ON_CHUNKS = tuple(name for name in RULES if name != "reversal")
+
+
 def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
     """The rule of a name, restricted to ``depths``."""
     base = name.removesuffix(MEMORY)
@@ -133,14 +137,15 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
         return NamedRule(name, None, memory)
     if match := re.fullmatch(r"fixed-([1-9]\d{0,2})", base):
         return NamedRule(name, Fixed(int(match[1])), memory)
-    every: dict[str, Rule] = {**PLAIN, **SWEPT, **SAMPLED}
-    if base not in every:
-        names = ", ".join((*NAMES[4:], *SAMPLED))
+    if base not in RULES:
         plain = " or ".join(STOCHASTIC)
         raise ValueError(
-            f"rules: expected fixed-1 .. fixed-8, {names}, with or without {MEMORY}, or {plain} without it, got {name}"
+            f"rules: expected fixed-1 .. fixed-8, head, {', '.join(RULES)}, with or without {MEMORY}, or {plain} "
+            f"without it, got {name}"
         )
-    return NamedRule(name, replace(every[base], depths=depths), memory)
+    own = RULES[base]
+    assert own.rule is not None
+    return replace(own, name=name, rule=replace(own.rule, depths=depths), memory=memory)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A task of Inspect: its models, its log viewer, our observations and scores.
 
-inspect eval recommit/commitments --model openai/gpt-5.5 -T task=sokoban -T count=16
+pip install recommit pillow inspect-ai
+inspect eval inspect_task.py --model openai/gpt-5.5 -T task=sokoban -T count=16
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 FIGURES = ("solved", "lost", "decisions", "actions", "spl", "regret")
 
 
-@task  # type: ignore[untyped-decorator, unused-ignore]
+@task
 def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task:
     """Games of a split. ``fields`` are those of ``recommit.zero_shot.game_spec.GameSpec``.
 
@@ -45,7 +46,7 @@ def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task
     return Task(dataset=MemoryDataset(samples), solver=commit_loop(spec, forget), scorer=verdict())
 
 
-@solver  # type: ignore[untyped-decorator, unused-ignore]
+@solver
 def commit_loop(spec: GameSpec, forget: bool = True) -> Solver:
     """Observe, ask, execute, until the board is solved or no decision remains."""
 
@@ -70,7 +71,7 @@ def commit_loop(spec: GameSpec, forget: bool = True) -> Solver:
     return solve
 
 
-@scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator, unused-ignore]
+@scorer(metrics={"*": [mean(), stderr()]})
 def verdict() -> Scorer:
     """What the game came to."""
 

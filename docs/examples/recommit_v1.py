@@ -1,6 +1,7 @@
 """A taskset and an environment of verifiers (``verifiers.v1``): games whose observations reach the model as pictures.
 
-PYTHONPATH=. vf-eval recommit_v1 -m MODEL --no-push    # recommit_v1.py: see docs/guides/adapters.md
+pip install recommit pillow 'verifiers>=0.4'
+PYTHONPATH=. vf-eval recommit_v1 -m MODEL --no-push    # beside this file, whose name is the taskset's id
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["RecommitEnv", "RecommitTaskset"]
 
 
-class RecommitConfig(vf.TasksetConfig):  # type: ignore[misc, unused-ignore]
+class RecommitConfig(vf.TasksetConfig):
     """Which games: see ``recommit.zero_shot.game_spec.GameSpec``."""
 
     puzzle: Literal["sliding", "sokoban", "ice"] = "sliding"
@@ -36,23 +37,23 @@ class RecommitConfig(vf.TasksetConfig):  # type: ignore[misc, unused-ignore]
     split: Literal["train", "validation", "test"] = "train"
 
 
-class RecommitData(vf.TaskData):  # type: ignore[misc, unused-ignore]
+class RecommitData(vf.TaskData):
     """One start, and the fields of its spec."""
 
     info: dict[str, Any]
 
 
-class RecommitTask(vf.Task[RecommitData, vf.State, vf.TaskConfig]):  # type: ignore[misc, unused-ignore]
+class RecommitTask(vf.Task[RecommitData, vf.State, vf.TaskConfig]):
     """A start: what it came to is recorded by the environment, which knows."""
 
 
-class RecommitEnvConfig(vf.EnvConfig):  # type: ignore[misc, unused-ignore]
+class RecommitEnvConfig(vf.EnvConfig):
     """Who plays."""
 
     player: vf.AgentConfig = vf.AgentConfig()
 
 
-class RecommitTaskset(vf.Taskset[RecommitTask, RecommitConfig]):  # type: ignore[misc, unused-ignore]
+class RecommitTaskset(vf.Taskset[RecommitTask, RecommitConfig]):
     """The instances of a split."""
 
     def load(self) -> Iterator[RecommitTask]:
@@ -66,7 +67,7 @@ class RecommitTaskset(vf.Taskset[RecommitTask, RecommitConfig]):  # type: ignore
             yield RecommitTask(RecommitData(id=name, name=name, system_prompt=system, info=info), config.task)
 
 
-class RecommitEnv(vf.Env[RecommitEnvConfig]):  # type: ignore[misc, unused-ignore]
+class RecommitEnv(vf.Env[RecommitEnvConfig]):
     """One game per task. The game is played here; the model only answers."""
 
     async def run(self, task: Any, agents: Any) -> None:
