@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from recommit.results.intervals import share
 
 import recommit
 import recommit.data
@@ -22,6 +21,7 @@ from recommit.data import held_out
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy
+from recommit.results.intervals import share
 from recommit.runs.directory import best_policy
 
 
