@@ -243,7 +243,7 @@ void define_episodes(py::module_& module, const std::string& task, const Maker& 
         return std::make_unique<Running>(maker.episodes(bank, {slots, max_steps, autoreset, thread_count(threads)}),
                                          maker, task);
       },
-      py::arg("bank"), py::kw_only(), py::arg("slots"), py::arg("max_steps"), py::arg("autoreset"),
+      py::arg("bank").none(false), py::kw_only(), py::arg("slots"), py::arg("max_steps"), py::arg("autoreset"),
       py::arg("threads") = py::none(), "running episodes, stepped together and in place");
 }
 
@@ -256,11 +256,11 @@ void bind_episodes(py::module_& module) {
       .value("DISABLED", Autoreset::Disabled);
   py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank",
                                                     "Start states that episodes draw from; immutable.")
-      .def("__len__", &LevelBank::count)
+      .def("__len__", [](const LevelBank& bank) { return bank.count(); })
       .def_property_readonly("shape", [](const LevelBank& bank) { return std::pair(bank.shape.rows, bank.shape.cols); })
       .def_readonly("walled", &LevelBank::walled, "are the outermost cells of every level walls?");
   py::class_<Running>(module, "Episodes", "Running episodes of one puzzle; one caller at a time.")
-      .def("__len__", &Running::slots)
+      .def("__len__", [](const Running& self) { return self.slots(); })
       .def("step", &step, py::arg("actions"), py::kw_only(), py::arg("grids"), py::arg("masks"),
            "(grids or None, rewards, terminated, truncated, masks or None)")
       .def("step_one", &step_one, py::arg("action"), "(grid, reward, terminated, truncated, mask) of the only slot")
@@ -269,7 +269,7 @@ void bind_episodes(py::module_& module) {
       .def("live", &live, "the states themselves, read-only")
       .def("grids", &grids, "a copy of the states")
       .def("place", &place, py::arg("levels"), py::arg("mask"), "starts the chosen slots from these states, in order")
-      .def("draw_from", &draw_from, py::arg("bank"), "later episodes draw from this bank")
+      .def("draw_from", &draw_from, py::arg("bank").none(false), "later episodes draw from this bank")
       .def("save", &save, "(states, seeds, episodes, steps, over): all that the future depends on")
       .def("restore", &restore, py::arg("states"), py::arg("seeds"), py::arg("episodes"), py::arg("steps"),
            py::arg("over"), "goes on from what `save` gave")

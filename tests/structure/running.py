@@ -45,7 +45,6 @@ NOT_RUN = {
         "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"
     ),
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
-    r"^recommit serve ": "serves until interrupted; row A12 plays 64 sessions",
     r"^recommit sweep --env act\.py": "needs LeRobot and a trained policy; tests/unit/adapters/test_lerobot.py",
     r"^recommit (play|watch)\b": "plays until somebody leaves; tests/unit/cli/verbs/test_{play,watch}.py press keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
@@ -154,7 +153,10 @@ BEFORE = {
     ],
 }
 #: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
-SEPARATE: dict[str, dict[int, int]] = {"docs/results.md": {}, "docs/results-tables.md": {7: 5}}
+SEPARATE: dict[str, dict[int, int]] = {
+    name: {}
+    for name in ("docs/results.md", *(f"docs/results/{puzzle}.md" for puzzle in ("sliding", "sokoban", "boxoban")))
+}
 
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """

@@ -39,7 +39,6 @@ SOUND = {
     "deepspeed": "0.16",
     "jinja2": "3.1.6",
     "ray": "2.54",
-    "urllib3": "2.6.3",
     "pyyaml": "6",
 }
 

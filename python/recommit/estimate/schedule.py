@@ -75,7 +75,7 @@ class EvaluationStage:
 
 def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> list[Phase]:
     """The phases of a stage on ``world`` ranks; ``depths`` is how many the depth head chooses from, ``dtype`` that of
-    the backbone: below float32 old log probabilities are computed again, see ``train.grpo.puzzle``."""
+    the backbone: below float32 old log probabilities are computed again, see ``train.grpo.trainer``."""
     if isinstance(config, EvaluationStage):
         return _evaluation(config, world)
     steps, watch = config.optim.steps, config.validation

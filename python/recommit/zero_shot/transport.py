@@ -1,31 +1,31 @@
-"""One POST by urllib3, bounded in time and bytes, to one host, on a connection of its own.
+"""One POST by httpx2, bounded in time and bytes, to one host, on a connection of its own.
 
 Nothing is followed, unpacked or reused: a redirect is a reply like any other, a compressed body is an error, and what
-comes after the reply is never read. Proxies of the environment are not used. Errors carry no text of the server and
-no frame that has seen the key.
+comes after the reply is never read. Proxies, certificates and passwords of the environment are not used. Errors carry
+no text of the server and no frame that has seen the key.
 """
 
 from __future__ import annotations
 
-import contextlib
-import http.client
+import asyncio
 import ipaddress
 import logging
 import re
-import socket
 import ssl
 import threading
+import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from recommit.storage.errors import need
 
 try:
-    from urllib3 import Retry, exceptions
-    from urllib3.connection import HTTPConnection, HTTPSConnection
+    import httpx2
 except ImportError:
-    raise need("urllib3", "zero-shot") from None
+    raise need("httpx2", "zero-shot") from None
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 MOST_BYTES = 4 << 20
 #: Seconds until one address of a host has taken the connection.
 CONNECT_SECONDS = 10.0
-PIECE = 1 << 16
 #: A server that wants more patience than this gets no more.
 LONGEST_WAIT = 120.0
 
 #: Of letters, or the numbers of IPv6: a host is named in commands that a person may copy into a shell, where one that
 #: begins with a dash would be a flag.
 _HOST = re.compile(r"\w[\w.-]*|[0-9a-f:.]+", re.ASCII)
-#: Has this thread a request of ours under way? urllib3 would log headers that it cannot parse, and a server may put
-#: the key there; what others ask through urllib3 is logged as ever.
+#: Does this thread have a request of ours under way? The library would log headers, and a server may put the key there;
+#: requests of other code are logged as ever.
 _OURS = threading.local()
-logging.getLogger("urllib3.connection").addFilter(lambda _: not getattr(_OURS, "asking", False))
+for _name in ("httpx2", "httpcore2.connection", "httpcore2.http11"):
+    logging.getLogger(_name).addFilter(lambda _: not getattr(_OURS, "asking", False))
 
 
 @dataclass(frozen=True)
@@ -114,51 +114,44 @@ class Broken(Exception):
 
 def retry_after(value: str | None) -> float:
     """Seconds to wait by a ``Retry-After`` header, in 0..LONGEST_WAIT; 0 where it is absent or no time."""
+    text = value or ""
+    if text.isascii() and text.isdigit():
+        return LONGEST_WAIT if len(text) > 9 else min(float(text), LONGEST_WAIT)
     try:
-        return min(float(Retry().parse_retry_after(value or "0")), LONGEST_WAIT)
-    except (ValueError, OverflowError, exceptions.HTTPError):
+        return min(max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0), LONGEST_WAIT)
+    except (ValueError, TypeError, IndexError, OverflowError):
         return 0.0
 
 
 def post(address: Address, key: Key, body: bytes, *, seconds: float, most: int = MOST_BYTES) -> Reply:
     """Send ``body`` as JSON, with the key as a bearer token, and wait so long for the whole reply."""
-    maker = HTTPSConnection if address.scheme == "https" else HTTPConnection
-    connection: Any = maker(address.host, address.port, timeout=min(seconds, CONNECT_SECONDS))
-    late, sent, watch = threading.Event(), False, None
-    reply: Reply | None = None
+    sent, reply, kind = threading.Event(), None, ""
     _OURS.asking = True
     try:
-        connection.connect()
-        connection.sock.settimeout(seconds)
-        sent = True
-        _send(connection, f"{address.path}/chat/completions", key, body)
-        watch = threading.Timer(seconds, _hang_up, (connection.sock, late))
-        watch.daemon = True
-        watch.start()
-        reply, kind = _read(connection.getresponse(), most)
-    except (UnicodeError, exceptions.LocationParseError, exceptions.NewConnectionError):  # no address, or nobody there
-        kind = "unreachable"
-    except (TimeoutError, exceptions.TimeoutError):
+        reply, kind = asyncio.run(asyncio.wait_for(_exchange(address, key, body, seconds, most, sent), seconds))
+    except (asyncio.TimeoutError, TimeoutError, httpx2.TimeoutException):
         kind = "timeout"
-    except (ssl.SSLError, exceptions.SSLError):
-        kind = "tls"
-    except (OSError, http.client.IncompleteRead, exceptions.ProtocolError):
-        kind = "disconnected" if sent else "unreachable"
-    except (http.client.HTTPException, exceptions.HTTPError, ValueError):
-        kind = "no_http"
+    except httpx2.ConnectError:
+        kind = "unreachable"
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
+        kind = "disconnected" if sent.is_set() else "unreachable"
     finally:
         _OURS.asking = False
-        if watch is not None:
-            watch.cancel()
-        connection.close()
-    if reply is not None and not late.is_set():
+    if reply is not None:
         return reply
     # Raised here, where no exception is being handled: the frames that held the key are gone, and what came back is.
-    reply = None
-    raise Broken("timeout" if late.is_set() else kind, sent)
+    raise Broken(kind, sent.is_set())
 
 
-def _send(connection: Any, path: str, key: Key, body: bytes) -> None:
+async def _exchange(
+    address: Address, key: Key, body: bytes, seconds: float, most: int, sent: threading.Event
+) -> tuple[Reply | None, str]:
+    """A reply, or the kind of the one that cannot be taken."""
+
+    async def trace(event: str, _: dict[str, Any]) -> None:
+        if event == "http11.send_request_headers.started":
+            sent.set()
+
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": "identity",
@@ -168,23 +161,22 @@ def _send(connection: Any, path: str, key: Key, body: bytes) -> None:
     }
     if key:
         headers["Authorization"] = f"Bearer {key.reveal()}"
-    connection.request("POST", path, body, headers, preload_content=False, decode_content=False)
+    # Half, since a connection and its TLS take one each: only where they end by themselves are their sockets closed.
+    limits = httpx2.Timeout(seconds, connect=min(seconds / 2, CONNECT_SECONDS))
+    how: dict[str, Any] = {"trust_env": False, "follow_redirects": False, "timeout": limits, "verify": _certificates()}
+    asked: dict[str, Any] = {"content": body, "headers": headers, "extensions": {"trace": trace}}
+    url, content = f"{address}/chat/completions", bytearray()
+    async with httpx2.AsyncClient(**how) as client, client.stream("POST", url, **asked) as response:
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            return None, "encoded"
+        async for piece in response.aiter_raw():
+            content += piece
+            if len(content) > most:
+                return None, "too_large"
+        return Reply(response.status_code, response.headers, bytes(content)), ""
 
 
-def _hang_up(sock: socket.socket, late: threading.Event) -> None:
-    """End whatever waits for the server: a socket's own time limit begins anew with every byte."""
-    late.set()
-    with contextlib.suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
-
-
-def _read(response: Any, most: int) -> tuple[Reply | None, str]:
-    """A reply, or of which kind the one is that cannot be taken."""
-    content = bytearray()
-    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        return None, "encoded"
-    while len(content) <= most and (piece := response.read(PIECE)):
-        content += piece
-    if len(content) > most:
-        return None, "too_large"
-    return Reply(response.status, response.headers, bytes(content)), ""
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Those of the system, read once."""
+    return ssl.create_default_context()

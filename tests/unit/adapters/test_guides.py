@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 from contextlib import contextmanager
@@ -70,6 +71,7 @@ def printed(name: str, code: str, folder: Path) -> str:
     """What the program prints in an empty folder, in the environment called ``name``."""
     python = foreign.interpreter(name) if name in foreign.NEEDS else peers.interpreter(name)
     (folder / "program.py").write_text(code, encoding="utf-8")
+    shutil.copytree(peers.EXAMPLES, folder, dirs_exist_ok=True)
     words = [python, "program.py"]
     if name == "lerobot":  # whose own needs are not all installed: see lerobot_alone.py
         words = [python, "-c", "import lerobot_alone, runpy; runpy.run_path('program.py')"]
@@ -83,12 +85,19 @@ def printed(name: str, code: str, folder: Path) -> str:
 
 @contextmanager
 def server(port: int, folder: Path):
-    """``recommit serve`` as the page starts it."""
-    words = ["serve", "--task", "sliding", "--oracle", "--port", str(port)]
+    """The example's server as the page starts it."""
+    words = [
+        "-m",
+        "uvicorn",
+        "--app-dir",
+        str(peers.EXAMPLES),
+        "--factory",
+        "openenv_server:server",
+        "--port",
+        str(port),
+    ]
     environment = peers.environment("openenv")
-    started = subprocess.Popen(
-        [peers.interpreter("openenv"), "-m", "recommit.cli", *words], cwd=folder, env=environment
-    )
+    started = subprocess.Popen([peers.interpreter("openenv"), *words], cwd=folder, env=environment)
     try:
         until(lambda: started.poll() is not None or listens(port))
         yield

@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.unit.adapters.peers import EXAMPLES
+
 FLAGS = ["-m", "tiny", "--no-push", "--client.api-key-var", "NO_KEY", "--select.limit", "3"]
 GAMES = ["--env.taskset.count", "4", "--env.taskset.length", "8", "12"]
 PLAYER = ["--env.player.harness.id", "null", "--env.player.runtime.type", "subprocess"]
@@ -17,9 +19,7 @@ PLAYER = ["--env.player.harness.id", "null", "--env.player.runtime.type", "subpr
 def main(url):
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        names = "RecommitEnv, RecommitTaskset, __all__"
-        (here / "recommit_v1.py").write_text(f"from recommit.adapters.verifiers import {names}\n")
-        path = f"{folder}{os.pathsep}{os.environ['PYTHONPATH']}"
+        path = f"{EXAMPLES}{os.pathsep}{os.environ['PYTHONPATH']}"
         tool = [str(Path(sys.executable).with_name("vf-eval")), "recommit_v1", "--client.base-url", url]
         subprocess.run(
             [*tool, *FLAGS, *GAMES, *PLAYER],

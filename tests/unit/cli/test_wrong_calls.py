@@ -60,7 +60,6 @@ CALLS = [
     (f"{RENDER} --plan r --agent solver", "plan: expected one of --plan and --agent"),
     (f"{RENDER} --cell 2", "cell: expected"),
     (f"{RENDER} --agent nosuch/run", "run: expected the folder of a run or of a saved policy"),
-    ("serve --sessions 0", "sessions: expected at least 1, got 0"),
     ("data show NONE", "NONE: expected a finished data set, found no such folder"),
     ("data show FILE", "FILE: expected the folder of a data set, got a file"),
     ("data build --task sliding --count 5 --out FILE", "FILE: expected a folder, got a file"),

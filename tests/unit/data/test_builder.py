@@ -89,17 +89,6 @@ def test_ids_give_the_instances_again(data):
         assert again.length[0] == starts.length[i]
 
 
-@pytest.mark.parametrize("recipe", [REVERSE, WALK], ids=["reverse", "walk"])
-def test_workers_change_no_byte(recipe, tmp_path):
-    one = recommit.data.build(recipe, tmp_path / "one")
-    assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
-    assert one.spec.generator == recipe.generator
-    with pytest.raises(
-        errors.WrongFolder, match=r"one: the folder belongs to another run: generator was '[a-z]+', is '[a-z]+'"
-    ):
-        recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
-
-
 def test_overlap_is_what_sets_say(data):
     def key(state):
         return int(symmetry.keys(data.spec.task, state[None])[0])
@@ -182,12 +171,6 @@ def test_too_small_a_world(tmp_path):
     plan = DataSpec("sliding", (2, 2), (Difficulty((1, 6)),), 10, test=64)
     with pytest.raises(errors.NotEnough, match="expected 64 distinct instances"):
         recommit.data.build(plan, tmp_path / "set")
-
-
-def test_seen_keys_are_found_in_any_number_of_threads(data):
-    records = data.manifest.of("train")
-    one = manifest.training_keys(data.folder, data.spec, records, 1)
-    assert np.array_equal(one, manifest.training_keys(data.folder, data.spec, records, 3))
 
 
 PLANTED = {

@@ -15,7 +15,7 @@ import recommit
 from recommit.cli import main
 from recommit.data import symmetry
 from recommit.evaluate import EvaluateOptions, agent_names, evaluate
-from recommit.evaluate.agent_names import MEMORY, RULES, AgentName
+from recommit.evaluate.agent_names import MEMORY, ON_PUZZLES, AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.build import PolicyGraph
 from recommit.policy.config import HeadConfig
@@ -216,7 +216,9 @@ def asked(monkeypatch, task):
 
 
 LOOKERS = [
-    name for name in (*agent_names.AGENTS, *RULES, *(rule + MEMORY for rule in RULES)) if AgentName(name).asks_policy
+    name
+    for name in (*agent_names.AGENTS, *ON_PUZZLES, *(rule + MEMORY for rule in ON_PUZZLES))
+    if AgentName(name).asks_policy
 ]
 
 

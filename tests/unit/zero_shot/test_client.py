@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
+import httpx2
 import pytest
-import urllib3
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
 from tests.waiting import HANG
@@ -146,7 +146,7 @@ def test_nobody_there(client_of, monkeypatch):
 
 def test_https_to_a_server_without_tls_shows_no_key(serve, client_of):
     server = serve()
-    with pytest.raises(GaveUp, match=r"tls|timeout|disconnected"):
+    with pytest.raises(GaveUp, match=r"unreachable|timeout"):
         client_of(server.url.replace("http://", "https://"), timeout=SHORT).ask(QUESTION, PLACE)
     assert not server.seen
 
@@ -176,11 +176,11 @@ def test_errors_carry_no_trace_of_the_exchange(serve):
     assert caught.value.sent
 
 
-def test_headers_that_cannot_be_parsed_are_not_logged(serve, client_of, caplog):
-    """urllib3 would log them with a traceback, the key that a server put there too."""
-    server = serve(answer().replace(b"Content-Type", f"{CANARY}\r\nContent-Type".encode()))
-    with pytest.raises(GaveUp):
-        client_of(server.url, retries=0).ask(QUESTION, PLACE)
+def test_headers_are_not_logged_where_everything_is(serve, client_of, caplog):
+    """The library would log them, the key that a server put there too."""
+    caplog.set_level("DEBUG")
+    server = serve(answer().replace(b"Content-Type", f"X-Echo: {CANARY}\r\nContent-Type".encode()))
+    client_of(server.url, retries=0).ask(QUESTION, PLACE)
     assert CANARY not in caplog.text
-    urllib3.PoolManager(retries=False).request("POST", server.url)  # somebody else's, who wants to know
-    assert "Failed to parse headers" in caplog.text
+    httpx2.Client(trust_env=False).post(server.url)  # of other code, which asked for a log
+    assert CANARY in caplog.text

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXTRAS = {
     "envs": ("gymnasium",),
     "cli": ("tyro", "PIL"),
-    "zero-shot": ("urllib3",),
+    "zero-shot": ("httpx2",),
     "data": ("pyarrow", "yaml"),
     "report": ("matplotlib",),
     "policy": ("torch", "transformers", "safetensors", "peft"),
@@ -35,10 +35,7 @@ EXTRAS = {
     "torchrl": ("torchrl",),
     "metaworld": ("metaworld",),
     "openpi": ("openpi_client",),
-    "openenv": ("openenv",),
     "trl": ("trl",),
-    "verifiers": ("verifiers",),
-    "inspect": ("inspect_ai",),
 }
 
 

@@ -1,4 +1,4 @@
-"""``recommit train ...``, ``estimate``, ``evaluate``, ``zero-shot``, ``serve``, ``report`` and ``reproduce``.
+"""``recommit train ...``, ``estimate``, ``evaluate``, ``zero-shot``, ``report`` and ``reproduce``.
 
 What a stage works with is imported when it runs.
 """
@@ -10,14 +10,13 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recommit.adapters.serving import OwnPages, ServeOptions
 from recommit.cli.boards import check_place
 from recommit.cli.flags import WrongCall
 from recommit.estimate.options import EstimateOptions
 from recommit.evaluate.options import EvaluateOptions
+from recommit.policy.backbones.backbone import given_place
 from recommit.report.options import ReportOptions
 from recommit.reproduce.options import ReproduceOptions
-from recommit.storage.errors import need
 from recommit.storage.terminal_text import StatusLine, say, tell
 from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 from recommit.zero_shot.options import ZeroShotOptions
@@ -41,7 +40,16 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
     from recommit.train.sft import train
 
     data, out = _needed("data", options.data), _needed("out", options.out)
-    return train(config, data, out, init=options.init, tasks=options.tasks, quiet=quiet)
+    return train(
+        config,
+        data,
+        out,
+        init=options.init,
+        backbone=options.place,
+        trackers=options.trackers,
+        tasks=options.tasks,
+        quiet=quiet,
+    )
 
 
 def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
@@ -57,7 +65,17 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
     from recommit.train.grpo import train
 
     init, out = _needed("init", options.init), _needed("out", options.out)
-    return train(config, init, out, data=options.data or None, tasks=options.tasks, quiet=quiet)
+    return train(
+        config,
+        init,
+        out,
+        data=options.data or None,
+        reward=options.reward,
+        backbone=given_place(),
+        trackers=options.trackers,
+        tasks=options.tasks,
+        quiet=quiet,
+    )
 
 
 def _needed(name: str, value: Value | None) -> Value:
@@ -103,16 +121,15 @@ def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
 
 
 def head(options: HeadOptions, quiet: bool = False) -> None:
-    """Train a depth head on a graph's frozen plans: the price- and budget-conditioned head, or one by a baseline.
+    """Train a depth head for all prices and budgets on a graph's frozen plans.
 
     Args:
         quiet: Print nothing while training.
     """
-    from recommit.train.head import train_head
+    from recommit.train.heads.conditioned import train_head
 
     record = train_head(options, _teller(quiet))
-    what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
-    tell(f"{options.method}: {what}, in {options.out}")
+    tell(f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates, in {options.out}")
 
 
 def _teller(quiet: bool) -> Callable[[str], None]:
@@ -177,24 +194,6 @@ def zero_shot(options: ZeroShotOptions, json: bool = False, quiet: bool = False)
     rows = ZeroShotRun(options).run(quiet=quiet)
     tell(dumps(rows, indent=2) + "\n" if json else summary.table(rows), end="")
     return 0 if rows[0]["instances"] else 1  # not one episode got its answers
-
-
-def serve(options: ServeOptions) -> None:
-    """Serve games to OpenEnv's clients and trainers, and to a person at /web, until interrupted."""
-    spec = options.spec()
-    spec.game("test", 0)
-    try:
-        import uvicorn
-    except ImportError:
-        raise need("uvicorn", "openenv") from None
-
-    from recommit.adapters.openenv import app
-
-    shown = {"web": options.web, "oracle": options.oracle, "show_distance": options.show_distance}
-    served = OwnPages(app(spec, sessions=options.sessions, **shown), options.host)
-    place = f"http://{options.host}:{options.port}{'/web' if options.web else ''}"
-    say(f"{options.task}, {options.count} games per split: {place}")
-    uvicorn.run(served, host=options.host, port=options.port, log_level="warning")
 
 
 def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> None:
