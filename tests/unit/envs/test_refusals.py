@@ -19,8 +19,6 @@ BOARDS = recommit.Sliding(3).generate(200)
 OPEN = np.array([[[5, 0, 3, 2], [0, 0, 0, 0]]], np.uint8)
 NO_BOARDS = np.zeros((2, 3, 3), np.uint8)
 TWO = np.array([[[1, 2], [0, 3]]], np.uint8)
-    np.array([rows], np.uint8) for rows in ([[1, 2], [3, 0]], [[2, 1], [3, 0]], [[1, 2], [0, 3]])
-)
 #: Puzzle, options, and what is said of them.
 OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("Sliding", {"boxes": 2}, "boxes: expected None for sliding, got 2"),
