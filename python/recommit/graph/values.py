@@ -9,8 +9,8 @@ With k observations left, prices c(s, h) of a commitment, and s' where it ends,
 A state without a plan that is no goal is never solved, and pays for the least depth at every observation that is left.
 So does a state of a graph with a budget that is too far from the goal for them.
 ``backup`` is this recursion. ``optimal_values`` serves many prices at once; ``shortest_costs`` is the same without a
-budget. ``outcomes`` evaluates a depth policy by what its episodes come to (solved, actions, observations), from which its value at any prices follows.
-Training also wants Q and advantages: ``graph/policy_evaluation.py``.
+budget. ``outcomes`` evaluates a depth policy by what its episodes come to (solved, actions, observations), from which
+its value at any prices follows. Training also wants Q and advantages: ``graph/policy_evaluation.py``.
 """
 
 from __future__ import annotations

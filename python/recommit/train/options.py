@@ -36,6 +36,8 @@ class TrainOptions:
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).
         anyway: Train on data of puzzles that the recipe was not made for.
+        wandb: Send the curves to this project of Weights & Biases.
+        trackio: Write them for trackio, by this project.
     """
 
     recipe: str
@@ -48,6 +50,13 @@ class TrainOptions:
     profile: int | None = None
     zero: int | None = None
     anyway: bool = False
+    wandb: str = ""
+    trackio: str = ""
+
+    @property
+    def trackers(self) -> dict[str, str]:
+        """By package, the project that the curves go to."""
+        return {name: project for name, project in (("wandb", self.wandb), ("trackio", self.trackio)) if project}
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -81,9 +90,9 @@ class SftOptions(TrainOptions):
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
         batch: States per step (default: those of the recipe).
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
-            7b), or conv:small or conv:base (default: that of the recipe).
-        revision: Commit, tag or branch of the backbone's repository (default: that of the recipe, or the newest).
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3; OWNER/NAME, or OWNER/NAME@COMMIT), or
+            random: and a name (tiny, small, 7b), or conv:small or conv:base (default: that of the recipe). A run that
+            is resumed, and whatever plays its policy, needs the same place again.
         single_commitment: Imitate samples of this depth alone (default: all depths of the recipe or, where it names
             none, of the policy to go on from).
     """
@@ -92,32 +101,37 @@ class SftOptions(TrainOptions):
     init: Path | None = None
     batch: int | None = None
     backbone: str | None = None
-    revision: str | None = None
     single_commitment: int | None = None
 
     def config(self) -> SftConfig:
         """That of the run."""
+        from recommit.policy.backbones.backbone import GIVEN
         from recommit.train.config import load
 
         values = self._changes(
             **{
                 "optim.batch": self.batch,
-                "model.backbone": self.backbone,
-                "model.revision": self.revision,
+                "model.backbone": GIVEN if self.place else self.backbone,
                 "targets.depths": self._depths(),
             }
         )
         config: SftConfig = load(self.recipe, self.set, values=values)
         return config
 
+    @property
+    def place(self) -> str | None:
+        """The backbone, where no recipe could name it."""
+        from recommit.train.config import is_named
+
+        return None if self.backbone is None or is_named(self.backbone) else self.backbone
+
     def _depths(self) -> list[int] | None:
         """Those to imitate: of the policy to go on from, unless the recipe says others. None: as the recipe has it."""
-        from recommit.train.config import mapping, names_of, section
+        from recommit.train.config import mapping, section
 
         if self.single_commitment is not None or self.init is None:
             return None if self.single_commitment is None else [self.single_commitment]
-        said = ("model.backbone", "model.revision", *names_of(self.set))
-        if "depths" in mapping(section(self.recipe, "sft", said=said).get("targets", {}), "targets"):
+        if "depths" in mapping(section(self.recipe, "sft").get("targets", {}), "targets"):
             return None
         from recommit.train.initial_policy import depths_of
 
@@ -135,6 +149,8 @@ class GrpoOptions(TrainOptions):
             trained jointly.
         data: Data sets whose recipes make the instances (default: those of the warm start).
         budget: Decisions per training episode (default: that of the recipe).
+        reward: A file of Python that defines reward, a function from recommit.train.grpo.reward.Spans to a number for
+            each, instead of success, progress and prices. It is run; a run that is resumed needs it again.
     """
 
     init: Path | None = None
@@ -142,6 +158,7 @@ class GrpoOptions(TrainOptions):
     task: tuple[str, ...] = ()
     data: tuple[Path, ...] = ()
     budget: int | None = None
+    reward: Path | None = None
 
     def config(self) -> GrpoConfig:
         """That of the run."""
@@ -151,16 +168,10 @@ class GrpoOptions(TrainOptions):
         values = self._changes(
             **{"variant": self.variant, "tasks": list(self.task) or None, "rollout.budget": self.budget}
         )
+        if self.reward and not self.reward.is_file():
+            raise ValueError(f"reward: expected a file of Python, got none by the name {self.reward}")
         config: GrpoConfig = load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
-        _check_reward(config)
         return config
-
-
-def _check_reward(config: GrpoConfig) -> None:
-    """Refuse a file that is not there before anything is shown or loaded."""
-    for own in (config, *map(config.of, config.by_task)):
-        if (file := own.advantage.reward) and not Path(file).is_file():
-            raise ValueError(f"advantage.reward: expected a file of Python, got none by the name {file}")
 
 
 @dataclass(frozen=True)
@@ -206,8 +217,6 @@ class FamilyOptions(LaunchOptions):
             own = runs.family_configs(self.recipe, self.variants, self.set, {**flags, "rollout.budget": budget})
             suffix = "" if budget is None else f"{runs.BUDGET}{budget}"
             configs |= {f"{name}{suffix}": config for name, config in own.items()}
-        for config in configs.values():
-            _check_reward(config)
         return runs.members(configs, self.init, self.out, self.seeds)
 
 
