@@ -21,6 +21,7 @@ import torch
 from sft_7b import Clock, Model, arguments, ask, build, puzzles, write
 
 from recommit.graph.build import PolicyGraph
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.reference import ReferencePolicy
 from recommit.policy.tensors import to_host
 from recommit.rollout.rollout import Actor
@@ -28,9 +29,9 @@ from recommit.rollout.variants import variant
 from recommit.runs.distributed import Team
 from recommit.train.config import OptimConfig, load
 from recommit.train.engine.base import Engine
+from recommit.train.grpo import advantages, rollout
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo.collect import ExactCollector, SampledCollector
-from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.config import GrpoConfig, GrpoPhase
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 from recommit.train.optim import parameter_groups
 
@@ -51,17 +52,17 @@ RUNS = {
 HEAD_MOVES = 20
 
 
-def collector(
-    policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: Engine
-) -> ExactCollector | SampledCollector:
-    """What plays, as ``recommit train grpo`` plays."""
-    actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
-    prices = config.prices_at(0)
+def played(policy: CommitPolicy, config: GrpoConfig, actor: Actor, engine: Engine, starts: Any, step: int) -> GrpoBatch:
+    """What a step learns from, as ``recommit train grpo`` plays."""
     if config.advantage.estimator != "exact":
-        return SampledCollector(actor, config.advantage, prices, config.rollout)
-    graph = partial(PolicyGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
-    mover = DepthHeadOptimizer(policy, engine, config.advantage, config.objective, 0.0, HEAD_MOVES)
-    return ExactCollector(actor, config.advantage, prices, (), config.rollout, graph, mover)
+        sampled = rollout.sample(actor, config, starts, step, Team())
+        return advantages.of_samples(actor, config, sampled, step, Team())[0]
+    graph = PolicyGraph(policy, actor.task, policy.config.depths, run_pass=actor.run_pass, keep_inputs=True)
+    roots = rollout.explore(actor, config, graph, starts)
+    evaluation = PolicyEvaluation(graph, roots, config.rollout.budget, config.prices_at(step))
+    phase = GrpoPhase(config.optim.steps, head_updates=HEAD_MOVES, depth_head_lr=1e-12)
+    DepthHeadOptimizer(policy, engine, replace(config, phases=(phase,)), step)(evaluation)
+    return advantages.of_graph(actor, config, evaluation, roots, step, Team())[0]
 
 
 def parts_of(batch: GrpoBatch, size: int) -> Iterator[GrpoBatch]:
@@ -132,11 +133,12 @@ def measure(policy: CommitPolicy, reference: ReferencePolicy, name: str, options
     for number in range(options.rounds):
         starts = task.generate(options.instances, seed=number + 2, length=(8, 20)).states
         model, clock = Model(options.device), Clock(options.device)
-        play = collector(policy, task, config, model, engine)
+        actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
+        play = partial(played, policy, config, actor, engine, starts, number)
         policy.vision.forget()
         begin = time.perf_counter()
         with model.drawing_apart(policy):
-            batch, _ = clock.run("rollout", lambda p=play, s=starts, n=number: p(s, n))
+            batch = clock.run("rollout", play)
             moves = clock.run("update", lambda b=batch, m=model: update(policy, task, b, config, engine, m, reference))
         wall = time.perf_counter() - begin
         rounds.append(

@@ -2,7 +2,7 @@
 
     recommit graph build sokoban-7x7 --split validation --starts 512 --budget 6 --out validation
     recommit graph build sokoban-7x7 --split test --starts 1024 --budget 6 --out test
-    python -m bench.pages.by_boxes validation test --budget 6 --csv docs/assets/tables/by-boxes-world-model.csv
+    python -m bench.pages.by_boxes validation test --budget 6 --csv docs/results/by-boxes-world-model.csv
 
 The best fixed depth and the rule's threshold are chosen on all levels of the first graph, and played on those of the
 second, where an episode is worth 1 if it is solved and nothing has a price. Regret is in points, its causes are shares
@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from recommit.graph import files, rule_registry
-from recommit.graph.score import GraphScorer, score
-from recommit.prices import Prices, Setting
 from recommit.stats import share
+
+from recommit.graph import files
+from recommit.graph.score import GraphScorer, score
+from recommit.horizon import rule_registry
+from recommit.prices import Prices, Setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
 """Some agents of an evaluation as one table: what they solve, and how much of what a perfect choice of depths adds.
 
-    python -m bench.pages.chosen_agents boxoban/sokoban/eval-s0 --csv docs/assets/tables/boxoban-preset.csv \\
+    python -m bench.pages.chosen_agents boxoban/sokoban/eval-s0 --csv docs/results/boxoban-preset.csv \\
         "imitation | world model=adaptive@world-model-s0" "adaptive (RL) | its own=adaptive" ...
 
 Names are of plans and of who chooses depths; agents are those of ``summary.json``, with the last folder of a run.

@@ -1,4 +1,4 @@
-"""Pictures of docs/results-tables.md, from the same figures as its tables: python -m bench.pages.drawings"""
+"""Pictures of docs/results.md and docs/results, from the same figures as its tables: python -m bench.pages.drawings"""
 
 from __future__ import annotations
 

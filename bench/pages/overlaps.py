@@ -1,6 +1,6 @@
 """What the test split of every preset shares with its training paths: builds their data and writes the table's CSV.
 
-python -m bench.pages.overlaps   # some ten minutes; then bench.pages.tables puts it into docs/results-tables.md
+python -m bench.pages.overlaps   # some ten minutes; docs/results.md quotes it
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def row(spec: DataSpec, presets: list[str]) -> list[str]:
 
 def main() -> None:
     rows = [row(spec, presets) for spec, presets in users().items()]
-    with (ASSETS / "tables" / "overlaps.csv").open("w", newline="", encoding="utf-8") as file:
+    with (ASSETS.parent / "results" / "overlaps.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
 
 

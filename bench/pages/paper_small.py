@@ -1,6 +1,6 @@
 """Tables of docs/paper-small.md, as CSV, from what `recommit reproduce --preset paper-small` left.
 
-python bench/pages/paper_small.py OUT          # writes docs/assets/tables/paper-small-PUZZLE-TABLE.csv
+python bench/pages/paper_small.py OUT          # writes docs/results/paper-small-PUZZLE-TABLE.csv
 python bench/pages/paper_small.py OUT --check  # writes nothing; exits with 1 if a file has other figures
 """
 
@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "assets" / "tables"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
 #: Of models that nobody has asked there are no figures of ours.
 LEFT_OUT = ("zero-shot",)
 

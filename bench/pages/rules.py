@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from recommit.stats import bootstrap
 
-from recommit.graph import files, rule_registry, score
+from recommit.graph import files, score
 from recommit.graph.score import GraphScorer
+from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 from recommit.report import plotting
-from recommit.stats import bootstrap
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rule_registry import NamedRule
+    from recommit.horizon.rule_registry import NamedRule
 
     Row = dict[str, Any]
 
@@ -43,9 +44,7 @@ OURS = "adaptive"
 SOURCES = {OURS: "adaptive (RL)", "fixed-8": "fixed depth 8 (RL)", "random": "random depth (RL)", "sft": "warm start"}
 NAMES = {**SOURCES, "init": "warm start"}
 HEAD, MEMORY = "head", rule_registry.MEMORY
-RULES = tuple(
-    name + end for end in ("", MEMORY) for name in (HEAD, "fixed", *rule_registry.SWEPT, *rule_registry.PLAIN)
-)
+RULES = tuple(name + end for end in ("", MEMORY) for name in (HEAD, "fixed", *rule_registry.ON_PUZZLES))
 #: Puzzles in titles that say more than their size.
 TITLES = {"sokoban 7x7": "Sokoban 7x7, one box"}
 #: What an observation costs, in actions; 0 is without any price, of actions too.

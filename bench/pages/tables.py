@@ -1,19 +1,16 @@
-"""Tables of docs/results-tables.md, each also as CSV, from the figures in docs/assets; ``drawings`` draws its pictures.
+"""Tables of docs/results, as CSV, from the figures in docs/assets; ``drawings`` draws the pictures of their pages.
 
-python -m bench.pages.tables           # every block from `<!-- SOURCE NAME TABLE -->` to `<!-- end -->`, and CSV
+python -m bench.pages.tables           # every docs/results/SOURCE-NAME-TABLE.csv that is there
 python -m bench.pages.tables --check   # writes nothing; exits with 1 if a table is not that of its figures
 
-The text between the blocks stays. ``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes``,
-``one_price`` and ``fit_baselines`` collect theirs from graphs. Tables of the source ``csv`` are printed as they are.
+``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes`` and ``one_price`` collect theirs from
+graphs; ``baselines`` and ``gradients`` are of commit 9c467fb9.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
-from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +22,12 @@ from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     Figures = dict[str, Any]
     Tables = dict[str, Callable[[Figures], str]]
 
-PAGE = ASSETS.parent / "results-tables.md"
-CSV = ASSETS / "tables"
+CSV = ASSETS.parent / "results"
 #: Rules and heads of ``baselines`` and ``rules`` -> their names in the tables.
 WORDS = {
     "head": "adaptive",
@@ -413,14 +410,6 @@ SOURCES: dict[str, tuple[str, Tables]] = {
     "baselines": ("baselines", {"scores": scores, "prices": prices, "ends": ends, "fits": fits}),
     "rules": ("rules-compared", {"best": rules.bests, "counts": rules.counts, "losses": losses}),
 }
-#: Tables that the page links and does not show.
-LINKED = (
-    *(("heads", name, table) for name in ("sokoban", "preset") for table in ("seeds", "ahead")),
-    *(("heads", name, table) for name in ("sliding", "conditioned", "free", "alone") for table in ("seeds", "ahead")),
-    ("heads", "charged", "lead"),
-    *(("baselines", name, table) for name in ("sliding", "sokoban") for table in ("ends", "fits")),
-    *(("rules", name, "losses") for name in ("ice", "sliding", "sokoban")),
-)
 
 
 def stored(source: str) -> dict[str, Figures]:
@@ -431,50 +420,20 @@ def stored(source: str) -> dict[str, Figures]:
     return {name: read(text) for name, text in sorted(texts.items())}
 
 
-def filled(page: str, figures: dict[str, dict[str, Figures]]) -> str:
-    """The page with every table made anew."""
-    for source in SOURCES:
-        page = blocks.filled(page, source, partial(_made, figures, source))
-    return blocks.filled(page, "csv", _copied)
-
-
-def _made(figures: dict[str, dict[str, Figures]], source: str, title: str) -> str:
-    name, kind = title.split()
-    return _linked(SOURCES[source][1][kind](figures[source][name]), f"{source}-{name}-{kind}.csv")
-
-
-def _copied(name: str) -> str:
-    head, *lines = csv.reader((CSV / f"{name}.csv").read_text(encoding="utf-8").splitlines())
-    return _linked(grid(head, lines), f"{name}.csv")
-
-
-def _linked(table: str, file: str) -> str:
-    return f"{table}\n\n[CSV](assets/tables/{file})"
-
-
-def as_csv(table: str) -> str:
-    """A printed table as CSV."""
-    out = io.StringIO()
-    lines = [line for line in table.splitlines() if not line.startswith("|-")]
-    csv.writer(out, lineterminator="\n").writerows([c.strip() for c in line.strip("| ").split(" | ")] for line in lines)
-    return out.getvalue()
-
-
-def files(page: str, figures: dict[str, dict[str, Figures]]) -> dict[str, str]:
-    """Names and texts of the CSV files of all tables, those that the page only links among them."""
-    shown = {(source, *title.split()) for source in SOURCES for title in blocks.names(page, source)}
-    return {
-        f"{source}-{name}-{table}.csv": as_csv(SOURCES[source][1][table](figures[source][name]))
-        for source, name, table in sorted({*shown, *LINKED})
-    }
+def tables(figures: dict[str, dict[str, Figures]]) -> dict[Path, str]:
+    """Every table of a source that is kept, made anew."""
+    made = {}
+    for path in CSV.glob("*.csv"):
+        source, _, rest = path.stem.partition("-")
+        name, _, kind = rest.rpartition("-")
+        if source in SOURCES:
+            made[path] = blocks.as_csv(SOURCES[source][1][kind](figures[source][name]))
+    return made
 
 
 def main() -> int:
     check = blocks.parser(__doc__).parse_args().check
-    figures = {source: stored(source) for source in SOURCES}
-    page = PAGE.read_text(encoding="utf-8")
-    wanted = {PAGE: filled(page, figures), **{CSV / name: text for name, text in files(page, figures).items()}}
-    return blocks.write(wanted, check)
+    return blocks.write(tables({source: stored(source) for source in SOURCES}), check)
 
 
 if __name__ == "__main__":

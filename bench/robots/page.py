@@ -1,9 +1,9 @@
-"""Every finished job of a campaign into bench/results/robots, the tables of all of them into docs/robots.md, and their
-frontiers into docs/assets.
+"""Every finished job of a campaign into bench/results/robots, the tables of all of them into docs/results and some into
+docs/robots.md, and their frontiers into docs/assets.
 
     python -m bench.robots.page robots        # from the folder of bench.robots.campaign
     python -m bench.robots.page               # the tables again, from what is kept
-    python -m bench.robots.page --check       # writes nothing; exits with 1 if the page is not that of its figures
+    python -m bench.robots.page --check       # writes nothing; exits with 1 if a table is not that of its figures
 
 What is kept of a job is what each test episode came to, so that a campaign may be played on several machines, a part on
 each, by the same code. Differences are paired over the test episodes of every policy. The best constant and each rule's
@@ -22,9 +22,9 @@ import numpy as np
 from bench.pages import blocks
 from bench.robots.records import Played, keep, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
+from recommit.stats import bootstrap, gain_interval, paired_shares
 
 from recommit.report import plotting
-from recommit.stats import bootstrap, gain_interval, paired_shares
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = ROOT / "bench" / "results" / "robots", ROOT / "docs" / "robots.md"
-ASSETS = PAGE.parent / "assets"
+ASSETS, CSV = PAGE.parent / "assets", PAGE.parent / "results"
 #: A depth between looking at every tick and executing whole plans.
 MIDDLE = 8
 #: Room below this is called none.
@@ -345,6 +345,12 @@ def filled(page: str, figures: Figures) -> str:
     return blocks.filled(page, "robots", block)
 
 
+def csvs(figures: Figures) -> dict[Path, str]:
+    """Every table that is kept, docs/results/robots-TABLE-CONDITION.csv, made anew."""
+    names = {path: path.stem.split("-")[1:] for path in CSV.glob("robots-*.csv")}
+    return {path: blocks.as_csv(TABLES[table](figures, "-".join(rest))) for path, (table, *rest) in names.items()}
+
+
 #: Marks of a frontier: what the figures call it, its words, form and colour.
 MARKS = (
     ("rule", "rule that validation picked", "s", "#2f8f5b"),
@@ -399,7 +405,8 @@ def main() -> int:
         if tasks:
             with plotting.style():
                 plotting.save(frontiers(tasks), ASSETS / f"robots-{name}.svg")
-    return blocks.write({PAGE: filled(PAGE.read_text(encoding="utf-8"), figures)}, options.check)
+    page = filled(PAGE.read_text(encoding="utf-8"), figures)
+    return blocks.write({PAGE: page, **csvs(figures)}, options.check)
 
 
 if __name__ == "__main__":

@@ -216,8 +216,8 @@ def learn(policy: Cloned, count: int, rounds: int, steps: int) -> Learned:
 
 def rules(policy: Cloned, learned: Learned, count: int):
     """Every rule of the table; those with a threshold take the best of ten on episodes of their own."""
-    result = {f"fixed {depth}": horizon.Fixed(depth) for depth in DEPTHS}
-    result["entropy jump"] = horizon.EntropyJump()
+    result = {f"fixed-{depth}": horizon.Fixed(depth) for depth in DEPTHS}
+    result["entropy-jump"] = horizon.EntropyJump()
     families = {
         "disagreement": (lambda v: horizon.Disagreement(v, least=1), np.linspace(1.1, 5, 10)),
         "agreement": (lambda v: horizon.Agreement(0.5, tolerance=v), np.linspace(0.1, 0.9, 10)),
@@ -244,10 +244,10 @@ BESIDE = {
     "agreement": (-40, -3),
     "disagreement": (-18, 6),
     "consecutive": (5, -9),
-    "fixed 8": (5, 5),
-    "fixed 1": (-4, 7),
-    "fixed 2": (-14, 7),
-    "entropy jump": (-22, 18),
+    "fixed-8": (5, 5),
+    "fixed-1": (-4, 7),
+    "fixed-2": (-14, 7),
+    "entropy-jump": (-22, 18),
 }
 
 
@@ -255,7 +255,7 @@ def panels(figure, results: dict[str, Result]) -> None:
     left, right = figure.subplots(1, 2)
     left.axvspan(*BRIDGE, color="#e7f5ff")
     bins = np.linspace(0.05, 0.95, 19)
-    for name in ("fixed 4", "disagreement", "agreement", "learned"):
+    for name in ("fixed-4", "disagreement", "agreement", "learned"):
         looks = results[name].looks
         place = np.digitize(looks[:, 2], bins)
         there = [i for i in range(1, len(bins)) if (place == i).any()]

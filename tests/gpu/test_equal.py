@@ -25,8 +25,8 @@ from recommit.rollout.rollout import Actor, rollout
 from recommit.rollout.variants import variant
 from recommit.train import targets
 from recommit.train.config import TargetConfig
+from recommit.train.grpo import advantages, reward
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo import reward
 from recommit.train.grpo.config import AdvantageConfig, ObjectiveConfig
 
 #: Relative to the length of the vector: sums in another order, at most some tens of roundings one after the other.
@@ -125,8 +125,8 @@ def decisions_of(policy, task):
     kind, config = variant("adaptive"), AdvantageConfig(group_size=3)
     actor, starts = Actor(policy, task, kind, seed=2), states_of(task, 6)
     trace = rollout(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
-    advantages = reward.advantages(reward.by_state(trace, config, Prices()), scaled=True)
-    return reward.decisions_of(trace, advantages, config, kind)
+    own = advantages.in_groups(reward.by_state(trace, config, Prices()), scaled=True)
+    return advantages.sampled_batch(trace, own, config, kind)
 
 
 def grpo_numbers(task, batch):

@@ -20,7 +20,6 @@ from recommit.runs.directory import best_policy
 from recommit.train import targets as loss
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as run
-from recommit.train.grpo.puzzle import PuzzleLearner
 from recommit.train.sft import trainer as sft
 
 #: The norm of the gradient, which says whether the weights may move, and the measures of all micro-batches together.
@@ -59,8 +58,8 @@ def begin(device, data, tmp_path):
 
 
 def learning(monkeypatch, device, begin, out, micro, group):
-    found = [counted(monkeypatch, device, *each) for each in ((run.GrpoTrainer, "_learn"), (PuzzleLearner, "line_of"))]
-    updates = counted(monkeypatch, device, PuzzleLearner, "backward")
+    found = [counted(monkeypatch, device, run.GrpoTrainer, name) for name in ("_learn", "_line")]
+    updates = counted(monkeypatch, device, run.GrpoTrainer, "_backward")
     plan = reinforcement(device, group=group, steps=2, micro_batch=micro)
     assert run.train(plan, begin, out, quiet=True) == 0
     monkeypatch.undo()

@@ -163,10 +163,10 @@ def unseeded() -> Iterator[None]:
 @contextmanager
 def no_states() -> Iterator[None]:
     """A rank with nothing to play."""
-    from recommit.train.grpo.collect import SampledCollector
+    from recommit.train.grpo import rollout
 
-    own = SampledCollector._own
-    with mock.patch.object(SampledCollector, "_own", lambda self, starts: own(self, starts)[: 0 if RANK else None]):
+    own = rollout._own
+    with mock.patch.object(rollout, "_own", lambda starts, team: own(starts, team)[: 0 if RANK else None]):
         yield
 
 

@@ -153,7 +153,10 @@ BEFORE = {
     ],
 }
 #: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
-SEPARATE: dict[str, dict[int, int]] = {"docs/results.md": {}, "docs/results-tables.md": {7: 5}}
+SEPARATE: dict[str, dict[int, int]] = {
+    name: {}
+    for name in ("docs/results.md", *(f"docs/results/{puzzle}.md" for puzzle in ("sliding", "sokoban", "boxoban")))
+}
 
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """

@@ -58,14 +58,6 @@ def test_python_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, m
         pytest.skip(f"{page.name} goes on with {error.name}, which is not installed")
 
 
-def test_a_wrong_block_is_noticed() -> None:
-    page = "text\n```python\nprint(1)\n```\n\n```text\n%s\n```\n"
-    assert wrong_outputs(page % 1) == []
-    assert wrong_outputs(page % 2) == ["1\n"]
-    with pytest.raises(NameError):
-        wrong_outputs("```python\nnobody\n```\n")
-
-
 def listed(page: str) -> dict[str, str]:
     """What the tables of arguments of an environment's page say."""
     return dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", page[page.index("## Arguments") :], re.MULTILINE))
@@ -124,13 +116,6 @@ def test_api_pages_name_everything_public(module: str) -> None:
         assert re.search(rf"\b{each.rpartition('.')[2]}\b", (DOCS / ELSEWHERE[each]).read_text("utf-8"))
 
 
-def test_comments_of_fields_are_their_descriptions_on_api_pages() -> None:
-    griffe = pytest.importorskip("griffe")
-    extensions = griffe.load_extensions(str(DOCS / "signatures.py"))
-    root = griffe.load("recommit", search_paths=[str(ROOT / "python")], extensions=extensions)
-    assert root["puzzles.solutions.Solutions.nodes"].docstring.value == "Search nodes spent; 0 where a table answered."
-
-
 @functools.cache
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
@@ -155,12 +140,6 @@ def test_links_and_references_lead_somewhere(page: Path) -> None:
     assert dangling(page, text_of(page)) == []
 
 
-def test_what_leads_nowhere_is_noticed() -> None:
-    here = "bench/compare.py"
-    page = f"[a](nowhere.md) [b](#here) `{here}::main` `{here}::nobody` `python/recommit/nothing.py`"
-    assert dangling(PAGES[0], page) == ["nowhere.md", f"{here}::nobody", "python/recommit/nothing.py::"]
-
-
 @pytest.mark.parametrize("script", sorted((DOCS / "figures").glob("*.py")), ids=lambda path: path.stem)
 def test_scripts_of_figures_import_what_is_there(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
@@ -173,12 +152,14 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
     script: Any = importlib.import_module("bench.robots.page")
     page, figures = script.PAGE.read_text(encoding="utf-8"), script.collect(script.KEPT)
     assert script.filled(page, figures) == page
-    assert {name.partition("-")[0] for name in script.blocks.names(page, "robots")} == set(script.TABLES)
+    assert all(path.read_text("utf-8") == text for path, text in script.csvs(figures).items())
+    shown = {name.partition("-")[0] for name in script.blocks.names(page, "robots")}
+    assert shown | {path.stem.split("-")[1] for path in script.csvs(figures)} == set(script.TABLES)
     for condition in figures["conditions"].values():  # a planted defect: another figure
         for own in condition.values():
             planted, own["rows"]["fixed 8"]["success"] = own["rows"]["fixed 8"]["success"], 0.123
             own["rows"]["fixed 8"]["utility"] += 0.5
-            assert script.filled(page, figures) != page
+            assert any(path.read_text("utf-8") != text for path, text in script.csvs(figures).items())
             own["rows"]["fixed 8"]["success"] = planted
             own["rows"]["fixed 8"]["utility"] -= 0.5
 
@@ -187,9 +168,8 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
 def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
     pytest.importorskip("torch")
     script: Any = importlib.import_module("bench.pages.tables")
-    page, figures = script.PAGE.read_text(encoding="utf-8"), {name: script.stored(name) for name in script.SOURCES}
-    assert script.filled(page, figures) == page
-    assert all((script.CSV / name).read_text("utf-8") == text for name, text in script.files(page, figures).items())
+    figures = {name: script.stored(name) for name in script.SOURCES}
+    assert all(path.read_text("utf-8") == text for path, text in script.tables(figures).items())
     for name, own in figures[source].items():  # a planted defect: another figure in any of the files
         planted = copy.deepcopy(figures)
         rows = own["rows"]["test"] if source == "rules" else own["rows"]
@@ -197,7 +177,7 @@ def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
         key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in rows[0])
         value = row[key]
         row[key] = value | {"mean": value["mean"] / 2 + 0.01} if isinstance(value, dict) else value / 2 + 0.01
-        assert script.filled(page, planted) != page
+        assert script.tables(planted) != script.tables(figures)
 
 
 def test_the_table_of_rates_is_that_of_the_visits() -> None:

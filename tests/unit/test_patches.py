@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.reference import render as twin
-from tests.unit.drawing import boards, levels, task_and_states
+from tests.unit.drawing import boards, task_and_states
 
 import recommit
 
@@ -107,41 +107,3 @@ def test_threads_and_destination_do_not_matter(cell: int, dtype: Any, threads: i
         assert (values == part).all()
         assert (task.patches(states[:count], cell, dtype=dtype, threads=threads)[0] == part).all()
         assert grid.shape == (count, 3)
-
-
-@pytest.mark.parametrize("rows", [1, 3, 32, 64])
-@pytest.mark.parametrize("cell", [4, 14, 20, 28, 112])
-def test_pictures_that_would_be_resized_are_refused(rows: int, cell: int) -> None:
-    states = levels(rows, 32, 1, walled=False)
-    task = recommit.Sokoban()
-    if not twin.resized(rows * cell, 32 * cell):
-        assert task.patches(states, cell)[1].tolist() == [[1, rows * cell // 14, 32 * cell // 14]]
-    elif rows * cell % 28 != 0 or 32 * cell % 28 != 0:
-        with pytest.raises(ValueError, match=f"multiples of 28 pixels.* got {32 * cell}x{rows * cell} pixels"):
-            task.patches(states, cell)
-    else:
-        with pytest.raises(ValueError, match=rf"3136\.\.12845056 pixels.* got {32 * rows * cell * cell}:"):
-            task.patches(states, cell)
-
-
-def test_small_pictures_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"expected pictures of 3136\.\.12845056 pixels.*got 784: 28x28 pixels"):
-        recommit.Sliding(2).patches(boards(2, 2, 1), 14)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"dtype": "float16"}, ValueError, "dtype: expected float32 or bfloat16, got float16"),
-        (
-            {"dtype": "bfloat16", "out": np.zeros((72, 1176), np.float32)},
-            TypeError,
-            "out: expected dtype uint16, got float32",
-        ),
-        ({"out": np.zeros((36, 1176), np.float32)}, ValueError, r"out: expected shape \(72, 1176\), got \(36, 1176\)"),
-        ({"crop": True}, ValueError, "crop: expected False for sliding boards"),
-    ],
-)
-def test_wrong_arguments_are_named(options: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        SLIDING.patches(BOARDS, **options)

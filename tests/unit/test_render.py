@@ -5,7 +5,6 @@ wrong.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ import recommit
 from recommit import _core
 from recommit.puzzles.frames import MAX_CELL, MIN_CELL, THEMES
 
-CELLS = range(MIN_CELL, MAX_CELL + 1)
+CELLS = range(MIN_CELL, MAX_CELL + 1, 3)
 TASKS = ("sliding", "sokoban")
 SLIDING = recommit.Sliding(3)
 SOKOBAN = recommit.Sokoban(7)
@@ -99,19 +98,6 @@ def test_frames_keep_their_own_states() -> None:
         frames.images[0, 0, 0, 0] = 1
 
 
-def test_a_refused_update_changes_nothing() -> None:
-    states = levels(6, 6, 300)
-    frames = SOKOBAN.frames(states, crop=True)
-    before = frames.images.copy()
-    wrong = levels(6, 6, 300, seed=1)
-    wrong[250, 0, 3] = 0
-    with pytest.raises(ValueError, match="got code 0 in state 250 at row 0, column 3"):
-        frames.update(wrong)
-    assert (frames.images == before).all()
-    with pytest.raises(ValueError, match=r"states: expected shape \(300, 6, 6\), got \(299, 6, 6\)"):
-        frames.update(states[:299])
-
-
 @pytest.mark.parametrize("name", TASKS)
 def test_a_changed_pixel_is_found(name: str) -> None:
     """The planted defect: any one pixel, off by one."""
@@ -124,62 +110,6 @@ def test_a_changed_pixel_is_found(name: str) -> None:
         with pytest.raises(ValueError, match=f"in image {image} at row {y // 12}, column {x // 12}$"):
             task.decode(images, 12)
         images[image, y, x, channel] ^= 1
-
-
-def test_pictures_of_no_state_are_refused() -> None:
-    first, second = boards(3, 3, 2, seed=3)
-    image = SLIDING.render(np.stack([first, second]))
-    row, col = np.argwhere(first == 4)[0]
-    image[1, :28, :28] = image[0, row * 28 : row * 28 + 28, col * 28 : col * 28 + 28]
-    if second[0, 0] != 4:
-        with pytest.raises(
-            ValueError, match=r"images: expected every tile 0\.\.8 exactly once, got 4 in image 1 at row"
-        ):
-            SLIDING.decode(image)
-    level = SOKOBAN.render(np.array([[[1, 5, 0], [1, 0, 2], [1, 1, 1]]], np.uint8))
-    level[0, 28:56, 28:56] = level[0, :28, 28:56]
-    with pytest.raises(ValueError, match="expected one player, got a second one in image 0 at row 1, column 1"):
-        SOKOBAN.decode(level)
-    level[0, :56, 28:56] = level[0, :28, 56:84].repeat(2, 0)[:56]
-    with pytest.raises(ValueError, match="images: expected"):
-        SOKOBAN.decode(level)
-
-
-WRONG = [
-    (lambda: SLIDING.render(BOARD, 3), ValueError, r"cell: expected 4\.\.112, got 3"),
-    (lambda: SLIDING.render(BOARD, 28.0), TypeError, "cell: expected an integer, got float"),
-    (lambda: SLIDING.render(BOARD, theme="pink"), ValueError, "theme: expected light or dark, got pink"),
-    (lambda: SLIDING.render(BOARD, crop=1), TypeError, "crop: expected a bool, got int"),
-    (lambda: SLIDING.render(BOARD, crop=True), ValueError, "crop: expected False for sliding boards"),
-    (lambda: SOKOBAN.render(levels(7, 7, 1, walled=False), crop=True), ValueError, "crop: expected an outer ring"),
-    (lambda: SOKOBAN.render(LEVEL[:, :2].copy(), crop=True), ValueError, "crop: expected at least 3 by 3"),
-    (lambda: SOKOBAN.render(LEVEL * 0), ValueError, "states: expected"),
-    (lambda: SLIDING.render(BOARD, out=image(84, 4)), ValueError, r"out: expected shape \(1, 84, 84, 3\), got \(1, 84"),
-    (
-        lambda: SLIDING.render(BOARD, out=image(84).astype(np.float32)),
-        TypeError,
-        "out: expected dtype uint8, got float",
-    ),
-    (lambda: SLIDING.render(BOARD, out=SLIDING.frames(BOARD).images), ValueError, "out: expected a writable array"),
-    (lambda: SLIDING.decode(image(85)), ValueError, r"images: expected shape \(N, rows \* 28, columns \* 28, 3\), got"),
-    (lambda: SLIDING.decode(image(84)[..., 0]), ValueError, "images: expected 4 dimensions"),
-    (
-        lambda: SLIDING.decode(recommit.Sliding(4).render(boards(4, 4, 1))),
-        ValueError,
-        "expected boards of 3x3, got 4x4",
-    ),
-    (lambda: SLIDING.decode(SLIDING.render(BOARD), theme="dark"), ValueError, "in image 0 at row 0, column 0"),
-]
-
-
-def image(side: int, channels: int = 3) -> np.ndarray:
-    return np.zeros((1, side, side, channels), np.uint8)
-
-
-@pytest.mark.parametrize(("call", "error", "message"), WRONG)
-def test_wrong_arguments_are_named(call: Callable[[], object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        call()
 
 
 def test_golden_pictures() -> None:

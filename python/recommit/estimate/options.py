@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from recommit.estimate.machine import Machine
+from recommit.policy.backbones.backbone import GIVEN, given_place
 from recommit.puzzles import registry
 from recommit.puzzles.registry import Task
 
@@ -28,8 +29,7 @@ class EstimateOptions:
         stage: The warm start, GRPO, or both.
         task: Which puzzle (default: each one that the recipe is for).
         size: Rows, or rows and columns (default: the usual ones of the puzzle).
-        set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b; a backbone is a local
-            folder, a published name, or random: and the name of a shape.
+        set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
         memory: GiB of one rank; 0 for the card's.
@@ -62,20 +62,20 @@ class EstimateOptions:
 
     def stages(self) -> list[tuple[Stage, Puzzle]]:
         """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
-        from recommit.train.config import names_of, section
+        from recommit.train.config import section
 
-        both = [name for name in ("sft", "grpo") if section(self.recipe, name, said=names_of(self.set))]
+        both = [name for name in ("sft", "grpo") if section(self.recipe, name)]
         names, puzzles = both if self.stage == "both" else [self.stage], self.puzzles
         return [(self._stage(name, puzzle), puzzle) for name in names for puzzle in puzzles]
 
     @property
     def model(self) -> ModelConfig:
         """Model of the warm start, which GRPO goes on with."""
-        from recommit.train.config import load, names_of
+        from recommit.train.config import load
 
         of_model = [change for change in self.set if change.strip().startswith("model.")]
-        result: ModelConfig = load(self.recipe, of_model, said=names_of(self.set)).model
-        return result
+        result: ModelConfig = load(self.recipe, of_model).model
+        return replace(result, backbone=GIVEN) if given_place() else result
 
     @property
     def puzzles(self) -> list[Puzzle]:
@@ -88,12 +88,12 @@ class EstimateOptions:
         return [registry.puzzle(name).of((size[0], size[-1]), 1) for name, size in zip(names, shapes, strict=True)]
 
     def _stage(self, name: str, puzzle: Puzzle) -> Stage:
-        from recommit.train.config import SftConfig, load, names_of
+        from recommit.train.config import SftConfig, load
         from recommit.train.grpo.config import GrpoConfig
 
-        rest, said = [change for change in self.set if not change.strip().startswith("model.")], names_of(self.set)
+        rest = [change for change in self.set if not change.strip().startswith("model.")]
         if name == "grpo":
-            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name, said=said).of(puzzle.task)
+            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name).of(puzzle.task)
             return replace(grpo, validation=grpo.validation.of(puzzle))
-        sft: SftConfig = load(self.recipe, rest, said=said)
+        sft: SftConfig = load(self.recipe, rest)
         return replace(sft, model=self.model, validation=sft.validation.of(puzzle))

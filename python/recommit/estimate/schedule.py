@@ -53,7 +53,7 @@ class Phase:
 
 def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> list[Phase]:
     """The phases of a stage on ``world`` ranks; ``depths`` is how many the depth head chooses from, ``dtype`` that of
-    the backbone: below float32 old log probabilities are computed again, see ``train.grpo.puzzle``."""
+    the backbone: below float32 old log probabilities are computed again, see ``train.grpo.trainer``."""
     steps, watch = config.optim.steps, config.validation
     if isinstance(config, SftConfig):
         phases = [Phase("step", steps, _imitation(config, world))]

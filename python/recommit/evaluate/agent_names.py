@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
+from recommit.horizon.rule_registry import MEMORY, ON_PUZZLES, named
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -66,22 +68,6 @@ CONTROLS = ("random", "shuffled", "mixture")
 USUAL = tuple(
     f"adaptive sampled fixed-1 fixed-2 fixed-4 fixed-8 random shuffled mixture {' '.join(PRIVILEGED)}".split()
 )
-#: Rules that read the plan and were never trained (``graph.rule_registry``); those of ``SWEPT`` have a threshold.
-SWEPT = {
-    "confidence-product": "plan-probability threshold",
-    "confidence-least": "least-probability threshold",
-    "confidence-entropy": "cumulative-entropy threshold",
-    "disagreement": "relative-doubt threshold",
-}
-RULES = {
-    **SWEPT,
-    "entropy-jump": "up to the largest rise of entropy",
-    "repetition": "while the first action repeats",
-    "reversal": "up to the first reversed action",
-    "consecutive": "agreement with the last plan",
-}
-#: Ending of a rule's name: where the episode has been before, the next depth of its order.
-MEMORY = "+memory"
 #: Ending of a name: under so many symmetry augmentations of every picture.
 _AUGMENTED = re.compile(r"(.*)\+aug([1248])")
 _FIXED = re.compile(r"fixed-([1-9]|1[0-6])(-sampled)?")
@@ -125,13 +111,13 @@ class AgentName:
 
     @property
     def rule(self) -> str:
-        """The name of its rule in ``recommit.graph.rule_registry``; empty if it has none."""
-        return self.base if self.base.removesuffix(MEMORY) in RULES else ""
+        """The name of its rule in ``recommit.horizon.rule_registry``; empty if it has none."""
+        return self.base if self.base.removesuffix(MEMORY) in ON_PUZZLES else ""
 
     @property
     def swept(self) -> bool:
         """Does its rule have a threshold, which is chosen on validation instances?"""
-        return self.rule.removesuffix(MEMORY) in SWEPT
+        return bool(self.rule) and named(self.rule).swept
 
     @property
     def _kind(self) -> _Kind:
@@ -139,7 +125,7 @@ class AgentName:
             return AGENTS["fixed-4-sampled" if self.samples_actions else "fixed-4"]
         if self.rule:
             remembers = self.rule.endswith(MEMORY) or self.rule == "consecutive"
-            return _Kind(RULES[self.rule.removesuffix(MEMORY)], "memory" if remembers else "picture")
+            return _Kind(named(self.rule).words, "memory" if remembers else "picture")
         return AGENTS.get(self.base, _Kind(self.base))
 
     @property
@@ -191,8 +177,8 @@ def check(base: str) -> str:
     """Return the name itself, or raise an error that lists the names."""
     if base not in AGENTS and not AgentName(base).depth and not AgentName(base).rule:
         raise ValueError(
-            f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-16), or of rules: {', '.join(RULES)} "
-            f"(any{MEMORY}), got {base}"
+            f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-16), or of rules: "
+            f"{', '.join(ON_PUZZLES)} (any{MEMORY}), got {base}"
         )
     return base
 

@@ -13,13 +13,14 @@ import numpy as np
 from recommit import rng
 from recommit.evaluate.agent_names import ACTION_SEEDS, ORACLE, AgentName
 from recommit.graph import episodes as on_graph
-from recommit.graph import oracle, rule_registry
+from recommit.graph import oracle
 from recommit.graph.build import PIECE, PolicyGraph
 from recommit.graph.episodes import always, head, sampled
 from recommit.graph.rule_episodes import adaptive_memory, rule_on_growing
-from recommit.horizon import Plans
+from recommit.horizon import Plans, rule_registry
 from recommit.horizon.rule import ThresholdRule
 from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
+from recommit.results.table import best
 from recommit.rollout import decision_rows
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graph.episodes import Chooser
-    from recommit.graph.rule_registry import NamedRule
+    from recommit.horizon.rule_registry import NamedRule
     from recommit.policy.policy import CommitPolicy
     from recommit.prices import Prices
     from recommit.puzzles.puzzle import Puzzle
@@ -119,10 +120,10 @@ class PolicyPlayer:
 
     def _oracle(self, budget: int) -> oracle.OracleDepths:
         starts = self.graph.nodes(self.starts, budget)
-        best = oracle.oracle(self.graph, starts, budget, self.policy.config.depths, self.prices)
-        if best.missing:
-            warnings.warn(f"oracle-dp: {best.missing:,} states were left out: a lower bound", stacklevel=2)
-        return best
+        found = oracle.oracle(self.graph, starts, budget, self.policy.config.depths, self.prices)
+        if found.missing:
+            warnings.warn(f"oracle-dp: {found.missing:,} states were left out: a lower bound", stacklevel=2)
+        return found
 
     def _named(self, agent: AgentName) -> NamedRule:
         """Its rule, which chooses among the depths of the head, as the oracle does."""
@@ -135,10 +136,10 @@ class PolicyPlayer:
         if key not in self._thresholds:
             chosen_on = self.validation or self
             every = candidates(chosen_on, entry)
-            solved, actions, looks = _played(chosen_on, entry, every, budget).T
-            priced = self.prices and self.prices.returns(solved, -actions, -looks).tolist()
-            worth = priced or list(zip(solved, actions, strict=True))
-            self._thresholds[key] = float(every[max(range(len(every)), key=worth.__getitem__)])
+            solved, actions, observations = _played(chosen_on, entry, every, budget).T
+            priced = self.prices and self.prices.returns(solved, -actions, -observations).tolist()
+            merits = priced or list(zip(solved.tolist(), actions.tolist(), strict=True))
+            self._thresholds[key] = best(dict(zip(every.tolist(), merits, strict=True))) or 0.0
         return self._thresholds[key]
 
     def observe(self) -> NDArray[np.int64]:
@@ -180,9 +181,9 @@ class PolicyPlayer:
         choices = [sampled(chosen_on.graph, probs, 0) for probs in every]
         starts = chosen_on.graph.nodes(chosen_on.starts, budget)
         scores = on_graph.scores(chosen_on.graph, starts, budget, choices, limit)
-        best = max(range(len(every)), key=scores.__getitem__)
+        most = max(range(len(every)), key=scores.__getitem__)
         # The shallowest depth where none is cheap enough.
-        self._mixtures[budget] = every[best] if scores[best][0] >= 0 else every[-1]
+        self._mixtures[budget] = every[most] if scores[most][0] >= 0 else every[-1]
         return self._mixtures[budget]
 
 

@@ -6,30 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from recommit.horizon.rule_registry import ON_PUZZLES
+
 if TYPE_CHECKING:
     from recommit.graph.graph import CommitmentGraph
     from recommit.prices import Setting
 
 #: Observations of an episode at most.
 MOST_BUDGET = 512
-RULES = (
-    "fixed-1",
-    "fixed-2",
-    "fixed-4",
-    "fixed-8",
-    "head",
-    "head+memory",
-    "sampled",
-    "random",
-    "confidence-product",
-    "confidence-least",
-    "confidence-entropy",
-    "disagreement",
-    "entropy-jump",
-    "repetition",
-    "reversal",
-    "consecutive",
-)
+RULES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", "head+memory", "sampled", "random", *ON_PUZZLES)
 
 
 @dataclass(frozen=True)
@@ -106,7 +91,6 @@ class GraphScoreOptions:
             scored without and with a memory. The file is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
-        fitted: Folders of heads that recommit train head wrote; the graph needs features.
         budget: Observations per episode, several for several tables (default: that of the graph, or those of
             the puzzle).
         price_action: What an action costs where observations have a price too; reaching the goal is worth 1. With 0
@@ -126,7 +110,6 @@ class GraphScoreOptions:
     rule: Path | None = None
     run_code: bool = False
     table: Path | None = None
-    fitted: tuple[Path, ...] = ()
     budget: tuple[int, ...] = ()
     price_action: float = 0.01
     price_observation: tuple[float, ...] = ()

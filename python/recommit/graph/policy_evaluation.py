@@ -19,36 +19,15 @@ import numpy as np
 from recommit.graph.values import chosen_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.graph.build import PolicyGraph
     from recommit.graph.graph import CommitmentGraph
     from recommit.prices import Prices
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
-
-
-def explore(
-    graph: PolicyGraph, roots: Nodes, budget: int, choose: Callable[[PolicyGraph, Nodes], Floats], limit: int
-) -> None:
-    """Plan in the states that are likeliest to be visited, at most ``limit`` new ones per decision.
-
-    ``choose`` gives the probabilities [N, depths] of the depths at nodes that have a plan.
-    """
-    mass = np.zeros(len(graph))
-    np.add.at(mass, roots, 1.0)
-    for remaining in range(budget, 0, -1):
-        distance = graph.distance
-        hopeless = (distance < 0) | (distance > graph.plan_length * remaining)
-        wanted = np.flatnonzero((mass > 0) & ~graph.planned & ~graph.goal & ~hopeless)
-        graph.expand(wanted[np.argsort(-mass[wanted], kind="stable")[:limit]])
-        here = np.flatnonzero((mass > 0) & graph.planned[: len(mass)])
-        moved = mass[here, None] * choose(graph, here)
-        mass = np.bincount(graph.landing[here].ravel(), moved.ravel(), len(graph)).astype(np.float64)
-        mass[graph.goal] = 0.0  # what is solved lands on a goal, where nothing goes on
 
 
 @dataclass(frozen=True)
@@ -71,6 +50,17 @@ class GraphValues:
         lost = self.by_distance.shape[1] - 1
         return np.where(distance < 0, lost, np.minimum(distance, lost - 1)).astype(np.int64)
 
+    def returns(self, nodes: Nodes, landing: Nodes, bucket: Nodes, solved: NDArray[np.bool_]) -> Floats:
+        """[nodes, ...] what follows commitments from ``nodes`` that end at ``landing`` (-1 in a state that is no node,
+        which has the value of its ``bucket``), averaged over the observations left with the visits of each."""
+        visits, wide = self.visits[:, nodes], (slice(None), *(None for _ in landing.shape[1:]))
+        result = np.zeros(landing.shape)
+        for k in range(1, len(self.value)):
+            later = np.where(landing >= 0, self.value[k - 1][landing], self.by_distance[k - 1][bucket])
+            result += visits[k][wide] * np.where(solved, 1.0, later)
+        result /= np.maximum(visits.sum(axis=0), 1e-12)[wide]
+        return result
+
 
 class PolicyEvaluation:
     """Values, visits and advantages on one graph, for one depth policy after the other: ``probs`` [rows, depths], or
@@ -78,12 +68,10 @@ class PolicyEvaluation:
 
     Equal parts of the episodes from ``starts`` have each of ``budgets``, or ``budget`` where that is less; all have
     ``budget`` if there are none. What no policy changes is worked out once. States that were never planned (their
-    visits are few, see ``explore``) stand together by their distance, behind the nodes with a plan: they take the mean
+    visits are few) stand together by their distance, behind the nodes with a plan: they take the mean
     value of the planned states at their distance. States that nobody can solve any more, or not with the observations
     left, are never solved, which is a theorem; what is done there until the end still has its price, that of as many
     commitments of average cost, or else to lose a level would save what playing on costs.
-
-    ``discount`` is a factor per executed action on what follows, the goal excepted.
     """
 
     def __init__(
@@ -93,8 +81,6 @@ class PolicyEvaluation:
         budget: int,
         prices: Prices,
         budgets: Sequence[int] = (),
-        *,
-        discount: float = 1.0,
     ) -> None:
         self.graph, self.rows = graph, chosen_rows(graph)
         distance = graph.distance
@@ -107,10 +93,6 @@ class PolicyEvaluation:
         self.cost = prices.cost(graph.executed[self.rows])
         self._places = self._planned + self._longest + 2
         self._unplanned = bool((self._landing > self._planned).any())
-        self._factor = None
-        if discount != 1.0:
-            onward = discount ** graph.executed[self.rows].astype(np.float64)
-            self._factor = np.where(self._landing == self._planned, 1.0, onward)
         count = np.bincount([min(k, budget) for k in budgets] or [budget], minlength=budget + 1)
         self.begin: Floats = count / max(len(budgets), 1)
         self._starts = np.bincount(self._place[starts], minlength=self._places).astype(np.float64)
@@ -166,10 +148,7 @@ class PolicyEvaluation:
         # The cost of a decision in a lost state.
         wasted = float((self.cost * probs).sum(axis=-1).mean()) if estimated and self._planned else 0.0
         for k in range(1, len(q_values)):
-            onward = value[k - 1][self._landing]
-            if self._factor is not None:
-                onward *= self._factor
-            np.subtract(onward, self.cost, out=q_values[k])
+            np.subtract(value[k - 1][self._landing], self.cost, out=q_values[k])
             own = value[k, : self._planned] = np.einsum("nd,nd->n", probs if probs.ndim == 2 else probs[k], q_values[k])
             if estimated:
                 value[k, self._planned + 1 :] = self._mean_by_distance(own, k, -wasted * k)
@@ -204,38 +183,3 @@ class PolicyEvaluation:
             result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
         result[min(self.graph.plan_length * remaining, longest) :] = lost
         return result
-
-
-def plan_advantages(
-    values: GraphValues,
-    visits: Floats,
-    probs: Floats,
-    depths: tuple[int, ...],
-    landing: NDArray[np.int64],
-    bucket: NDArray[np.int64],
-    solved: NDArray[np.bool_],
-    executed: NDArray[np.int32],
-    prices: Prices,
-    length: int,
-) -> tuple[Floats, Floats]:
-    """Advantages and weights [N, G, length] of the actions of sampled plans.
-
-    ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
-    ``by_distance``, ``probs`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it;
-    what it is credited with is their expected return against the mean over the plans of the same state and depth.
-    """
-    many, plans, _ = landing.shape
-    returns = np.zeros(landing.shape)
-    for k in range(1, len(values.value)):
-        later = np.where(landing >= 0, values.value[k - 1][landing], values.by_distance[k - 1][bucket])
-        returns += visits[k][:, None, None] * np.where(solved, 1.0, later)
-    returns /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
-    returns -= prices.cost(executed)
-    centred = returns - returns.mean(axis=1, keepdims=True)
-    advantage, weight = np.zeros((many, plans, length)), np.zeros((many, plans, length))
-    for column, depth in enumerate(depths):
-        reached = (np.arange(length) < depth) & (np.arange(length) < executed[:, :, column, None])
-        share = probs[:, None, column, None] * reached
-        advantage += share * centred[:, :, column, None]
-        weight += share
-    return advantage / np.maximum(weight, 1e-12), weight

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recommit.graph import rule_registry
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import ALL_DEPTHS, PLAN
-from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule
+from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, ThresholdRule, rule_registry
 from recommit.horizon.rule import need
 from recommit.storage.python_file import failing_line
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from recommit.graph.build import PolicyGraph
     from recommit.graph.episodes import Chooser
     from recommit.graph.graph import CommitmentGraph
-    from recommit.graph.rule_registry import NamedRule
+    from recommit.horizon.rule_registry import NamedRule
 
     Depths = NDArray[np.int32]
     Nodes = NDArray[np.int64]

@@ -51,7 +51,7 @@ def drawn(card: dict[str, Any]) -> Figure:
     latency = f", latency {settings['latency']}, {settings['mode']}" if settings["latency"] else ""
     title = f"{card['env']['name']}, {card['policy']['name']}{latency}; filled marks: Pareto frontier"
     axes.set_title(title, loc="left")
-    labels(axes, [(name.removeprefix("fixed "), x, y) for name, x, y, *_ in rows])
+    labels(axes, [(name.removeprefix("fixed-"), x, y) for name, x, y, *_ in rows])
     return figure
 
 

@@ -13,16 +13,20 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from torch.profiler import record_function
 
+from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
-from recommit.runs import process
-from recommit.runs.directory import PROFILE
+from recommit.runs import distributed, process
+from recommit.runs.directory import PROFILE, RunDirectory
 from recommit.runs.profiling import profiled
-from recommit.runs.progress import Curves, Progress
+from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
+from recommit.runs.rank_watchdog import watched
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, replace
@@ -35,14 +39,12 @@ from recommit.train.engine.base import Diverged, Engine
 from recommit.train.optim import lr_schedule, parameter_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.checkpoints import Checkpoint
-    from recommit.runs.directory import RunDirectory
     from recommit.runs.distributed import Team
-    from recommit.runs.progress import Interrupt
     from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.validation import ValidationTask
 
@@ -55,6 +57,20 @@ SAVED: verified.Fields = {
     "unlogged": [dict],
     "logs_sha256": dict,
 }
+
+
+@contextmanager
+def opened_run(
+    config: Any, out: str | Path, backbone: str | Path | None, trackers: Mapping[str, str]
+) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
+    """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
+    refuse_missing(trackers)
+    process.configure_torch(config.run.threads)
+    join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
+    team = join(config.run.device)
+    opened = RunDirectory(out, is_main_process=team.is_main_process)
+    with watched(team), given_backbone(backbone), opened as folder, Interrupt() as interrupt:
+        yield team, folder, interrupt
 
 
 @dataclass
@@ -122,6 +138,8 @@ class Trainer(ABC):
     timing: JsonLines
     curves: Curves
     progress: Progress
+    #: The project of each tracker.
+    trackers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -176,9 +194,7 @@ class Trainer(ABC):
         self.curves = Curves(
             self.folder.folder if self.team.is_main_process else None,
             tensorboard=run.tensorboard,
-            projects=run.projects,
-            name=run.name,
-            group=run.group,
+            projects=self.trackers,
             whole=plain(self.config),
             step=self.state.step,
         )

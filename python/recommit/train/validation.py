@@ -117,20 +117,26 @@ def episodes(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dict
     return rates({str(depth): play(graph, nodes, budget, always(graph, depth)) for depth in depths})
 
 
-def agents(graph: PolicyGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
-    """Episodes of a variant's own agent, and of the controls of a depth head: sampled depths, and its own depths
-    shuffled over states."""
-    choose = own_agent(graph, variant)
+def of_variant(
+    graph: PolicyGraph, variant: Variant, task: ValidationTask, budgets: tuple[int, ...], prices: Prices
+) -> dict[str, Any]:
+    """Episodes of a variant's own agent and of the controls of its depth head (sampled depths, and its own depths
+    shuffled over states); the share that it solves within each of ``budgets``, and its value at these prices, on
+    average over them."""
+    starts, budget, choose = task.starts, task.config.budget, _own_agent(graph, variant)
     nodes = graph.nodes(starts, budget)
-    if not variant.head:
-        return {str(variant.depth or "uniform"): play(graph, nodes, budget, choose)}
-    adaptive = play(graph, nodes, budget, choose)
-    share = adaptive.depths / max(adaptive.depths.sum(), 1)
-    controls = {"sampled": sampled(graph, None, 0), "shuffled": sampled(graph, share, 1)}
-    return {"adaptive": adaptive, **{name: play(graph, nodes, budget, each) for name, each in controls.items()}}
+    own = play(graph, nodes, budget, choose)
+    agents = {str(variant.depth or "uniform"): own}
+    if variant.head:
+        share = own.depths / max(own.depths.sum(), 1)
+        controls = {"sampled": sampled(graph, None, 0), "shuffled": sampled(graph, share, 1)}
+        agents = {"adaptive": own, **{name: play(graph, nodes, budget, each) for name, each in controls.items()}}
+    every = {k: play(graph, graph.nodes(starts, k), k, choose) for k in sorted({budget, *budgets})}
+    by_budget = {str(k): round(one.solve_rate, 4) for k, one in every.items()}
+    return {**rates(agents), "by_budget": by_budget, "value": round(value(list(every.values()), prices), 5)}
 
 
-def own_agent(graph: PolicyGraph, variant: Variant) -> Chooser:
+def _own_agent(graph: PolicyGraph, variant: Variant) -> Chooser:
     """What chooses the depths of a variant, greedily where it has a head."""
     if variant.depth:
         return always(graph, variant.depth)

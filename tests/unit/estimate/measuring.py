@@ -10,7 +10,7 @@ from recommit.runs import distributed
 from recommit.runs.directory import RunDirectory
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.grpo.trainer import GrpoTrainer, puzzles_of
+from recommit.train.grpo.trainer import GrpoTrainer
 from recommit.train.initial_policy import new_policy as start
 from recommit.train.sft.trainer import SftTrainer
 
@@ -66,4 +66,4 @@ def trainer_of(config, data, run, model):
     policy = start(model, run.folder, 0, team)
     if config.head is not None:
         policy.replace_head(config.head)
-    return GrpoTrainer(config, puzzles_of(config, [dataset.spec]), policy, run, team, quiet=True)
+    return GrpoTrainer(config, [dataset.spec], policy, run, team, quiet=True)

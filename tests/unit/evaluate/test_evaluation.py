@@ -13,9 +13,9 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 import recommit
 from recommit.cli import main
-from recommit.data import symmetry
+from recommit.data import assignment
 from recommit.evaluate import EvaluateOptions, agent_names, evaluate
-from recommit.evaluate.agent_names import MEMORY, RULES, AgentName
+from recommit.evaluate.agent_names import MEMORY, ON_PUZZLES, AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.build import PolicyGraph
 from recommit.policy.config import HeadConfig
@@ -75,7 +75,7 @@ def test_it_writes_what_it_promises(done):
         assert np.mean([episodes["actions"][i] for i in mine]) == pytest.approx(row["actions_per_episode"])
     states = pq.read_table(done / "instances.parquet")["state"].to_pylist()
     grids = np.stack([np.frombuffer(state, np.uint8).reshape(2, 3) for state in states])
-    assert symmetry.belongs(symmetry.keys("sliding", grids), "test").all()
+    assert assignment.belongs(assignment.keys("sliding", grids), "test").all()
     compared = json.loads((done / "comparisons.json").read_text())
     assert {one["against"] for one in compared} == set(AGENTS[1:])
 
@@ -216,7 +216,9 @@ def asked(monkeypatch, task):
 
 
 LOOKERS = [
-    name for name in (*agent_names.AGENTS, *RULES, *(rule + MEMORY for rule in RULES)) if AgentName(name).asks_policy
+    name
+    for name in (*agent_names.AGENTS, *ON_PUZZLES, *(rule + MEMORY for rule in ON_PUZZLES))
+    if AgentName(name).asks_policy
 ]
 
 

@@ -11,17 +11,17 @@ pytest.importorskip("torch")
 from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
-from recommit.evaluate import agent_names, agents
+from recommit.evaluate import agents
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.graph import rule_registry
 from recommit.graph.rule_episodes import rule_on_growing
+from recommit.horizon import rule_registry
 from recommit.prices import Prices
 from recommit.rollout import decision_rows
 
 BUDGET = 7
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
-NAMES = [*agent_names.RULES, *(name + "+memory" for name in agent_names.RULES)]
+NAMES = [name + memory for memory in ("", "+memory") for name in rule_registry.ON_PUZZLES]
 
 
 def player_of(task, seed=3, count=25, **more):
@@ -59,12 +59,6 @@ def by_instance(rows, count):
 def entry_of(name, threshold=0.4):
     entry = rule_registry.named(name, DEPTHS)
     return entry.at(threshold if "entropy" not in name else 2.0) if entry.swept else entry
-
-
-def test_the_names_are_those_of_the_rules():
-    assert agent_names.RULES.keys() == rule_registry.SWEPT.keys() | rule_registry.PLAIN.keys()
-    assert agent_names.SWEPT.keys() == rule_registry.SWEPT.keys()
-    assert rule_registry.OPPOSITE == (1, 0, 3, 2)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,11 +7,12 @@ import pytest
 from tests.reference import graphs as slow
 from tests.unit.graph import cases
 
-from recommit.graph import decomposition, rule_registry, score
+from recommit.graph import decomposition, score
 from recommit.graph.decomposition import with_optimal_plans
 from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import optimal_values, solver_values
+from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 
 TASK = cases.TASKS["sliding"]

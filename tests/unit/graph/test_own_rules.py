@@ -7,9 +7,10 @@ import pytest
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
 
-from recommit.graph import rule_episodes, rule_registry, score
+from recommit.graph import rule_episodes, score
 from recommit.graph.episodes import play
 from recommit.graph.score import GraphScorer
+from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))

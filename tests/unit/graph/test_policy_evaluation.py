@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ import recommit
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import softmax
 from recommit.graph.graph import CommitmentGraph
-from recommit.graph.policy_evaluation import PolicyEvaluation, explore, plan_advantages
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.prices import Prices
 
 FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(observation=0.02), Prices(0.005, 0.03)
@@ -29,16 +27,16 @@ def valued(graph, roots, probs, budget, prices=FREE, budgets=()):
 
 @pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
 @pytest.mark.parametrize(
-    ("limit", "prices", "budgets"),
-    [(1000, FREE, ()), (3, ACTIONS, (2, 4)), (1, BOTH, (9, 3)), (1000, LOOKS, (2, 4))],
+    ("waves", "prices", "budgets"), [(4, FREE, ()), (2, ACTIONS, (2, 4)), (1, BOTH, (9, 3)), (4, LOOKS, (2, 4))]
 )
-def test_values_equal_plain_python_where_states_were_not_planned_at(task, limit, prices, budgets):
+def test_values_equal_plain_python_where_states_were_not_planned_at(task, waves, prices, budgets):
     """Also where states are lost, or too far."""
     graph = PolicyGraph(Scripted(), task, DEPTHS)
     roots = graph.nodes(task.generate(12, seed=3, length=(3, 14)).states)
     roots = np.concatenate([roots, roots[:5]])
-    explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
-    assert limit == 1000 or (~graph.planned & ~graph.goal).any()
+    for _ in range(waves):
+        graph.expand(np.arange(len(graph)))
+    assert waves == 4 or (~graph.planned & ~graph.goal).any()
     evaluation = PolicyEvaluation(graph, roots, 4, prices, budgets)
     for seed in range(3):
         probs = softmax(np.random.default_rng(seed).normal(size=graph.logits.shape))
@@ -57,28 +55,6 @@ def test_values_equal_plain_python_where_states_were_not_planned_at(task, limit,
         if prices.observation:  # planted: observations are free
             free = slow_values.values(graph, roots, probs, 4, Prices(prices.action), budgets)
             assert np.abs(free.value - fast.value).max() > 1e-3
-
-
-def test_plans_are_compared_depth_by_depth():
-    """Two plans; the second lands better at depth 2 and equal at depth 1: only its second action earns."""
-    visits = np.array([[0.0], [1.0], [0.0]])
-    landing = np.array([[[0, 1], [0, 2]]])
-    advantage, weight = plan_advantages(
-        SimpleNamespace(value=np.array([[0.2, 0.2, 0.6], [0.0] * 3]), by_distance=np.zeros((2, 4))),
-        visits[:2],
-        np.array([[0.5, 0.5]]),
-        (1, 2),
-        landing,
-        np.ones((1, 2, 2), int),
-        np.zeros((1, 2, 2), bool),
-        np.array([[[1, 2], [1, 2]]]),
-        LOOKS,  # which both plans pay
-        8,
-    )
-    assert weight[0, 0].tolist() == [1.0, 0.5, 0, 0, 0, 0, 0, 0]
-    assert advantage[0, :, 1].tolist() == pytest.approx([-0.2, 0.2])
-    assert advantage[0, :, 0].tolist() == pytest.approx([-0.1, 0.1])
-    assert (advantage[0, :, 2:] == 0).all()
 
 
 #: A start with two commitments of eight actions: one loses the level, one goes on and is solved now and then.

@@ -10,10 +10,10 @@ pytest.importorskip("torch")
 from tests.unit.graph.test_oracle import Scripted
 
 import recommit
-from recommit.graph import rule_registry
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head, play
 from recommit.graph.rule_episodes import RulesOnGraph, adaptive_memory, rule_on_growing
+from recommit.horizon import rule_registry
 
 BUDGET, ALL = 7, tuple(range(1, 9))
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}

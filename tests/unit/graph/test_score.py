@@ -9,10 +9,10 @@ import pytest
 from tests.reference import horizon as slow_rules
 from tests.unit.graph import cases
 
-from recommit.graph import rule_registry, score
+from recommit.graph import score
 from recommit.graph.episodes import play
 from recommit.graph.score import GraphScorer, mean_gains
-from recommit.horizon import Agreement
+from recommit.horizon import Agreement, rule_registry
 from recommit.prices import Prices, Setting
 
 SETTINGS = (Setting(2, Prices()), Setting(3, Prices(0.01, 0.02)))
@@ -66,7 +66,7 @@ def consecutive_rule(graph, *, memory=False):
 def test_rows_say_what_episodes_say(scorer):
     entries = [rule_registry.named(name) for name in rule_registry.NAMES]
     rows = score.score(scorer, entries)
-    assert len(rows) == len(SETTINGS) * (len(entries) + len(rule_registry.SWEPT))
+    assert len(rows) == len(SETTINGS) * (len(entries) + sum(entry.swept for entry in entries))
     for row in rows:
         setting = next(each for each in SETTINGS if row.under(each))
         price = setting.prices

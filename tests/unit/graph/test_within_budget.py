@@ -14,12 +14,12 @@ from tests.unit.graph.cases import plan_of
 pytest.importorskip("torch")
 
 import recommit
-from recommit.graph import build, decomposition, files, rule_registry, score
+from recommit.graph import build, decomposition, files, score
 from recommit.graph.episodes import by_state, play
 from recommit.graph.graph import PLAN
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
-from recommit.horizon import Plans
+from recommit.horizon import Plans, rule_registry
 from recommit.prices import Prices, Setting
 from recommit.storage import errors, verified
 from recommit.storage import files as disk

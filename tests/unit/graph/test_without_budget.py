@@ -9,9 +9,10 @@ import pytest
 from tests.reference import regret as slow
 from tests.unit.graph import cases
 
-from recommit.graph import decomposition, rule_registry
+from recommit.graph import decomposition
 from recommit.graph.score import GraphScorer
 from recommit.graph.values import policy_costs, shortest_costs
+from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 
 PRICES = Prices(0.01, 0.03)

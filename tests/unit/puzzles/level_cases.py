@@ -32,7 +32,6 @@ NO_BOX = "expected at least one box, got none"
 TAB = "a tab in a row has no defined width; use spaces"
 TAB_TILES = "a tab in a row is not allowed; use spaces"
 TILES = "a row of numbers among Sokoban levels"
-SYMBOLS = "a row of Sokoban symbols among sliding boards"
 
 
 def unknown(char: str) -> str:
@@ -71,117 +70,59 @@ def width(columns: int) -> str:
     return f"expected at most 64 columns, got {columns}"
 
 
-def room(rows: int, cols: int) -> str:
-    """The largest thing that must be read: all floor inside, one player, one box, one goal."""
-    inner = cols - 2
-    body = ["#@$." + " " * (inner - 3) + "#"] + ["#" + " " * inner + "#"] * (rows - 3)
-    return "\n".join(["#" * cols, *body, "#" * cols]) + "\n"
-
-
-def canonical(text: str) -> str:
-    return text.rstrip("\n").replace("\n", "/")
-
-
 TEXT: list[Case] = [
     ("empty", "", NONE),
     ("one line feed", "\n", NONE),
     ("byte order mark", "\ufeff" + L, [A]),
     ("byte order mark counts no column", "\ufeff#x\n", (1, 2, unknown("'x'"))),
     ("byte order mark twice", "\ufeff\ufeff" + L, (1, 1, stray("U+FEFF"))),
-    ("byte order mark before the second level", L + "\n\ufeff" + L, (5, 1, stray("U+FEFF"))),
     ("byte order mark cut off", b"\xef\xbb", (1, 1, byte("EF"))),
-    ("utf-16, little endian", ("\ufeff" + L).encode("utf-16-le"), (1, 1, byte("FF"))),
     ("utf-16 without a mark", L.encode("utf-16-le"), (1, 2, control("U+0000"))),
     ("no line end at the end", L.rstrip("\n"), [A]),
     ("carriage returns alone", L.replace("\n", "\r"), (1, 6, CR)),
-    ("carriage return at the end of the file", "#####\n#@$.#\n#####\r", (3, 6, CR)),
-    ("nul in a row", "#####\n#@\0.#\n", (2, 3, control("U+0000"))),
-    ("line of 4096 bytes and crlf", ";" + "x" * 4095 + "\r\n" + L, [A + " | " + "x" * 4095]),
     ("line of 4097 bytes", ";" + "x" * 4096 + "\n" + L, (1, 4097, "expected a line of at most 4096 bytes, got 4097")),
-    ("a million columns", "#" * 10**6, (1, 4097, "expected a line of at most 4096 bytes, got 1000000")),
-    ("runs in one line", "5#|#@$.#|5#\n", [A]),
-    ("runs, leading floor", "2-5#|2-#@$.#|2-5#\n", ["#######/###@$.#/#######"]),
     ("run before a space, words or a row", "12 #\n\n" + L, (1, 1, SPACED)),
-    ("run before a space right under a level", L + "2 #\n", (4, 1, SPACED)),
-    ("run before a space in a row", "#3 #\n", (1, 2, unknown("'3'"))),
     ("fault in runs: where the row begins", "5#|#@-.#|5#\n", (1, 1, counts(0, 1))),
     ("second player in runs", "6#|#2@$.#|6#\n", (1, 4, TWO_PLAYERS)),
     ("run of 64", "64#|#@$.60-#|64#\n", (1, 5, width(65))),
-    ("run of a thousand million", "5#|999999999#|5#\n", (1, 4, width(4096))),
     ("a thousand rows in a line", "9#|" * 1000, (1, 1, "expected at most 64 rows, got 1000")),
     ("too many rows in a second line", "9#\n" + "9#|" * 99, (2, 1, "expected at most 64 rows, got 100")),
 ]
 
 PACKS: list[Case] = [
     ("two levels", L + "\n" + L, [A, A]),
-    ("levels without anything between", L + L, (5, 2, TWO_PLAYERS)),
     ("title under a level", L + "Title: One\n\n" + L + "Title: Two\n", [A + " | One", A + " | Two"]),
     ("title below wins over above", "Title: above\n" + L + "Title: below\n", [A + " | below"]),
     ("title that looks like a row", L + "Title: #####\n", [A + " | #####"]),
-    ("title in another script", L + "Title: \u5009\u5eab\u756a\n", [A + " | \u5009\u5eab\u756a"]),
-    ("title behind a blank line belongs below", L + "\nTitle: t\n" + L, [A, A + " | t"]),
-    ("free text above", "Level 1\n\n" + L + "\nLevel 2\n" + L, [A + " | Level 1", A + " | Level 2"]),
-    ("text under a key line", L + "Author: me\nLevel 2\n" + L, [A, A + " | Level 2"]),
     ("text of dots", "...\n\n" + L, (1, 1, NO_PLAYER)),
-    ("boxoban", "; 0\n" + L + "\n; 1\n" + L + "\n", [A + " | 0", A + " | 1"]),
-    ("boxoban with a title", "; 0\n" + L + "Title: t\n", [A + " | t"]),
     ("boxoban, cut off behind a header", "; 0\n" + L + "\n; 1\n", (6, 1, HEADER)),
-    ("boxoban, cut off inside a header", "; 0\n" + L + "\n; 1", (6, 1, HEADER)),
-    ("numbers below", L + "\n; 1\n\n" + L + "\n; 2\n", [A + " | 1", A + " | 2"]),
     ("numbers above or below", L + "\n; 1\n\n" + L, (5, 1, NUMBERS)),
-    ("numbers above or below, three levels", (L + "; 1\n") * 2 + L, (4, 1, NUMBERS)),
-    ("a comment's block", L + "Comment:\n## @ ;\n1 2\nTitle: no\nComment-End:\nTitle: t\n", [A + " | t"]),
-    ("lines of colons", ":: Collection ##\n::\n" + L + ":: end\n; 1\n", [A + " | 1"]),
-    ("boxoban, cut off behind the first row", "; 0\n#####\n", (2, 1, NO_PLAYER)),
     ("boxoban, cut off inside the last row", "; 0\n#####\n#@$.#\n##", (3, 3, OPEN)),
     ("numbers behind a level", L + "\n1 2\n3 0\n", (5, 1, foreign(TILES))),
-    ("indented numbers behind a level", L + "\n  1 2\n", (5, 3, foreign(TILES))),
 ]
 
 SOKOBAN: list[Case] = [
     ("player on goal", "####\n#+$#\n####\n", ["####/#+$#/####"]),
     ("unsolvable level", "#####\n#$ .#\n#@ ##\n#####\n", ["#####/#$ .#/#@ ##/#####"]),
-    ("boxes as part of the border", "#####\n#@$.$\n#####\n", (1, 1, counts(2, 1))),
-    ("box in the border", "#####\n#@.$\n#####\n", (2, 4, OPEN)),
     ("ragged rows", "####\n#  ###\n# $ .#\n#@####\n###\n", ["######/#  ###/# $ .#/#@####/######"]),
     ("hole in the middle of walls", "#######\n#@$.###\n##### #\n", ["#######/#@$.###/#######"]),
-    ("detached wall", "#####  #\n#@$.#\n#####\n", ["########/#@$.####/########"]),
     ("one cell: player", "@\n", (1, 1, NO_BOX)),
-    ("no box, no goal", "###\n#@#\n###\n", (1, 1, NO_BOX)),
     ("box outside", "#####  $\n#@$.# .\n#####\n", (1, 8, BOX_OUT)),
     ("goal outside", "#####  .\n#@$ # $\n#####\n".replace("$ #", "* #"), (1, 8, GOAL_OUT)),
-    ("box on goal outside", "#####\n#@$.#\n#####*\n", (3, 6, BOX_OUT)),
     ("tab inside a row", "#####\n#@\t.#\n#####\n", (2, 3, TAB)),
-    ("tab before a row", "\t#####\n", (1, 1, TAB)),
-    ("64 by 64", room(64, 64), [canonical(room(64, 64))]),
 ]
 
 SLIDING: list[Case] = [
     ("3 by 3", B, [S]),
     ("boards with titles", B + "Title: a\n\n; b\n" + B, [S + " | a", S + " | b"]),
     ("board with crlf and a mark", "\ufeff" + B.replace("\n", "\r\n"), [S]),
-    ("plus sign", "1 2\n+3 0\n", (2, 1, foreign(SYMBOLS))),
     ("tab between numbers", "1 2\n3\t0\n", (2, 2, TAB_TILES)),
-    ("tab before numbers", "1 2\n\t3 0\n", (2, 1, TAB_TILES)),
     ("three digits", "1 2\n3 100\n", (2, 3, "expected a number of one or two digits, got 3 digits")),
-    ("a thousand digits", "1 2\n3 " + "9" * 1000, (2, 3, "expected a number of one or two digits, got 1000 digits")),
     ("number too large", "1 2\n3 4\n", (2, 3, each(3, "4"))),
-    ("number twice", "1 2\n2 0\n", (2, 1, each(3, "2 twice"))),
-    ("two blanks", "1 0\n2 0\n", (2, 3, each(3, "0 twice"))),
-    ("counted from one", "1 2 3\n4 5 6\n7 8 9\n", (3, 5, each(8, "9"))),
     ("short row", "1 2 3\n4 0\n5 6 7\n", (2, 1, "expected as many numbers as in the first row, 3, got 2")),
-    ("long row", "1 2\n3 4 0\n", (2, 1, "expected as many numbers as in the first row, 2, got 3")),
     ("six columns", "1 2 3 4 5 0\n", (1, 11, "expected at most 5 numbers in a row, got more")),
-    ("a thousand numbers", "1 " * 1000, (1, 11, "expected at most 5 numbers in a row, got more")),
     ("one row", "0 1\n", (1, 1, sizes(1, 2))),
-    ("one column", B + "\n0\n1\n", (5, 1, sizes(2, 1))),
     ("two sizes", B + "\n0 1\n2 3\n", (5, 1, "expected boards of one size in a text, got 2 by 2 after 3 by 3")),
-    (
-        "two sizes of six cells",
-        "0 1 2\n3 4 5\n\n0 1\n2 3\n4 5\n",
-        (4, 1, "expected boards of one size in a text, got 3 by 2 after 2 by 3"),
-    ),
-    ("walls behind a board", B + "\n" + L, (5, 1, foreign(SYMBOLS))),
     ("15-puzzle", "15 14 8 12\n10 11 9 13\n2 6 5 1\n3 7 4 0\n", ["15 14 8 12/10 11 9 13/2 6 5 1/3 7 4 0"]),
 ]
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-
 import numpy as np
 import pytest
 from tests.reference import sliding as reference
@@ -78,14 +75,6 @@ def test_random_ties_are_optimal_and_vary(size: int) -> None:
             assert outcome.moved[0] == len(plan) == each.length[i]
 
 
-def test_threads_change_nothing() -> None:
-    task = recommit.Sliding(4)
-    states = task.generate(100, seed=1, length=(20, 34)).states
-    one, two = (task.solve(states, ties="random", seed=4, threads=threads) for threads in (1, 2))
-    for name in ("actions", "offsets", "length", "nodes", "status", "bound"):
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-
-
 def test_unsolvable_and_malformed() -> None:
     for size in (3, 4, 5):
         board = np.roll(np.arange(size * size, dtype=np.uint8), -1).reshape(1, size, size)
@@ -110,33 +99,3 @@ def test_a_limit_gives_unknown_with_a_proven_bound() -> None:
     assert (some.bound <= exact).all()
     assert np.array_equal(some.length[~hit], exact[~hit])
     assert set(some.status[hit].tolist()) == {recommit.Status.NODE_LIMIT}
-
-
-def test_ctrl_c_ends_a_hopeless_search() -> None:
-    """That it ends at all is what is tested: alone, the search would take hours."""
-    task = recommit.Sliding(5)
-    states = task.generate(1, seed=1).states
-    task.prepare()
-    timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012  (on a busy machine it comes before the search)
-        timer.start()
-        task.distance(states)
-    timer.join()
-
-
-def test_progress_is_told() -> None:
-    task = recommit.Sliding(4)
-    seen: list[int] = []
-    states = task.generate(1500, seed=8, length=34).states
-    task.distance(states, threads=1, progress=seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] <= 1500
-    assert len(seen) >= 1
-
-
-def test_tables_tell_where_they_came_from() -> None:
-    told = recommit.Sliding(4).prepare()
-    assert told["bytes"] <= 16_000_000
-    assert recommit._core.sliding.placements(4, 4) == 57_657_600 + 5_765_760 + 240
-    with pytest.raises(ValueError, match="database: expected small"):
-        recommit.Sliding(3, 4).prepare("large")

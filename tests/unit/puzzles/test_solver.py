@@ -47,12 +47,6 @@ def test_what_cannot_be_solved_says_so():
     assert (answer.status, answer.length, answer.actions) == (recommit.Status.UNSOLVABLE, recommit.UNSOLVABLE, ())
 
 
-@pytest.mark.parametrize("wrong", [3, None, np.zeros((2, 2, 2, 2), np.uint8)], ids=["number", "nothing", "too deep"])
-def test_what_is_no_level_is_refused(wrong):
-    with pytest.raises(TypeError, match="levels: expected a file, levels, a state or several"):
-        recommit.solve(wrong)
-
-
 def test_letters_are_upper_case_where_a_box_moves() -> None:
     state = recommit.parse_levels("######\n#@ $.#\n######\n")[0]
     assert letters(recommit.Sokoban(), state, np.array([3, 3], np.uint8)) == "rR"

@@ -73,10 +73,3 @@ def test_a_table_larger_than_the_cache_is_made_once_for_its_states(builds, in_tu
     got, made = builds(0, lambda: TASK.distance(states, threads=1))
     assert made == 1
     assert (got == expected).all()
-
-
-def test_a_malformed_state_is_named_by_its_place_in_the_batch(builds, in_turn):
-    wrong = in_turn.copy()
-    wrong[77][wrong[77] == 5] = 0
-    with pytest.raises(ValueError, match=r"got 0 in state 77$"):
-        builds(0, lambda: TASK.distance(wrong, threads=1))

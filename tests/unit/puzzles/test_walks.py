@@ -82,16 +82,3 @@ def test_lengths_are_exact_whatever_the_slice(task, generator, monkeypatch):
     for count, start, threads in ((150, 0, 1), (40, 100, 3)):
         part = task.generate(count, seed=5, start=start, length=window, generator=generator, threads=threads)
         assert np.array_equal(part.states, whole.states[start : start + count])
-
-
-def test_what_walks_cannot_do(monkeypatch):
-    task = recommit.Sliding(3)
-    with pytest.raises(ValueError, match="length: expected one for a generator that walks, got None"):
-        task.generate(1, generator="walk")
-    with pytest.raises(ValueError, match=r"length: expected 1..31 for 3x3 boards, got 32..40"):
-        task.generate(1, generator="walk", length=(32, 40))
-    with pytest.raises(ValueError, match="generator: expected uniform, walk or walk_nobacktrack, got rooms"):
-        task.generate(1, generator="rooms")
-    monkeypatch.setattr("recommit.puzzles.sliding.TRIES_SEARCHED", 8)
-    with pytest.raises(ValueError, match=r"walks on 4x4 boards reach, got 60 \(instance 9 met none in 8 walks\)"):
-        recommit.Sliding(4).generate(1, start=9, generator="walk", length=60)

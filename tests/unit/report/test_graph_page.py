@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from tests.unit.graph import cases
 
-from recommit.graph import rule_registry, score
+from recommit.graph import score
 from recommit.graph import tables as text
 from recommit.graph.regret import attribute
 from recommit.graph.score import GraphScorer
+from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 from recommit.report import graph_page
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def card(seed: int, score: str = "success") -> dict[str, Any]:
     """Sixteen fixed depths whose queries crowd at the low end, and ten rules among them."""
     rng = np.random.default_rng(seed)
-    names = [*(f"fixed {depth}" for depth in range(1, 17)), *(f"a rule {i}" for i in range(10))]
+    names = [*(f"fixed-{depth}" for depth in range(1, 17)), *(f"a rule {i}" for i in range(10))]
     queries = [*(200 / np.arange(1, 17)), *rng.uniform(12, 60, 10)]
     values = [0.5 + 0.02 * rng.random() for _ in names]
     rows = [

@@ -13,11 +13,15 @@ from safetensors.torch import load_file
 
 import recommit
 from recommit.data import DataSpec, Difficulty, build
+from recommit.graph.build import PolicyGraph
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
+from recommit.runs.distributed import Team
 from recommit.train.config import SftConfig, parse
+from recommit.train.grpo import advantages, rollout
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
 
@@ -147,6 +151,18 @@ def interrupt_and_go_on(trainer, train, stop):
         assert train() == 130
     torch.manual_seed(4321)
     assert train() == 0
+
+
+def batch_of(actor, config, starts):
+    """What the first step would learn from on one rank."""
+    if config.advantage.estimator != "exact":
+        sampled = rollout.sample(actor, config, starts, 0, Team())
+        return advantages.of_samples(actor, config, sampled, 0, Team())[0]
+    depths = (actor.variant.depth,) if actor.variant.depth else actor.policy.config.depths
+    graph = PolicyGraph(actor.policy, actor.task, depths)
+    roots = rollout.explore(actor, config, graph, starts)
+    evaluation = PolicyEvaluation(graph, roots, config.rollout.budget, config.prices_at(0))
+    return advantages.of_graph(actor, config, evaluation, roots, 0, Team())[0]
 
 
 def actor(init, name="adaptive", **options):

@@ -14,8 +14,8 @@ from recommit.storage.terminal_text import say, tell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.graph.rule_registry import NamedRule
     from recommit.graph.score import GraphScorer
+    from recommit.horizon.rule_registry import NamedRule
 
 
 def build(options: GraphBuildOptions, quiet: bool = False) -> int:
@@ -91,20 +91,16 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
 
 def _entries(options: GraphScoreOptions, scorer: GraphScorer) -> list[NamedRule]:
     """All rules that are asked for."""
-    from recommit.graph import rule_registry as by_name
     from recommit.graph.rule_episodes import ask_once
+    from recommit.horizon import rule_registry as by_name
 
     usual = options.rules == RULES and scorer.graph.samples is not None
-    entries = [by_name.named(name) for name in (*options.rules, *(by_name.SAMPLED if usual else ()))]
+    entries = [by_name.named(name) for name in (*options.rules, *(("agreement",) if usual else ()))]
     own = [(by_name.from_code(options.rule, trusted=options.run_code), options.rule)] if options.rule else []
     own += [(by_name.from_table(options.table), options.table)] if options.table else []
     for entry, path in own:
         ask_once(entry, path, scorer.rules)
         entries += by_name.with_memory(entry)
-    if options.fitted:
-        from recommit.train.heads import fitted
-
-        entries += [fitted.rule(fitted.read(folder), folder.name) for folder in options.fitted]
     return entries
 
 
@@ -177,9 +173,9 @@ def show(options: GraphShowOptions, json: bool = False) -> int:
         return 0
     text = tables.about(graph, manifest)
     if options.page is not None:
-        from recommit.graph import rule_registry as by_name
         from recommit.graph import score as scoring
         from recommit.graph.score import GraphScorer
+        from recommit.horizon import rule_registry as by_name
         from recommit.report import graph_page
 
         scorer = GraphScorer(graph, settings(options, graph))

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recommit import horizon
+from recommit.horizon import rule_registry
+from recommit.horizon.actions import Consecutive, Repetition
+from recommit.horizon.confidence import Agreement
+from recommit.horizon.plans import Plans
+from recommit.horizon.rule import Rule, ThresholdRule
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from recommit.horizon.plans import Plans
-    from recommit.horizon.rule import Rule, ThresholdRule
-
-KINDS: tuple[Literal["product", "least", "entropy"], ...] = ("product", "least", "entropy")
 #: Why a rule of scores is left out whose scores are all alike, such as disagreement where first actions never differ.
 NOTHING = "the plans give it no finite score, so that there is no threshold to try"
 #: Up to this many actions in a chunk, every one of them is a fixed depth; beyond, so many of them are.
 EVERY = 16
-
-
-@dataclass(frozen=True)
-class Family:
-    """A rule by name, and its one number to choose, if it has one."""
-
-    name: str
-    make: Callable[[float], Rule]
-    #: Candidates of the number; None for a rule without one.
-    numbers: Callable[[Plans, int], NDArray[np.float64]] | None = None
 
 
 def fixed_depths(chosen: tuple[int, ...], allowed: range) -> list[int]:
@@ -50,41 +37,32 @@ def fixed_depths(chosen: tuple[int, ...], allowed: range) -> list[int]:
     return spread
 
 
-def families(depths: tuple[int, ...], continuous: bool) -> list[Family]:
-    """Every rule of one plan or two, restricted to ``depths``. Vectors are hardly ever equal: where they are compared,
-    how far apart they may be is the number to choose."""
-    share = Family("agreement", lambda x: horizon.Agreement(0.5, tolerance=x, depths=depths), _of_samples)
-    return [
-        *(_scored(f"confidence {kind}", partial(horizon.Confidence, kind=kind, depths=depths)) for kind in KINDS),
-        _scored("disagreement", partial(horizon.Disagreement, depths=depths)),
-        share if continuous else _scored("agreement", partial(horizon.Agreement, depths=depths)),
-        Family("consecutive", partial(horizon.Consecutive, depths=depths), _of_tails if continuous else None),
-        Family("repetition", partial(horizon.Repetition, depths=depths), _of_first if continuous else None),
-        Family("entropy jump", lambda _: horizon.EntropyJump(depths=depths)),
-        Family("first event", lambda _: horizon.FirstEvent(depths=depths)),
-    ]
-
-
-def _scored(name: str, make: Callable[[float], ThresholdRule]) -> Family:
-    return Family(name, make, lambda plans, count: make(0.5).thresholds(plans, count))
-
-
 def candidates(
     plans: Plans, depths: tuple[int, ...], count: int
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
     """Rules to try by name, each with up to ``count`` numbers that cut its scores on these plans into equal parts; and
     why the others are left out."""
     found, left_out = {}, {}
-    for family in families(depths, plans.continuous):
+    for name in rule_registry.ON_CHUNKS:
         try:
-            numbers = [0.0] if family.numbers is None else np.unique(family.numbers(plans, count)).tolist()
-            made = [family.make(number) for number in numbers]
-            made[0].choose(plans)
+            rules = _variants(rule_registry.named(name, depths).rule, plans, count)
+            rules[0].choose(plans)
         except ValueError as error:
-            left_out[family.name] = NOTHING if str(error).startswith("plans:") else str(error)
+            left_out[name] = NOTHING if str(error).startswith("plans:") else str(error)
         else:
-            found[family.name] = [described(rule) for rule in made]
+            found[name] = [described(rule) for rule in rules]
     return found, left_out
+
+
+def _variants(rule: Any, plans: Plans, count: int) -> list[Rule]:
+    """The rule with each number to try. Vectors are hardly ever equal: where a rule compares them, how far apart they
+    may be is the number to choose."""
+    tolerances = TOLERANCES.get(type(rule)) if plans.continuous else None
+    if tolerances:
+        return [replace(rule, tolerance=each) for each in np.unique(tolerances(plans, count)).tolist()]
+    if isinstance(rule, ThresholdRule):
+        return [replace(rule, threshold=each) for each in np.unique(rule.thresholds(plans, count)).tolist()]
+    return [rule]
 
 
 def described(rule: Rule) -> dict[str, Any]:
@@ -142,3 +120,11 @@ def _quantiles(values: NDArray[Any], count: int) -> NDArray[np.float64]:
     levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
     result: NDArray[np.float64] = np.quantile(values.astype(np.float64).ravel(), levels, method="inverted_cdf")
     return result
+
+
+#: The tolerances to try of the rules that compare vectors.
+TOLERANCES: dict[type[Rule], Callable[[Plans, int], NDArray[np.float64]]] = {
+    Agreement: _of_samples,
+    Consecutive: _of_tails,
+    Repetition: _of_first,
+}

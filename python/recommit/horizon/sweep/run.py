@@ -176,7 +176,7 @@ class Sweep:
         (look,) = self._get("look", "look", {"seed": seeds["validation"][0]})
         depths = fixed_depths(options.depths, range(look["allowed"][0], look["allowed"][1] + 1))
         allowed = list(options.depths) or list(range(look["allowed"][0], look["allowed"][1] + 1))
-        tries = {f"fixed {depth}": [described(Fixed(depth))] for depth in depths}
+        tries = {f"fixed-{depth}": [described(Fixed(depth))] for depth in depths}
         found: dict[str, Any] = {"rules": {}, "left_out": {}}
         if options.thresholds:
             asked = {"seeds": seeds["validation"], "depth": depths[len(depths) // 2], "depths": allowed}

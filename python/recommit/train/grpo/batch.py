@@ -1,4 +1,4 @@
-"""What one step of GRPO learns from."""
+"""What one step of GRPO learns from, and its parts: optimizer steps, shares of ranks, micro-batches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from recommit import rng
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from recommit.runs.distributed import Team
+
+    Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -68,3 +74,30 @@ def gathered(own: GrpoBatch, place: NDArray[np.int64], team: Team) -> GrpoBatch:
 def join(parts: list[GrpoBatch]) -> GrpoBatch:
     """All of them, in order."""
     return GrpoBatch(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(GrpoBatch)))
+
+
+def optimizer_steps(batches: list[GrpoBatch], size: int, seeds: list[int], step: int) -> list[list[Rows]]:
+    """The rows of each batch in each optimizer step, shuffled: as many steps as the batch with the most states needs
+    for ``size`` rows each.
+
+    Steps of one batch are full but for the last one; every one of several batches has a part in every step.
+    """
+    orders = [_shuffled(len(batch), seed, step) for batch, seed in zip(batches, seeds, strict=True)]
+    count = -(-max(map(len, orders)) // size)
+    if len(orders) == 1:
+        return [[orders[0][i * size : (i + 1) * size] for i in range(count)]]
+    return [np.array_split(order, count) if count else [] for order in orders]
+
+
+def _shuffled(count: int, seed: int, step: int) -> Rows:
+    places = np.uint64(step << 32) + np.arange(count, dtype=np.uint64)
+    return np.argsort(rng.draw(rng.streams(seed, rng.Purpose.ORDER, places), 0))
+
+
+def micro_batches(batch: GrpoBatch, rows: Rows, team: Team, share: int, size: int) -> Iterator[GrpoBatch]:
+    """This rank's ``share`` of some rows, ``size`` at a time. A rank without any goes through the policy as the others
+    do, with a state that weighs nothing."""
+    mine = rows[team.rank :: team.world]
+    own = (batch.where(mine) if len(mine) else batch.where(slice(0, 1)).nothing()).padded(share)
+    for begin in range(0, share, size):
+        yield own.where(slice(begin, begin + size))

@@ -13,7 +13,8 @@ from recommit.graph.episodes import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.tensors import entropy
 from recommit.train.engine.base import Diverged
-from recommit.train.grpo import reward
+from recommit.train.grpo.advantages import scaled_by_batch
+from recommit.train.optim import lr_schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.distributed import Team
     from recommit.train.engine.base import Engine
-    from recommit.train.grpo.config import AdvantageConfig, ObjectiveConfig
+    from recommit.train.grpo.config import GrpoConfig
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,18 @@ class DepthHeadOptimizer:
 
     policy: CommitPolicy
     engine: Engine
-    advantage: AdvantageConfig
-    objective: ObjectiveConfig
-    lr: float
-    updates: int
+    config: GrpoConfig
+    step: int
 
     def __call__(self, evaluation: PolicyEvaluation) -> None:
         """Update the head, and give the evaluation's graph its logits."""
         graph, head = evaluation.graph, self._copy()
         assert isinstance(graph, PolicyGraph)
         rows = NodeShares(graph, evaluation.rows, next(head.parameters()).device)
-        optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
-        for _ in range(self.updates):
+        optim, phase = self.config.optim, self.config.phase_at(self.step)
+        lr = phase.depth_head_lr or (optim.depth_head_lr or optim.decoder_lr) * lr_schedule(optim, self.step)
+        optimizer = torch.optim.Adam(head.parameters(), lr=lr)
+        for _ in range(phase.head_updates):
             objective = self._objective(evaluation, head(rows.inputs), rows)
             optimizer.zero_grad()
             (-objective).backward()
@@ -72,11 +73,11 @@ class DepthHeadOptimizer:
         probs = softmax(rows.whole(logits))
         advantage, mass = evaluation.advantages(probs)
         share = mass / mass.sum()
-        scaled = reward.scaled_by_batch(advantage, mass[:, None] * probs, self.advantage.eps) * share[:, None]
+        scaled = scaled_by_batch(advantage, mass[:, None] * probs, self.config.advantage.eps) * share[:, None]
         returns = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
         entropies = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
-        terms = self.policy.config.plan_length + 1 if self.objective.loss_normalization == "surrogate" else 1
-        return returns + self.objective.entropy_depth * entropies * terms
+        terms = self.policy.config.plan_length + 1 if self.config.objective.loss_normalization == "surrogate" else 1
+        return returns + self.config.objective.entropy_depth * entropies * terms
 
 
 class NodeShares:

@@ -1,32 +1,24 @@
-"""Rewards of sampled commitments, episodes and continuations, and their advantages within groups."""
+"""Rewards of sampled commitments, episodes and continuations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.storage.python_file import definition
-from recommit.train.grpo.batch import GrpoBatch
+from recommit.train.grpo.config import AdvantageConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from recommit.prices import Prices
     from recommit.rollout.trace import Trace
-    from recommit.rollout.variants import Variant
-    from recommit.train.grpo.config import AdvantageConfig
 
     Floats = NDArray[np.float64]
-    SumOverRanks = Callable[[list[float]], list[float]]
-
-#: A deviation that is no more than rounding: all rewards of the group are equal.
-EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -62,11 +54,24 @@ class Spans:
         return self
 
 
+@dataclass(frozen=True)
+class OwnReward(AdvantageConfig):
+    """Advantages by a function from ``Spans`` to a number for each, in place of success, progress and prices. No file
+    can name one: it is an argument of ``train`` and ``--reward``."""
+
+    function: Callable[[Spans], Any] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.estimator == "exact":
+            raise ValueError("reward: expected advantage.estimator state, episode or branch beside it, got exact")
+
+
 def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
-    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action); or what a function
-    of the caller's says of the spans."""
-    if config.reward:
-        return _own_rewards(spans, config.reward)
+    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action); or what
+    ``OwnReward`` says of the spans."""
+    if isinstance(config, OwnReward):
+        return _own_rewards(spans, config.function)
     n, d = spans.executed.astype(np.float64), spans.progress.astype(np.float64)
     dense = np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0)
     price = prices.action * n + prices.observation * spans.decisions.astype(np.float64)
@@ -74,21 +79,20 @@ def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
     return result - config.penalty * spans.lost if config.deadlock == "penalty" else result
 
 
-@cache
-def own_reward(file: str) -> Callable[[Spans], Any]:
+def own_reward(file: str | Path) -> Callable[[Spans], Any]:
     """The function ``reward`` of a file of Python, which is run."""
-    function = definition("advantage.reward", Path(file), "reward", trusted=True)
+    function = definition("reward", Path(file), "reward", trusted=True)
     if not callable(function):
-        raise ValueError(f"advantage.reward: expected {file} to define a function `reward`, got {function!r:.80}")  # noqa: TRY004
+        raise ValueError(f"reward: expected {file} to define a function `reward`, got {function!r:.80}")  # noqa: TRY004
     result: Callable[[Spans], Any] = function
     return result
 
 
-def _own_rewards(spans: Spans, file: str) -> Floats:
-    result = np.asarray(own_reward(file)(spans), np.float64)
+def _own_rewards(spans: Spans, function: Callable[[Spans], Any]) -> Floats:
+    result = np.asarray(function(spans), np.float64)
     if result.shape != spans.solved.shape or not np.isfinite(result).all():
         raise ValueError(
-            f"advantage.reward: expected {spans.solved.size} finite numbers of `reward` in {file}, "
+            f"reward: expected {spans.solved.size} finite numbers of the function `reward`, "
             f"got an array {list(result.shape)}{'' if np.isfinite(result).all() else ' with NaN or infinity'}"
         )
     return result
@@ -109,64 +113,3 @@ def by_branch(trace: Trace, after: Trace, config: AdvantageConfig, prices: Price
     """[N, G]: rewards of commitments and of what followed; episode i of ``after`` continues candidate i of all."""
     spans = Spans.of_commitments(trace, config.progress_per).add(after, config.progress_per)
     return rewards(spans, config, prices).reshape(trace.executed.shape)
-
-
-def advantages(reward: Floats, *, scaled: bool, eps: float = 0.0) -> Floats:
-    """[N, G]: each reward against its group's mean, ``scaled`` by the group's deviation and ``eps``; a group of equal
-    rewards gives exactly zero."""
-    centred = reward - reward.mean(axis=1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    centred = np.where(deviation <= EQUAL, 0.0, centred)
-    # An eps of 0 is allowed: where the deviation is 0, so is what is divided.
-    return centred / np.maximum(deviation + eps, EQUAL) if scaled else centred
-
-
-def zero_std_fraction(reward: Floats) -> float:
-    """Share of groups of equal rewards, from which nothing is learned."""
-    return float((np.ptp(reward, axis=1) <= EQUAL).mean()) if len(reward) else 0.0
-
-
-def on_one_rank(values: list[float]) -> list[float]:
-    """Sums over the ranks of a run that has one."""
-    return values
-
-
-def scaled_by_batch(
-    advantage: Floats, weight: NDArray[np.floating], eps: float, sum_over_ranks: SumOverRanks = on_one_rank
-) -> Floats:
-    """Divided by the root of the weighted mean square of all of them, on all ranks together."""
-    squares, weights = sum_over_ranks([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
-    deviation = np.sqrt(squares / weights) if weights else 0.0
-    return advantage / max(deviation + eps, EQUAL)
-
-
-def decisions_of(
-    trace: Trace,
-    advantage: Floats,
-    config: AdvantageConfig,
-    variant: Variant,
-    *,
-    sum_over_ranks: SumOverRanks = on_one_rank,
-) -> GrpoBatch:
-    """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
-    proposals = trace.proposals
-    many, count = proposals.depth.shape
-    weight = np.full((many, count), 1.0 / count, np.float32)
-    if config.scale == "batch":
-        advantage = scaled_by_batch(advantage, weight, config.eps, sum_over_ranks)
-    scaled = advantage.astype(np.float32)
-    executed = np.arange(proposals.actions.shape[-1]) < trace.executed[..., None]
-    return GrpoBatch(
-        states=trace.states,
-        choices=proposals.choice,
-        depth_advantage=scaled,
-        depth_weight=weight * variant.head,
-        depth_old=proposals.depth_log,
-        actions=proposals.actions.astype(np.int64),
-        plan_depth=proposals.depth,
-        action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
-        action_weight=(weight[..., None] * executed * variant.rest).astype(np.float32),
-        action_old=proposals.action_log,
-        remaining=trace.remaining,
-        weight=np.ones(many, np.float32),
-    )

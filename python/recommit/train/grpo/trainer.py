@@ -1,49 +1,70 @@
 """GRPO on one puzzle or jointly on several: each plays and is scored as it would be alone, and every optimizer step
 follows the mean of their losses.
+
+A step goes from rollouts (``rollout.py``) to advantages (``advantages.py``), whose batch (``batch.py``) is divided into
+optimizer steps on the clipped loss of both heads (``loss.py``). With ``exact`` advantages the depth head may be updated
+alone besides, many times on the same graph (``depth_head_optimizer.py``).
+
+What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans have advantages and ratios of
+their own; groups are commitments of one state rather than answers to one prompt, since a state can be copied; KL and
+entropies are exact sums over four outcomes; and exact values need no group at all, since greedy plans make episodes
+walks in a graph.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import torch
 from torch.profiler import record_function
 
 from recommit import rng
 from recommit.data.spec import set_names
-from recommit.policy import pretrained
+from recommit.graph.build import PolicyGraph
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
+from recommit.policy.tensors import to_device, to_host
+from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
-from recommit.runs import distributed, process
-from recommit.runs.checkpoints import Checkpoints
-from recommit.runs.directory import RunDirectory, of_tasks, recipes_of
-from recommit.runs.process import configure_torch, preserved_torch_state
-from recommit.runs.progress import Clock, Interrupt, refuse_missing
-from recommit.runs.rank_watchdog import watched
+from recommit.runs import process
+from recommit.runs.process import preserved_torch_state
+from recommit.runs.progress import Clock
+from recommit.storage.errors import NeedsFlag
 from recommit.storage.files import file_sha256
-from recommit.train import initial_policy
+from recommit.train import initial_policy, validation
 from recommit.train.config import plain
-from recommit.train.grpo import metrics
-from recommit.train.grpo.puzzle import PuzzleLearner
-from recommit.train.grpo.reward import own_reward
+from recommit.train.grpo import advantages, loss, metrics, rollout
+from recommit.train.grpo.batch import micro_batches, optimizer_steps
+from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
+from recommit.train.grpo.reward import OwnReward, own_reward
 from recommit.train.optim import lr_schedule
 from recommit.train.sft.trainer import opened
-from recommit.train.trainer import Trainer, make_engine
+from recommit.train.trainer import Trainer, make_engine, opened_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from torch import Tensor
 
     from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.rollout.variants import Variant
+    from recommit.runs.directory import RunDirectory
     from recommit.runs.distributed import Team
-    from recommit.train.grpo.batch import GrpoBatch
-    from recommit.train.grpo.config import GrpoConfig
+    from recommit.train.grpo.batch import GrpoBatch, Rows
+    from recommit.train.grpo.config import GrpoConfig, ObjectiveConfig
+    from recommit.train.grpo.metrics import Signals
+    from recommit.train.grpo.reward import Spans
     from recommit.train.validation import ValidationTask
+
+T = TypeVar("T")
 
 
 @preserved_torch_state()
@@ -53,6 +74,9 @@ def train(
     out: str | Path,
     *,
     data: str | Path | Sequence[str | Path] | None = None,
+    reward: str | Path | None = None,
+    backbone: str | Path | None = None,
+    trackers: Mapping[str, str] | None = None,
     tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
@@ -60,77 +84,41 @@ def train(
 
     ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
-    than ``tasks``, those of a recipe, are refused if there are any of these.
+    than ``tasks``, those of a recipe, are refused if there are any of these. ``reward`` is a file of Python, which is
+    run, ``backbone`` the place of one that is neither listed nor random, ``trackers`` the project of wandb and of
+    trackio.
     """
-    refuse_missing(config.run.projects)
-    configure_torch(config.run.threads)
-    every = [each.spec for each in opened(data)] if data else _recipes(init, Path(out))
-    parts = puzzles_of(config, chosen(every, config.tasks, data or init))
-    initial_policy.refuse_others([part.spec.task for part in parts], tasks)
-    team = (
-        distributed.join(config.run.device)
-        if config.engine.kind == "deepspeed"
-        else distributed.alone(config.run.device)
-    )
-    with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
+    every = [each.spec for each in opened(data)] if data else initial_policy.recipes(init, Path(out))
+    specs = initial_policy.chosen(every, config.tasks, data or init)
+    check_puzzles(config, specs)
+    initial_policy.refuse_others([spec.task for spec in specs], tasks)
+    scored = own_reward(reward) if reward else None  # before anything is trained
+    with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
         begin = initial_policy.warm_start(init, folder, team)
-        content = [{"recipe": part.spec.to_dict()} for part in parts]
+        content = [{"recipe": spec.to_dict()} for spec in specs]
         begun: dict[str, Any] = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
-        rewards = dict.fromkeys(part.config.advantage.reward for part in parts if part.config.advantage.reward)
-        for file in rewards:
-            own_reward(file)  # before anything is trained
-        if hashes := [file_sha256(Path(file)) for file in rewards]:
-            begun["reward"] = hashes if hashes[1:] else hashes[0]
+        begun |= {"reward": file_sha256(Path(reward))} if reward else {}
+        if not reward and "reward" in (folder.read("config.json") or {}):
+            raise NeedsFlag("reward: expected the file by whose rewards the run was begun, got none", "--reward FILE")
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
-        initial_policy.note_puzzles(policy, [part.spec for part in parts])
-        if config.head is not None or config.depths:
-            policy.replace_head(config.head or policy.config.head, seed=config.run.seed, depths=config.depths)
+        initial_policy.note_puzzles(policy, specs)
         quiet = quiet or not team.is_main_process
-        with closing(GrpoTrainer(config, parts, policy, folder, team, quiet=quiet)) as run:
+        with closing(GrpoTrainer(config, specs, policy, folder, team, reward=scored, quiet=quiet)) as run:
+            run.trackers = trackers or {}
             return run.run(interrupt)
 
 
-def _recipes(init: str | Path, out: Path) -> list[DataSpec]:
-    """Those of the warm start. A run keeps its own, whatever becomes of the other one: where something is trained, or
-    the other one is gone; before that another start may take its place."""
-    gone = (out / "config.json").is_file() and not pretrained.find(init).is_dir()
-    return recipes_of(out if gone or Checkpoints(out / "checkpoints").any() else init)
-
-
-def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
-    """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
-    choices = ", ".join(set_names(specs))
-    for task in tasks:
-        if not of_tasks(specs, (task,)):
-            raise ValueError(f"tasks: expected some of {choices} of {source}, got {task}")
-    if not tasks and len({spec.task for spec in specs}) > 1:
-        raise ValueError(f"tasks: expected one or several of {choices} of {source}, got none")
-    return of_tasks(specs, tasks) if tasks else specs
-
-
-@dataclass(frozen=True)
-class PuzzlePart:
-    """One puzzle of a run."""
-
-    name: str
-    spec: DataSpec
-    #: With its own values; of several puzzles with its share of ``optim.batch`` and a seed of its own.
-    config: GrpoConfig
-
-
-def puzzles_of(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
-    """The puzzles of a run, checked."""
-    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(set_names(specs), specs, strict=True)]
-    if len(each) == 1:
-        return each
-    share, rest = divmod(config.optim.batch, len(each))
-    if rest:
-        raise ValueError(f"optim.batch: expected a multiple of {len(each)} puzzles, got {config.optim.batch}")
-    for part in each:
-        if (every := part.config.validation.every) != config.validation.every:
+def check_puzzles(config: GrpoConfig, specs: list[DataSpec]) -> None:
+    """Refuse a configuration that several puzzles cannot share."""
+    if not specs[1:]:
+        return
+    if config.optim.batch % len(specs):
+        raise ValueError(f"optim.batch: expected a multiple of {len(specs)} puzzles, got {config.optim.batch}")
+    for spec in specs:
+        if (every := config.of(spec.task).validation.every) != config.validation.every:
             raise ValueError(
-                f"by_task.{part.spec.task}.validation.every: expected {config.validation.every}, as validation.every, "
+                f"by_task.{spec.task}.validation.every: expected {config.validation.every}, as validation.every, "
                 f"with several puzzles, which are validated together, got {every}"
             )
     for i, phase in enumerate(config.phases):
@@ -139,18 +127,28 @@ def puzzles_of(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
                 f"phases[{i}].head_updates: expected 0 with several puzzles, since the depth head would be updated for "
                 f"each in turn, got {phase.head_updates}"
             )
-    seeds = [rng.derived_seed(config.run.seed, rng.Purpose.GAME, number) for number in range(len(each))]
-    return [
-        replace(
-            part,
-            config=replace(part.config, optim=replace(config.optim, batch=share), run=replace(config.run, seed=seed)),
-        )
-        for part, seed in zip(each, seeds, strict=True)
-    ]
+
+
+@dataclass(frozen=True)
+class TrainedPuzzle:
+    """One puzzle of a run."""
+
+    name: str
+    #: The recipe of its start states, with those of a step as a shard.
+    spec: DataSpec
+    #: With the puzzle's own values.
+    config: GrpoConfig
+    actor: Actor
+    objective: ObjectiveConfig
+
+    @property
+    def task(self) -> Puzzle:
+        """Its rules."""
+        return self.actor.task
 
 
 class GrpoTrainer(Trainer):
-    """One policy and one engine, and a ``PuzzleLearner`` for each puzzle."""
+    """One policy and one engine for all puzzles of a run."""
 
     kind = "grpo"
     steps_between_trims = 5
@@ -159,55 +157,126 @@ class GrpoTrainer(Trainer):
     def __init__(
         self,
         config: GrpoConfig,
-        parts: list[PuzzlePart],
+        specs: list[DataSpec],
         policy: CommitPolicy,
         folder: RunDirectory,
         team: Team,
         *,
+        reward: Callable[[Spans], Any] | None = None,
         quiet: bool,
     ) -> None:
-        super().__init__(config if parts[1:] else parts[0].config, folder, team, quiet=quiet)
-        for part in parts:
-            _check(part.config, policy, team)
+        super().__init__(config if specs[1:] else config.of(specs[0].task), folder, team, quiet=quiet)
+        self.reward = reward
         self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()
-        process.seed_everything(config.run.seed)
-        _freeze(policy, [part.spec.puzzle() for part in parts], config)
+        optim, seed = self.config.optim, self.config.run.seed
+        process.seed_everything(seed)
+        seeds = [rng.derived_seed(seed, rng.Purpose.GAME, i) for i in range(len(specs))] if specs[1:] else [seed]
+        self.puzzles = list(map(self._puzzle, set_names(specs), specs, seeds))
+        self._prepare_policy()
+        any_kl = any(puzzle.objective.kl > 0 for puzzle in self.puzzles)
+        self.reference = ReferencePolicy(policy) if any_kl else None
+        #: Of one puzzle in an optimizer step: rows of all ranks, of this one, and of a micro-batch.
+        self.rows = optim.batch // len(specs)
+        self.share = self.rows // team.world
+        self.micro_batch = optim.micro_batch or self.share
+        passes = len(specs) * -(-self.share // self.micro_batch)
+        self.engine = make_engine(policy, optim, self.config.engine, team, passes)
+        length = policy.config.plan_length
+        self.validation_tasks = [
+            task
+            for each in self.puzzles
+            for task in validation.tasks_of(each.name, each.spec, each.config.validation, length)
+        ]
+        #: The last lines of each puzzle, for warnings.
+        self._recent: dict[str, list[dict[str, Any]]] = {each.name: [] for each in self.puzzles}
+
+    def _prepare_policy(self) -> None:
+        """Its new head, if the configuration has one, and what the variant does not train frozen."""
+        policy, config = self.policy, self.config
+        if config.head is not None or config.depths:
+            policy.replace_head(config.head or policy.config.head, seed=config.run.seed, depths=config.depths)
         policy.backbone.recompute = config.engine.checkpointing
         policy.eval()  # no dropout: what is compared must differ by its weights alone
-        reference = ReferencePolicy(policy) if any(part.config.objective.kl > 0 for part in parts) else None
-        self.engine = make_engine(policy, config.optim, config.engine, team, _micro_batches(parts, team))
-        self.puzzles = [
-            PuzzleLearner(part.name, part.spec, part.config, policy, self.engine, reference, self.clock)
-            for part in parts
-        ]
-        self.validation_tasks = [task for puzzle in self.puzzles for task in puzzle.validation_tasks]
+        policy.train_only(*(puzzle.task for puzzle in self.puzzles), depth_head=self.variant.head)
+        vision = {id(p) for p in policy.backbone.vision_parameters()}
+        for parameter in policy.parameters():
+            if (id(parameter) in vision and not self.config.optim.vision_lr) or not self.variant.rest:
+                parameter.requires_grad_(False)
+        if not self.variant.rest:
+            policy.depth_head.requires_grad_(True)
+
+    def _puzzle(self, name: str, spec: DataSpec, seed: int) -> TrainedPuzzle:
+        config, most = self.config.of(spec.task), self.team.all_reduce_max
+        if self.reward is not None:
+            config = replace(config, advantage=OwnReward(**vars(config.advantage), function=self.reward))
+        _check(config, self.variant, self.policy, self.team)
+        actor = Actor(self.policy, spec.puzzle(), self.variant, seed=seed, run_pass=self.run_pass, max_over_ranks=most)
+        objective = config.objective
+        if not self.variant.head:  # an unused depth head sends no gradient into the backbone
+            objective = replace(objective, entropy_depth=0.0, kl_depth=False)
+        return TrainedPuzzle(name, rollout.instances_of(spec, config), config, actor, objective)
+
+    def run_pass(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which goes through the policy, by the engine and the clock."""
+        with self.clock("model"):
+            return self.engine.run(work)
 
     @property
     def tokens(self) -> float:
         """See ``Trainer``."""
-        return sum(puzzle.tokens for puzzle in self.puzzles) / len(self.puzzles)
+        return sum(self.policy.tokens(each.task, each.spec.size) for each in self.puzzles) / len(self.puzzles)
 
     def _step(self) -> dict[str, Any]:
         """Every puzzle plays; then the policy learns from all of them."""
         step = self.state.step
         with record_function("rollout"):
-            collected = [puzzle.collect(step) for puzzle in self.puzzles]
+            collected = [self.collect(puzzle, step) for puzzle in self.puzzles]
+        batches = [batch for batch, _ in collected]
         if self.puzzles[1:]:
-            self._refuse_empty([batch for batch, _ in collected])
-        self.state.states += sum(len(batch) for batch, _ in collected)
-        head_only = self.config.phase_at(step).head_only
-        batches = [batch.where(slice(0)) if head_only else batch for batch, _ in collected]
+            self._refuse_empty(batches)
+        self.state.states += sum(map(len, batches))
+        if self.config.phase_at(step).head_only:
+            batches = [batch.where(slice(0)) for batch in batches]
         with record_function("update"):
             measured, norms = self._learn(batches)
         self.state.step += 1
         return {
-            puzzle.name: puzzle.line_of(signals, own, norms)
+            puzzle.name: self._line(signals, own, norms)
             for puzzle, (_, signals), own in zip(self.puzzles, collected, measured, strict=True)
         }
 
+    def collect(self, puzzle: TrainedPuzzle, step: int) -> tuple[GrpoBatch, Signals]:
+        """The batch of a step, and its metrics, on every rank the same as in one process, but for rounding."""
+        actor, config = puzzle.actor, puzzle.config
+        starts = rollout.starts(puzzle.spec, config, actor.seed, step)
+        if config.advantage.estimator != "exact":
+            sampled = rollout.sample(actor, config, starts, step, self.team)
+            return advantages.of_samples(actor, config, sampled, step, self.team)
+        graph, phase = self._graph(puzzle), config.phase_at(step)
+        roots = rollout.explore(actor, config, graph, starts)
+        prices = config.prices_at(step)
+        evaluation = PolicyEvaluation(graph, roots, config.rollout.budget, prices, phase.budgets)
+        if phase.head_updates:
+            DepthHeadOptimizer(self.policy, self.engine, config, step)(evaluation)
+        return advantages.of_graph(actor, config, evaluation, roots, step, self.team)
+
+    def _graph(self, puzzle: TrainedPuzzle) -> PolicyGraph:
+        """A new, empty graph of greedy plans for the depths of the variant."""
+        depths = (self.variant.depth,) if self.variant.depth else self.policy.config.depths
+        keep = any(phase.head_updates for phase in puzzle.config.phases)
+        return PolicyGraph(
+            self.policy,
+            puzzle.task,
+            depths,
+            run_pass=self.run_pass,
+            team=self.team,
+            together=self.engine.equal_passes,
+            keep_inputs=keep,
+        )
+
     def _refuse_empty(self, batches: list[GrpoBatch]) -> None:
         """Refuse a step in which a puzzle has nothing to learn from, on every rank alike: every optimizer step goes
-        through states of all puzzles. With exact values nothing is learned where nobody could reach the goal."""
+        through states of all puzzles. With exact values nothing is learned where no start can be solved."""
         for puzzle, batch in zip(self.puzzles, batches, strict=True):
             if not len(batch):
                 budget, task = puzzle.config.rollout.budget, puzzle.spec.task
@@ -217,88 +286,119 @@ class GrpoTrainer(Trainer):
                     f"instances (by_task.{task}: rollout.budget, rollout.length)"
                 )
 
-    def _learn(self, batches: list[GrpoBatch]) -> tuple[list[list[Any]], list[float]]:
-        """As many optimizer steps as the puzzle with the most states needs; what was measured by puzzle, and the norms
-        of the gradients."""
-        orders = [puzzle.order(batch, self.state.step) for puzzle, batch in zip(self.puzzles, batches, strict=True)]
-        sizes = [puzzle.config.optim.batch for puzzle in self.puzzles]
-        count = max(-(-len(order) // size) for order, size in zip(orders, sizes, strict=True))
-        if len(orders) == 1:  # batches are full, but for the last one
-            portions = [[orders[0][i * sizes[0] : (i + 1) * sizes[0]] for i in range(count)]]
-        else:  # every puzzle has a part in every optimizer step
-            portions = [np.array_split(order, max(count, 1)) for order in orders]
+    def _learn(self, batches: list[GrpoBatch]) -> tuple[list[list[Tensor]], list[float]]:
+        """The optimizer steps on some batches; what was measured by puzzle, and the norms of the gradients."""
+        seeds = [puzzle.actor.seed for puzzle in self.puzzles]
+        portions = optimizer_steps(batches, self.rows, seeds, self.state.step)
         pairs = zip(self.puzzles, batches, portions, strict=True)
-        batches = [puzzle.recompute_old(batch, rows) for puzzle, batch, rows in pairs]
+        batches = [self._recompute_old(puzzle, batch, rows) for puzzle, batch, rows in pairs]
         scale = lr_schedule(self.config.optim, self.state.step)
-        measured: list[list[Any]] = [[] for _ in batches]
+        measured: list[list[Tensor]] = [[] for _ in batches]
         norms: list[float] = []
-        for i in range(count):
-            for puzzle, batch, rows, own in zip(self.puzzles, batches, portions, measured, strict=True):
-                own.append(puzzle.backward(batch, rows[i], fresh=i == 0, puzzles=len(batches)))
+        for i, rows in enumerate(zip(*portions, strict=True)):
+            for puzzle, batch, own, found in zip(self.puzzles, batches, rows, measured, strict=True):
+                found.append(self._backward(puzzle, batch, own, fresh=i == 0))
             with self.clock("model"):
                 norms.append(self.engine.step(scale))
             self._watch_for_nan(norms[-1])
         return measured, norms
 
+    def _recompute_old(self, puzzle: TrainedPuzzle, batch: GrpoBatch, portions: list[Rows]) -> GrpoBatch:
+        """With old log probabilities by the passes that will learn from ``portions``, but for the first, whose ratios
+        are 1 by construction. In bfloat16 those of sampling may differ by more than half of the paper's clip, since
+        batches and kernels are others; in float32 by 2e-6, which needs no mending."""
+        if not portions[1:] or next(self.policy.backbone.model.parameters()).dtype == torch.float32:
+            return batch
+        depths, actions = batch.depth_old.copy(), batch.action_old.copy()
+        for rows in portions[1:]:
+            mine = rows[self.team.rank :: self.team.world]
+            parts = micro_batches(batch, rows, self.team, self.share, self.micro_batch)
+            passes = (partial(loss.old_log_probs, self.policy, puzzle.task, part) for part in parts)
+            found = [to_host(*self.run_pass(each)) for each in passes]
+            for old, new in zip((depths, actions), zip(*found, strict=True), strict=True):
+                old[mine] = np.concatenate(new)[: len(mine)]
+        return replace(batch, depth_old=depths, action_old=actions)
+
+    def _backward(self, puzzle: TrainedPuzzle, batch: GrpoBatch, rows: Rows, *, fresh: bool) -> Tensor:
+        """Add the gradient of some states of all ranks, as their mean divided by the number of puzzles;
+        ``loss.MEASURES`` of each micro-batch of this rank, still on the device."""
+        weight = len(self.puzzles) * loss.total_weight(batch.where(rows))
+        divisor, measured = max(weight, 1e-12) / self.team.world, []
+        for part in micro_batches(batch, rows, self.team, self.share, self.micro_batch):
+            of_start = self.reference_logits(puzzle, part)
+            one = partial(loss.grpo_loss, self.policy, puzzle.task, part, puzzle.objective, divisor, of_start)
+            value, measures = self.run_pass(partial(one, fresh=fresh))
+            with self.clock("model"):
+                self.engine.backward(value)
+            measured.append(measures)
+        return torch.stack(measured)
+
+    def reference_logits(self, puzzle: TrainedPuzzle, part: GrpoBatch) -> tuple[Tensor, Tensor] | None:
+        """Those of the warm start; None without a KL to it."""
+        reference = self.reference
+        if reference is None or not puzzle.objective.kl:
+            return None
+        actions, depths = (to_device(each, self.team.device) for each in (part.actions, part.plan_depth))
+        return self.run_pass(lambda: reference(puzzle.task, part.states, actions, depths, part.remaining))
+
+    def _line(self, signals: Signals, measured: list[Tensor], norms: list[float]) -> dict[str, Any]:
+        """The metrics of a step, by what ``_backward`` measured: the only time that a step waits for the device."""
+        sums = np.zeros(len(loss.MEASURES))
+        if measured:
+            with self.clock("model"):
+                (each,) = to_host(torch.stack(measured))
+            sums = loss.totals(loss.totals(parts) for parts in each.astype(np.float64))
+        over_ranks = [*self.team.all_reduce_sum(sums[:-1].tolist()), float(sums[-1])]
+        named = dict(zip(loss.MEASURES, over_ranks, strict=True))
+        mean = -named["surrogate"] / max(named["states"], 1e-9)
+        return metrics.line_of(signals, {**named, "norm": float(np.mean(norms or [0.0])), "loss": mean})
+
+    @torch.no_grad()
     def _measure(self, task: ValidationTask) -> dict[str, Any]:
+        """The variant's own agents, and how well plans still imitate."""
         (puzzle,) = (puzzle for puzzle in self.puzzles if puzzle.name == task.name)
-        return puzzle.validate(task)
+        imitated, config = validation.imitation(self.policy, task, self.engine), puzzle.config
+        graph, budgets = self._graph(puzzle), config.validation.budgets
+        return {**imitated, **validation.of_variant(graph, self.variant, task, budgets, config.last_prices)}
 
     def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
-        """Of several puzzles the means, and each of them."""
+        """The mean of the steps since the last log line; of several puzzles the mean of theirs, and each of them."""
         own = {}
-        for puzzle in self.puzzles:
-            own[puzzle.name], warnings = puzzle.summary([step[puzzle.name] for step in steps])
-            for warning in warnings:
+        for name, recent in self._recent.items():
+            lines = [step[name] for step in steps]
+            recent[:] = (recent + lines)[-20:]
+            own[name] = lines[-1] if len(lines) == 1 else metrics.averaged(lines)
+            for warning in metrics.warnings(lines[-1], recent, len(self.policy.config.depths), head=self.variant.head):
                 self.progress.say(f"step {self.state.step:,}: {warning}")
         lines = list(own.values())
         return {**metrics.averaged(lines), "sets": own} if lines[1:] else lines[0]
 
     def state_dict(self) -> dict[str, Any]:
         """See ``Trainer``."""
-        return {"puzzles": {puzzle.name: puzzle.state_dict() for puzzle in self.puzzles}}
+        return {"puzzles": self._recent}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """See ``Trainer``."""
-        for puzzle in self.puzzles:
-            puzzle.load_state_dict(state["puzzles"][puzzle.name])
+        self._recent = {each.name: state["puzzles"][each.name] for each in self.puzzles}
 
     def _times(self) -> dict[str, Any]:
         return {"stages": self.clock.take()}
 
     def _introduction(self) -> str:
-        each = "; ".join(f"{puzzle.name}: {puzzle.introduction}" for puzzle in self.puzzles)
+        each = "; ".join(f"{puzzle.name}: {puzzle.config.introduction}" for puzzle in self.puzzles)
         return f"{initial_policy.described(self.policy, self.team)}; {self.variant.name}; {each}"
 
 
-def _check(config: GrpoConfig, policy: CommitPolicy, team: Team) -> None:
+def _check(config: GrpoConfig, own: Variant, policy: CommitPolicy, team: Team) -> None:
     if policy.config.budget_conditioned and config.advantage.estimator == "exact":
         raise ValueError(
             "advantage.estimator: expected state, episode or branch with a policy that is told the remaining decisions "
             "(show_budget): exact values give a state one plan whatever remains; got exact"
         )
-    if (depth := variant(config.variant).depth) > (length := policy.config.plan_length):
-        raise ValueError(f"variant: expected fixed-1 to fixed-{length}, as long as plans are, got fixed-{depth}")
+    if own.depth > (length := policy.config.plan_length):
+        raise ValueError(f"variant: expected fixed-1 to fixed-{length}, as long as plans are, got {own.name}")
     if config.optim.batch % team.world or config.rollout.instances % team.world:
         raise ValueError(
             f"optim.batch and rollout.instances: expected multiples of {team.world} ranks, "
             f"got {config.optim.batch} and {config.rollout.instances}"
         )
-
-
-def _micro_batches(parts: list[PuzzlePart], team: Team) -> int:
-    """How many make an optimizer step."""
-    shares = [(part.config.optim.batch // team.world, part.config.optim.micro_batch) for part in parts]
-    return sum(-(-share // (micro or share)) for share, micro in shares)
-
-
-def _freeze(policy: CommitPolicy, tasks: Sequence[Puzzle], config: GrpoConfig) -> None:
-    """Freeze what the variant does not train."""
-    own = variant(config.variant)
-    policy.train_only(*tasks, depth_head=own.head)
-    vision = {id(p) for p in policy.backbone.vision_parameters()}
-    for parameter in policy.parameters():
-        if (id(parameter) in vision and not config.optim.vision_lr) or not own.rest:
-            parameter.requires_grad_(False)
-    if not own.rest:
-        policy.depth_head.requires_grad_(True)

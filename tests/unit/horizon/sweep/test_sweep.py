@@ -95,8 +95,8 @@ def test_rules_without_their_inputs_are_left_out_and_the_table_says_so(card: dic
     names = [row["name"] for row in card["rows"]]
     assert names[6:] == ["consecutive", "repetition"]
     assert set(card["left_out"]) == {
-        *(f"confidence {kind}" for kind in ("product", "least", "entropy")),
-        *("disagreement", "agreement", "entropy jump", "first event"),
+        *(f"confidence-{kind}" for kind in ("product", "least", "entropy")),
+        *("disagreement", "agreement", "entropy-jump", "first-event"),
     }
     said = text(card, 2.5)
     for name in names:
@@ -106,7 +106,7 @@ def test_rules_without_their_inputs_are_left_out_and_the_table_says_so(card: dic
     assert f"Left out, since {lacking}" in said
     assert "2.5 ms" in said
     assert "latency 1, mode hold" in said
-    left = {"first event": card["left_out"]["first event"], "disagreement": "the plans give it no finite score"}
+    left = {"first-event": card["left_out"]["first-event"], "disagreement": "the plans give it no finite score"}
     said = text({**card, "left_out": left})
     assert "Left out, since the policy returns no events: 1 rule (it is in card.json)." in said
     assert "Left out:\n\n* disagreement: the plans give it no finite score\n" in said
@@ -122,7 +122,7 @@ def test_a_table_of_returns_has_no_column_of_successes(card: dict[str, Any]) -> 
 
 def advice(kind: str, differences: dict[int, list[float | None]], best: int, episodes: int = 9, **rules: Any) -> str:
     """The sentence of a card with these differences to the best fixed depth."""
-    names = {depth: f"fixed {depth}" for depth in differences}
+    names = {depth: f"fixed-{depth}" for depth in differences}
     rows = [{"name": name, "rule": {"rule": "Fixed", "depth": depth}} for depth, name in names.items()]
     summary = [
         {"name": names[depth], "queries": [40.0 / depth], "minus_best_fixed": each}
@@ -178,10 +178,10 @@ def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
         "agreement",
         "consecutive",
         "repetition",
-        "entropy jump",
-        "confidence entropy",
+        "entropy-jump",
+        "confidence-entropy",
     }
-    assert set(left_out) == {"confidence product", "confidence least", "first event"}
+    assert set(left_out) == {"confidence-product", "confidence-least", "first-event"}
     for name in ("disagreement", "agreement", "consecutive", "repetition"):
         means = [rule_of(each).choose(plans).mean() for each in found[name]]
         assert len(means) == 4
@@ -241,7 +241,7 @@ def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[s
     for count, few in ((5, True), (100, False)):
         rows = [
             {
-                "name": f"fixed {depth}",
+                "name": f"fixed-{depth}",
                 "rule": {"rule": "Fixed", "depth": depth},
                 "outcomes": outcomes(count, 32 // depth),
             }

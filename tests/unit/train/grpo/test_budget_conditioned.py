@@ -19,13 +19,11 @@ from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
-from recommit.prices import Prices
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss
 from recommit.train.grpo import trainer as run
-from recommit.train.grpo.collect import SampledCollector
 from recommit.train.grpo.config import ObjectiveConfig
 
 TASK = recommit.Sliding(2, 3)
@@ -63,8 +61,7 @@ def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init)
 def decisions(policy, group):
     config = runs.plan_of(advantage={"estimator": group}, rollout={"instances": 12, "budget": 3})
     actor = Actor(policy, TASK, variant("adaptive"), seed=5)
-    collector = SampledCollector(actor, config.advantage, Prices(), config.rollout)
-    return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
+    return runs.batch_of(actor, config, TASK.generate(12, seed=9, length=(4, 9)).states)
 
 
 @pytest.mark.parametrize("group", ["state", "branch"])

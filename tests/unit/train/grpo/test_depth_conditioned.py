@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,16 +11,13 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
-from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import ReferencePolicy
-from recommit.prices import Prices
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as grpo
-from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.config import ObjectiveConfig
 
 TASK = recommit.Sliding(2, 3)
@@ -46,11 +42,7 @@ def decisions(policy, name="adaptive", **advantage):
     """What one step would learn from."""
     plan = runs.plan_of(advantage=advantage, rollout={"instances": 12})
     actor = Actor(policy, TASK, variant(name), seed=5)
-    collector = SampledCollector(actor, plan.advantage, Prices(), plan.rollout)
-    if plan.advantage.estimator == "exact":
-        graph = partial(PolicyGraph, policy, TASK)
-        collector = ExactCollector(actor, plan.advantage, Prices(), (), plan.rollout, graph)
-    return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
+    return runs.batch_of(actor, plan, TASK.generate(12, seed=9, length=(4, 9)).states)
 
 
 ESTIMATORS = [{"estimator": name} for name in ("state", "episode", "branch", "exact")]

@@ -10,8 +10,8 @@ from tests.unit.train.runs import FINISHED, actor, interrupt_and_go_on, moved, p
 
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
+from recommit.train.grpo import rollout
 from recommit.train.grpo import trainer as run
-from recommit.train.grpo.puzzle import PuzzleLearner
 
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
@@ -25,18 +25,23 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
     from recommit.train.optim import parameter_groups
 
-    plan = plan_of(advantage={"estimator": "exact"}, rollout={"budget": 4})
+    phase = {"steps": 1, "head_updates": 60, "depth_head_lr": 0.02}
+    plan = plan_of(
+        advantage={"estimator": "exact", "max_expansions": 40},
+        rollout={"budget": 4},
+        phases=[phase],
+        optim={"steps": 1},
+    )
     given = actor(init)
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
     reach = PolicyGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
-    roots = reach.nodes(starts)
-    policy_evaluation.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
+    roots = rollout.explore(given, plan, reach, starts)
     evaluation = policy_evaluation.PolicyEvaluation(reach, roots, 4, Prices())
     first = evaluation.values(softmax(reach.logits)[evaluation.rows]).value[4][roots].mean()
     engine = Engine(parameter_groups(given.policy, plan.optim), plan.optim, Team())
-    DepthHeadOptimizer(given.policy, engine, plan.advantage, plan.objective, 0.02, 60)(evaluation)
+    DepthHeadOptimizer(given.policy, engine, plan, 0)(evaluation)
     last = evaluation.values(softmax(reach.logits)[evaluation.rows]).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
@@ -49,8 +54,8 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 
 def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):
     seen = []
-    whole = PuzzleLearner.starts
-    monkeypatch.setattr(PuzzleLearner, "starts", lambda *a: (seen.append(whole(*a)), seen[-1])[1])
+    whole = rollout.starts
+    monkeypatch.setattr(rollout, "starts", lambda *a: (seen.append(whole(*a)), seen[-1])[1])
     plan = plan_of(**FINISHED, validation={"every": 1})
     out = tmp_path / "run"
     assert run.train(plan, init, out, quiet=True) == 0

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import copy
-from functools import partial
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from tests.unit.train.runs import batch_of
 
 import recommit
-from recommit.graph.build import PolicyGraph
 from recommit.policy.policy import CommitPolicy
-from recommit.prices import Prices
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train.grpo.collect import ExactCollector
-from recommit.train.grpo.config import AdvantageConfig, RolloutConfig
+from recommit.train.grpo.config import AdvantageConfig, GrpoConfig, RolloutConfig
 
 TASK = recommit.Sliding(2, 3)
 
@@ -35,11 +32,10 @@ def settled(init):
 
 def decisions(policy, name, which):
     """Of one step from the same starts."""
-    actor, rollout = Actor(policy, TASK, variant(name), seed=5), RolloutConfig(instances=24, budget=4)
-    advantage = AdvantageConfig("exact", depth_weighting=which)
-    graph = partial(PolicyGraph, policy, TASK)
-    collector = ExactCollector(actor, advantage, Prices(), (), rollout, graph)
-    return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
+    advantage, rollout = AdvantageConfig("exact", depth_weighting=which), RolloutConfig(instances=24, budget=4)
+    config = GrpoConfig(advantage=advantage, rollout=rollout)
+    actor = Actor(policy, TASK, variant(name), seed=5)
+    return batch_of(actor, config, TASK.generate(24, seed=9, length=(4, 9)).states)
 
 
 def test_later_actions_earn_whatever_the_head_has_settled_on(settled):

@@ -21,7 +21,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_host
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.distributed import Team
-from recommit.storage.errors import WrongFolder
+from recommit.storage.errors import NeedsFlag, WrongFolder
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as grpo
@@ -100,8 +100,7 @@ def test_interrupted_runs_end_in_the_same_bits(both, straight, tmp_path):
 
 
 def trainer(config, both, policy, tmp_path):
-    parts = grpo.puzzles_of(config, recipes_of(both))
-    return grpo.GrpoTrainer(config, parts, policy, RunDirectory(tmp_path / "run"), Team(), quiet=True)
+    return grpo.GrpoTrainer(config, recipes_of(both), policy, RunDirectory(tmp_path / "run"), Team(), quiet=True)
 
 
 def gradients(policy):
@@ -135,13 +134,13 @@ def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
     run = trainer(config, both, policy, tmp_path)
     added = []
     run.engine.step = lambda _scale: added.append(gradients(policy)) or 1.0
-    batches = [puzzle.collect(0)[0] for puzzle in run.puzzles]
+    batches = [run.collect(puzzle, 0)[0] for puzzle in run.puzzles]
     policy.zero_grad()
     run._learn(batches)
     assert len(added) == 1
     policy.zero_grad()
     for puzzle, batch in zip(run.puzzles, batches, strict=True):
-        against, weight = puzzle._reference_logits(batch), objective.total_weight(batch)
+        against, weight = run.reference_logits(puzzle, batch), objective.total_weight(batch)
         loss, _ = objective.grpo_loss(policy, puzzle.task, batch, puzzle.config.objective, weight, against, fresh=True)
         (loss / 2).backward()
     by_hand = gradients(policy)
@@ -149,7 +148,7 @@ def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
     assert max(value.abs().max() for value in by_hand.values()) > 1e-4
     assert all(torch.allclose(added[0][name], value, atol=1e-6) for name, value in by_hand.items())
     plain = [
-        slopes(puzzle, policy, batch, puzzle._reference_logits(batch))
+        slopes(puzzle, policy, batch, run.reference_logits(puzzle, batch))
         for puzzle, batch in zip(run.puzzles, batches, strict=True)
     ]
     assert torch.allclose(added[0]["depth_head.bias"].double(), (plain[0][0] + plain[1][0]) / 2, atol=1e-6)
@@ -162,7 +161,7 @@ def test_one_that_has_fewer_states_takes_as_many_moves(both, tmp_path):
     config = plan_of(tasks=BOTH, by_task={"sliding": {"rollout.instances": 1, "rollout.budget": 1}}, optim={"batch": 8})
     policy = CommitPolicy.from_pretrained(both)
     run = trainer(config, both, policy, tmp_path)
-    sizes = {puzzle.name: len(puzzle.collect(0)[0]) for puzzle in run.puzzles}
+    sizes = {puzzle.name: len(run.collect(puzzle, 0)[0]) for puzzle in run.puzzles}
     assert sizes["sliding-2x3"] == 1
     assert sizes["sokoban-6x6"] > 8
     line = run._step()
@@ -186,14 +185,16 @@ def test_what_puzzles_cannot_share_is_refused(both, tmp_path):
             grpo.train(plan_of(tasks=BOTH, **changes), both, tmp_path / "rl", quiet=True)
 
 
-def test_the_reward_of_one_of_them_belongs_to_the_run(both, tmp_path):
+def test_a_reward_of_ones_own_belongs_to_the_run(both, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
-    plan = plan_of(tasks=BOTH, by_task={"sokoban": {"advantage.reward": str(file)}}, optim={"steps": 1})
-    assert grpo.train(plan, both, tmp_path / "rl", quiet=True) == 0
+    plan = plan_of(tasks=BOTH, optim={"steps": 1})
+    assert grpo.train(plan, both, tmp_path / "rl", reward=file, quiet=True) == 0
+    with pytest.raises(NeedsFlag, match="reward: expected the file"):
+        grpo.train(plan, both, tmp_path / "rl", quiet=True)
     file.write_text("def reward(spans):\n    return 2.0 * spans.solved\n")
     with pytest.raises(WrongFolder, match="reward was"):
-        grpo.train(plan, both, tmp_path / "rl", quiet=True)
+        grpo.train(plan, both, tmp_path / "rl", reward=file, quiet=True)
 
 
 def test_sizes_of_one_puzzle_are_played_together(tmp_path):

@@ -13,7 +13,7 @@ from tests.unit.train.runs import lines, plan_of
 from recommit.policy.backbones.random_init import BACKBONES, make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
-from recommit.train.grpo import puzzle, trainer
+from recommit.train.grpo import trainer
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +43,17 @@ def deviation(policy, data, out, estimator):
 def other_kernels(monkeypatch):
     """Log probabilities of sampling as other kernels have them: at width 1,024 they differ by some 0.03, at this one by
     nothing."""
-    collect = puzzle.PuzzleLearner.collect
+    collect = trainer.GrpoTrainer.collect
 
-    def noisy(self, step):
-        batch, signals = collect(self, step)
+    def noisy(*arguments):
+        batch, signals = collect(*arguments)
         noise = np.random.default_rng(0)
         old = {name: getattr(batch, name) for name in ("depth_old", "action_old")}
         return replace(
             batch, **{k: v + noise.normal(0, 0.03, v.shape).astype(v.dtype) for k, v in old.items()}
         ), signals
 
-    monkeypatch.setattr(puzzle.PuzzleLearner, "collect", noisy)
+    monkeypatch.setattr(trainer.GrpoTrainer, "collect", noisy)
 
 
 @pytest.mark.usefixtures("other_kernels")
@@ -65,5 +65,5 @@ def test_weights_that_do_not_move_give_ratios_of_one(policy, data, tmp_path, est
 @pytest.mark.usefixtures("other_kernels")
 def test_the_arithmetic_of_sampling_is_noticed(policy, data, tmp_path, monkeypatch):
     """The planted defect: old log probabilities as they were sampled."""
-    monkeypatch.setattr(puzzle.PuzzleLearner, "recompute_old", lambda _self, batch, _portions: batch)
+    monkeypatch.setattr(trainer.GrpoTrainer, "_recompute_old", lambda _self, _puzzle, batch, _portions: batch)
     assert deviation(policy, data, tmp_path / "run", "state") > 1e-2

@@ -10,9 +10,10 @@ pytest.importorskip("torch")
 from tests.reference import grpo as slow
 
 from recommit.prices import Prices
+from recommit.train.grpo import advantages
 from recommit.train.grpo import reward as rewards
 from recommit.train.grpo.config import AdvantageConfig
-from recommit.train.grpo.reward import Spans
+from recommit.train.grpo.reward import OwnReward, Spans
 
 
 @pytest.mark.parametrize("progress", [0.2, 0.0])
@@ -57,7 +58,7 @@ def test_ten_thousand_groups_equal_plain_python():
     reward[::7] = reward[::7, :1]  # equal rewards
     reward[::11, 1] = reward[::11, 0]
     for scale in ("group", "none"):
-        found = rewards.advantages(reward, scaled=scale == "group", eps=1e-6)
+        found = advantages.in_groups(reward, scaled=scale == "group", eps=1e-6)
         assert np.isfinite(found).all()
         assert (found[::7] == 0).all()
         wanted = np.array([slow.advantages(list(group), scale) for group in reward])
@@ -68,7 +69,7 @@ def test_ten_thousand_groups_equal_plain_python():
 @pytest.mark.parametrize("eps", [0.0, 1e-6, 1e-3])
 def test_eps_is_added_to_the_deviation(eps):
     group = [1e-3, 2e-3, 4e-3, 0.0]
-    found = rewards.advantages(np.array([group, [0.5] * 4]), scaled=True, eps=eps)
+    found = advantages.in_groups(np.array([group, [0.5] * 4]), scaled=True, eps=eps)
     assert found[0] == pytest.approx(slow.advantages(group, "group", eps), rel=1e-9)
     assert (found[1] == 0).all()
 
@@ -76,8 +77,8 @@ def test_eps_is_added_to_the_deviation(eps):
 def test_equal_rewards_that_differ_by_rounding_are_dead():
     reward = np.full((1, 8), 0.1) * 3
     reward[0, 3] = 0.1 + 0.2
-    assert (rewards.advantages(reward, scaled=True) == 0).all()
-    assert rewards.zero_std_fraction(np.vstack([reward, np.arange(8.0)[None]])) == 0.5
+    assert (advantages.in_groups(reward, scaled=True) == 0).all()
+    assert advantages.zero_std_fraction(np.vstack([reward, np.arange(8.0)[None]])) == 0.5
 
 
 def test_failures_do_not_pay():
@@ -85,14 +86,14 @@ def test_failures_do_not_pay():
     config, prices = AdvantageConfig(progress=0.0), Prices(0.01, 0.02)
     failed, executed = np.zeros((1, 4), bool), np.array([[15, 30, 60, 120]])
     spans = Spans(failed, 0 * executed, executed, 0 * executed + 15, failed)
-    assert (rewards.advantages(rewards.rewards(spans, config, prices), scaled=True) == 0).all()
+    assert (advantages.in_groups(rewards.rewards(spans, config, prices), scaled=True) == 0).all()
 
 
 def test_a_reward_of_ones_own(tmp_path):
     """It sees what every span has, and its numbers are the rewards."""
     (tmp_path / "mine.py").write_text("def reward(spans):\n    return 2.0 * spans.solved - 0.1 * spans.decisions\n")
     spans = Spans(*(np.array(each) for each in ([True, False], [3, -1], [4, 2], [1, 3], [False, True])))
-    config = AdvantageConfig(reward=str(tmp_path / "mine.py"))
+    config = OwnReward(function=rewards.own_reward(tmp_path / "mine.py"))
     assert rewards.rewards(spans, config, Prices(0.5, 0.5)).tolist() == pytest.approx([1.9, -0.3])
 
 
@@ -100,7 +101,7 @@ def test_a_reward_of_ones_own(tmp_path):
     ("code", "message"),
     [
         ("reward = 3", "to define a function `reward`, got 3"),
-        ("def reward(spans): return [1.0]", "expected 2 finite numbers of `reward`"),
+        ("def reward(spans): return [1.0]", "expected 2 finite numbers of the function"),
         ("def reward(spans): return [1.0, float('nan')]", "with NaN or infinity"),
         ("def other(spans): return 0", "got None"),
         ("1 / 0", "line 1: ZeroDivisionError"),
@@ -110,9 +111,9 @@ def test_what_gives_no_rewards_is_refused(tmp_path, code, message):
     (tmp_path / "mine.py").write_text(code)
     spans = Spans.none(2)
     with pytest.raises(ValueError, match=message):
-        rewards.rewards(spans, AdvantageConfig(reward=str(tmp_path / "mine.py")), Prices())
+        rewards.rewards(spans, OwnReward(function=rewards.own_reward(tmp_path / "mine.py")), Prices())
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"^advantage\.reward: expected a file of Python, got "):
+    with pytest.raises(ValueError, match=r"^reward: expected a file of Python, got "):
         rewards.own_reward(str(tmp_path / "typo.py"))

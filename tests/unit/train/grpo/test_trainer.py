@@ -14,12 +14,11 @@ torch = pytest.importorskip("torch")
 from tests.unit.train.runs import interrupt_and_go_on, lines, moved, plan_of, same
 
 from recommit.policy.policy import CommitPolicy
-from recommit.runs.directory import RunDirectory, best_policy, recipe_of
+from recommit.runs.directory import best_policy, recipe_of
 from recommit.storage import errors
 from recommit.train import validation
-from recommit.train.config import parse
 from recommit.train.engine.base import Engine
-from recommit.train.grpo import puzzle
+from recommit.train.grpo import rollout
 from recommit.train.grpo import trainer as run
 
 PRICES = {"prices": {"action": 0.002, "observation": 0.01}}
@@ -52,13 +51,17 @@ def test_every_estimator_trains_both_heads_and_nothing_frozen(init, tmp_path, ca
 
 
 def test_a_warning_is_a_line_of_its_own_above_the_progress():
-    said = []
-    puzzle_of_one = SimpleNamespace(name="one", summary=lambda steps: ({"loss": len(steps)}, ["beware"]))
+    said, policy = [], SimpleNamespace(config=SimpleNamespace(depths=(1, 2)))
     watched = SimpleNamespace(
-        puzzles=[puzzle_of_one], state=SimpleNamespace(step=1000), progress=SimpleNamespace(say=said.append)
+        _recent={"one": []},
+        state=SimpleNamespace(step=1000),
+        progress=SimpleNamespace(say=said.append),
+        policy=policy,
+        variant=SimpleNamespace(head=True),
     )
-    assert run.GrpoTrainer._summary(watched, [{"one": {}}]) == {"loss": 1}
-    assert said == ["step 1,000: beware"]
+    line = {"zero_std_fraction": 0.95, "entropy_depth": 1.0, "mutual_information": 1.0}
+    assert run.GrpoTrainer._summary(watched, [{"one": line}]) == line
+    assert said == ["step 1,000: 95 % of the groups have equal rewards: nothing is learned from them"]
 
 
 def test_a_run_has_depths_and_rewards_of_its_own(init, tmp_path):
@@ -86,7 +89,7 @@ def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path):
     assert set(rates) == {"2", "4", str(given.validation.budget)}
     assert rates[str(given.validation.budget)] == best["validation"]["solved"]["adaptive"]
     policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
-    (task,) = validation.tasks_of("it", puzzle._instances(recipe, given), given.validation)
+    (task,) = validation.tasks_of("it", rollout.instances_of(recipe, given), given.validation)
     slow = [one_by_one(policy, task.task, task.starts, int(budget)) for budget in rates]
     assert [share for share, *_ in slow] == pytest.approx(list(rates.values()), abs=1e-4)
     value = np.mean([share - 0.03 * actions - 0.02 * observations for share, actions, observations in slow])
@@ -189,29 +192,21 @@ def test_the_first_ratio_is_exactly_one(init, tmp_path):
     assert lines(tmp_path / "several")[0]["max_ratio_deviation"] > 0.0
 
 
-def test_starts_are_mirrored_and_turned(tmp_path):
-    from recommit.data import symmetry
+def test_starts_are_mirrored_and_turned():
+    from recommit.data import assignment
     from recommit.data.spec import DataSpec, Difficulty
-    from recommit.runs.distributed import Team
-    from recommit.train.config import ModelConfig
-    from recommit.train.initial_policy import new_policy
 
     recipe = DataSpec(task="sokoban", size=(6, 6), difficulties=(Difficulty((3, 8), 1),), count=64)
     task = recipe.puzzle()
-    made = new_policy(parse(ModelConfig, {"backbone": "random:tiny"}), tmp_path, 0, Team())
 
     def starts(augment, step=2):
-        config = plan_of(
-            rollout={"augment": augment, "instances": 32}, validation={"instances": 0}, objective={"kl": 0}
-        )
-        parts = run.puzzles_of(config, [recipe])
-        one = run.GrpoTrainer(config, parts, made, RunDirectory(tmp_path / "run"), Team(), quiet=True)
-        return one.puzzles[0].starts(step)
+        config = plan_of(rollout={"augment": augment, "instances": 32})
+        return rollout.starts(rollout.instances_of(recipe, config), config, config.run.seed, step)
 
     plain, turned = starts(False), starts(True)
     assert np.array_equal(turned, starts(True))
     assert not np.array_equal(turned, plain)
-    assert np.array_equal(symmetry.keys("sokoban", turned), symmetry.keys("sokoban", plain)), (
+    assert np.array_equal(assignment.keys("sokoban", turned), assignment.keys("sokoban", plain)), (
         "the same starts otherwise"
     )
     assert np.array_equal(task.distance(turned), task.distance(plain))

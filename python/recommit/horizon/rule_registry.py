@@ -1,0 +1,212 @@
+"""All rules by name, the same in sweeps, graphs, evaluations and pages; and rules of one's own.
+
+fixed-1, fixed-2, ...    always this depth
+head                     the likeliest depth of the policy's own head
+confidence-product       deep as the plan's probability is at least a threshold
+confidence-least         ... as every action's probability is
+confidence-entropy       ... as the entropies add up to no more than a threshold
+disagreement             ... as no action is more doubtful than the first one times a threshold
+agreement                deep as enough samples of the observation begin like the plan; needs samples
+consecutive              one action more than the plan has in common with the rest of the last one
+repetition               as long as the plan repeats its first action
+entropy-jump             up to the largest rise of the mean entropy
+first-event              up to the first event of the plan; needs events, which chunks of a robot may have
+reversal                 up to the first action that takes back the one before it, of a puzzle's four
+sampled                  a depth sampled from the policy's own head at every observation
+random                   a depth sampled uniformly from those of the head
+NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
+
+Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
+confidence-product. Rules that sample are scored in expectation (``recommit.graph.regret.expected_regret``).
+
+A rule of one's own is a table of depths, or a file of Python that defines ``rule``: a function of plans, or an object
+(a ``Rule``, a ``ThresholdRule``, whose number is chosen as that of others, or either in ``WithMemory``):
+
+    # sure.py: as long as the likeliest action is likelier than 0.9
+    def rule(plans):
+        return 1 + (plans.probabilities.max(-1)[:, 1:] > 0.9).cumprod(1).sum(1)
+
+A file is a program, and is run only if the caller says so. A table is numbers and nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tokenize import TokenError
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
+from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
+from recommit.horizon.plans import Plans
+from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
+from recommit.storage import safe_open
+from recommit.storage.python_file import definition
+from recommit.storage.recipe_text import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Depths = NDArray[np.int32]
+
+#: The action that takes back up, down, left, right.
+OPPOSITE = (1, 0, 3, 2)
+MEMORY = "+memory"
+#: Rules that sample their depths; they have no memory.
+STOCHASTIC = ("sampled", "random")
+#: What a file of one's own has to define.
+DEFINED = "rule"
+#: Depths beyond this are all alike: none of a plan.
+MOST_DEPTH = 1 << 16
+
+
+@dataclass(frozen=True)
+class NamedRule:
+    """A rule with the name it has in tables; without a rule it is the policy's own head, or samples."""
+
+    name: str
+    rule: Rule | None
+    memory: bool = False
+    #: What it does, in words.
+    words: str = ""
+
+    @property
+    def swept(self) -> bool:
+        """Has it a threshold to choose?"""
+        return isinstance(self.rule, ThresholdRule)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What of a plan, beyond what is always at hand."""
+        return () if self.rule is None else self.rule.reads
+
+    @property
+    def stochastic(self) -> bool:
+        """Does it sample its depths?"""
+        return self.rule is None and self.name in STOCHASTIC
+
+    def orders(self, plans: Plans) -> Depths:
+        """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""
+        assert self.rule is not None
+        return self.rule.order(plans) if self.memory else self.rule.choose(plans)[:, None]
+
+    def at(self, threshold: float) -> NamedRule:
+        """With this threshold."""
+        assert isinstance(self.rule, ThresholdRule)
+        return replace(self, rule=replace(self.rule, threshold=threshold))
+
+
+#: Rules that read plans and were never trained. A threshold of 0.5 stands for one that has to be chosen.
+RULES = {
+    each.name: each
+    for each in (
+        NamedRule("confidence-product", Confidence(0.5), words="plan-probability threshold"),
+        NamedRule("confidence-least", Confidence(0.5, kind="least"), words="least-probability threshold"),
+        NamedRule("confidence-entropy", Confidence(0.5, kind="entropy"), words="cumulative-entropy threshold"),
+        NamedRule("disagreement", Disagreement(), words="relative-doubt threshold"),
+        NamedRule("agreement", Agreement(0.5), words="sample-agreement threshold"),
+        NamedRule("consecutive", Consecutive(), words="agreement with the last plan"),
+        NamedRule("repetition", Repetition(), words="while the first action repeats"),
+        NamedRule("entropy-jump", EntropyJump(), words="up to the largest rise of entropy"),
+        NamedRule("first-event", FirstEvent(), words="up to the first event"),
+        NamedRule("reversal", FirstEvent(opposite=OPPOSITE), words="up to the first reversed action"),
+    )
+}
+#: What needs more than a policy's greedy plans of a puzzle: samples of an observation, events.
+MORE = ("agreement", "first-event")
+#: Rules for every puzzle's plans, and those that a graph is scored with.
+ON_PUZZLES = tuple(name for name in RULES if name not in MORE)
+NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *ON_PUZZLES)
+#: Rules for chunks of any policy's actions.
+ON_CHUNKS = tuple(name for name in RULES if name != "reversal")
+
+
+def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
+    """The rule of a name, restricted to ``depths``."""
+    base = name.removesuffix(MEMORY)
+    memory = base != name
+    if base == "head" or name in STOCHASTIC:
+        return NamedRule(name, None, memory)
+    if match := re.fullmatch(r"fixed-([1-9]\d{0,2})", base):
+        return NamedRule(name, Fixed(int(match[1])), memory)
+    if base not in RULES:
+        plain = " or ".join(STOCHASTIC)
+        raise ValueError(
+            f"rules: expected fixed-1 .. fixed-8, head, {', '.join(RULES)}, with or without {MEMORY}, or {plain} "
+            f"without it, got {name}"
+        )
+    own = RULES[base]
+    assert own.rule is not None
+    return replace(own, name=name, rule=replace(own.rule, depths=depths), memory=memory)
+
+
+@dataclass(frozen=True)
+class DepthTable(Rule):
+    """A depth for every node, in the order of the graph."""
+
+    table: tuple[int, ...] = ()
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """What stands in the table."""
+        if len(plans) != len(self.table):
+            raise ValueError(f"table: expected a depth for each of {len(plans):,} nodes, got {len(self.table):,}")
+        return np.array(self.table, np.int32)
+
+
+@dataclass(frozen=True)
+class FunctionRule(Rule):
+    """A rule without a class: a function of plans."""
+
+    function: Callable[[Plans], Any]
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """What it returns."""
+        return np.asarray(self.function(plans))
+
+
+def from_code(path: Path, *, trusted: bool) -> NamedRule:
+    """What is called ``rule`` in a file of Python: a rule, one with a memory, or a function of plans."""
+    rule = definition("rule", path, DEFINED, trusted=trusted)
+    name, memory = _free_name(path), isinstance(rule, WithMemory)
+    rule = rule.rule if isinstance(rule, WithMemory) else rule
+    if isinstance(rule, FunctionType):
+        rule = FunctionRule(rule)
+    if not isinstance(rule, Rule):
+        got = f"the class {rule.__name__}, which nobody called" if isinstance(rule, type) else type(rule).__name__
+        raise ValueError(f"rule: expected {path} to define `{DEFINED}`, a recommit.horizon.Rule, got {got}")  # noqa: TRY004  (a wrong file)
+    if isinstance(rule, ThresholdRule) and "previous" in rule.reads:
+        raise ValueError(f"rule: expected a rule of one number in {path} to read the present plan alone, got {rule}")
+    return NamedRule(name + MEMORY if memory else name, rule, memory)
+
+
+def with_memory(entry: NamedRule) -> list[NamedRule]:
+    """The rule, and the rule with a memory beside it."""
+    return [entry] if entry.memory else [entry, replace(entry, name=entry.name + MEMORY, memory=True)]
+
+
+def _free_name(path: Path) -> str:
+    """The name of a file, which no other rule may have."""
+    try:
+        named(path.stem)
+    except ValueError:
+        return path.stem
+    raise ValueError(f"rule: expected a file whose name no rule here has, got {path.name}")
+
+
+def from_table(path: Path) -> NamedRule:
+    """The depths in a ``.npy`` file, one number per node."""
+    try:
+        depths = npy.read_array(io.BytesIO(safe_open.content(path)), allow_pickle=False)
+    except (ValueError, TypeError, EOFError, OSError, MemoryError, TokenError) as error:
+        raise ValueError(f"table: expected a .npy file of numbers, got {path}: {cut(str(error), 300)}") from None
+    if depths.ndim != 1 or depths.dtype.kind not in "iu":
+        raise ValueError(f"table: expected whole numbers [nodes], got {depths.dtype}{list(depths.shape)} in {path}")
+    return NamedRule(_free_name(path), DepthTable(tuple(np.clip(depths, -1, MOST_DEPTH).astype(int).tolist())))

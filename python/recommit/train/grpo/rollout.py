@@ -1,0 +1,155 @@
+"""Rollouts of a GRPO step on one puzzle: what the policy does from fresh start states.
+
+``sample`` plays sampled commitments: several episodes from every start (``episode``), or several commitments in every
+state that an episode comes by, which goes on with one of them (``state``), each of them also played to the end of the
+budget (``branch``). ``explore`` grows the graph of greedy plans on which ``exact`` values every depth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit import rng
+from recommit.data import sampling
+from recommit.graph.episodes import softmax
+from recommit.rollout.rollout import rollout
+from recommit.storage import errors
+from recommit.train import targets
+from recommit.train.grpo import reward
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.data.spec import DataSpec
+    from recommit.graph.build import PolicyGraph
+    from recommit.rollout.rollout import Actor
+    from recommit.rollout.trace import Trace
+    from recommit.rollout.variants import Variant
+    from recommit.runs.distributed import Team
+    from recommit.train.grpo.config import GrpoConfig
+
+    Floats = NDArray[np.float64]
+    Nodes = NDArray[np.int64]
+    States = NDArray[np.uint8]
+    Numbers = NDArray[np.uint64]
+
+#: Episode numbers per step; the upper half is for what follows a candidate.
+EPISODES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Sampled commitments of this rank's episodes."""
+
+    trace: Trace
+    #: [decisions] the candidate that each episode goes on with.
+    followed: Nodes
+    #: [episodes] their numbers, the same ones however many ranks there are.
+    numbers: Numbers
+    #: With ``branch``: episode i continues candidate i of all.
+    after: Trace | None = None
+
+
+def instances_of(spec: DataSpec, config: GrpoConfig) -> DataSpec:
+    """The recipe of the warm start's data, with a step's start states as a shard."""
+    wanted = spec.of_length(config.rollout.length)
+    if not wanted.difficulties:
+        raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
+    return replace(wanted, shard=config.rollout.instances, count=config.starts)
+
+
+def starts(spec: DataSpec, config: GrpoConfig, seed: int, step: int) -> States:
+    """The start states of a step, of all ranks, which no validation or test set contains."""
+    first, many = config.shards_before(step), config.shards(config.phase_at(step))
+    return np.ascontiguousarray(np.concatenate([_shard(spec, config, seed, i) for i in range(first, first + many)]))
+
+
+def _shard(spec: DataSpec, config: GrpoConfig, seed: int, shard: int) -> States:
+    states = sampling.starts(spec, "train", shard).states
+    if config.rollout.augment and spec.puzzle().turns:
+        number = np.uint64(shard * config.rollout.instances) + np.arange(len(states), dtype=np.uint64)
+        states = targets.turned(states, targets.symmetries(seed, number))
+    return states
+
+
+def sample(actor: Actor, config: GrpoConfig, starts: States, step: int, team: Team) -> Sampled:
+    """Play this rank's part of the ``starts`` of all ranks."""
+    actor.idle = starts[:1]
+    own, size, first = _own(starts, team), config.advantage.group_size, step * EPISODES
+    if config.advantage.estimator == "episode":
+        numbers = _numbers(len(own), first, team, size)
+        trace = _play(actor, config, np.repeat(own, size, axis=0), config.rollout.budget, numbers)
+        return Sampled(trace, np.zeros(len(trace), np.int64), numbers)
+    numbers = _numbers(len(own), first, team)
+    follow = partial(_followed, actor.seed, config, step, numbers)
+    trace = _play(actor, config, own, config.rollout.budget, numbers, candidates=size, follow=follow)
+    after = _continued(actor, config, trace, numbers, first) if config.advantage.estimator == "branch" else None
+    return Sampled(trace, follow(trace) if len(trace) else np.zeros(0, np.int64), numbers, after)
+
+
+def _own(starts: States, team: Team) -> States:
+    """Those that this rank plays from."""
+    return np.ascontiguousarray(starts[team.rank :: team.world])
+
+
+def _numbers(count: int, first: int, team: Team, copies: int = 1) -> Numbers:
+    """Numbers of ``copies`` episodes from each of this rank's ``count`` starts."""
+    start = np.arange(count) * team.world + team.rank
+    whole = (start[:, None] * copies + np.arange(copies)).reshape(-1)
+    return np.uint64(first) + whole.astype(np.uint64)
+
+
+def _play(actor: Actor, config: GrpoConfig, starts: States, budget: Any, numbers: Numbers, **options: Any) -> Trace:
+    """Episodes that end at the goal, or also where the puzzle cannot be solved any more."""
+    ends = config.advantage.deadlock == "terminate"
+    return rollout(actor, starts, budget, numbers=numbers, end_when_lost=ends, **options)
+
+
+def _followed(seed: int, config: GrpoConfig, step: int, numbers: Numbers, trace: Trace) -> Nodes:
+    """The candidate that each episode goes on with."""
+    if config.advantage.follow == "best":
+        return reward.by_state(trace, config.advantage, config.prices_at(step)).argmax(axis=1)
+    if config.advantage.follow == "random":
+        number = numbers[trace.episode] * np.uint64(256) + trace.remaining.astype(np.uint64)
+        return rng.below(rng.draw(rng.streams(seed, rng.Purpose.FOLLOW, number), 0), trace.executed.shape[1])
+    return np.zeros(len(trace), np.int64)
+
+
+def _continued(actor: Actor, config: GrpoConfig, trace: Trace, numbers: Numbers, first: int) -> Trace:
+    """What the policy does after each candidate, until the budget is spent."""
+    size = config.advantage.group_size
+    landed = trace.after.reshape(-1, *trace.after.shape[2:])
+    turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.remaining.astype(np.uint64)
+    branches = (turns[:, None] * np.uint64(size) + np.arange(size, dtype=np.uint64)).reshape(-1)
+    own = (branches + np.uint64(first + EPISODES // 2)).astype(np.uint64)
+    return _play(actor, config, landed, np.repeat(trace.remaining - 1, size), own)
+
+
+def explore(actor: Actor, config: GrpoConfig, graph: PolicyGraph, starts: States) -> Nodes:
+    """Plan in the states that are likeliest to be visited from the starts of all ranks, at most
+    ``advantage.max_expansions`` new ones per start and decision; the nodes of the starts."""
+    actor.idle = starts[:1]
+    roots = graph.nodes(starts)
+    mass, limit = np.zeros(len(graph)), config.advantage.max_expansions * len(starts)
+    np.add.at(mass, roots, 1.0)
+    for remaining in range(config.rollout.budget, 0, -1):
+        distance = graph.distance
+        hopeless = (distance < 0) | (distance > graph.plan_length * remaining)
+        wanted = np.flatnonzero((mass > 0) & ~graph.planned & ~graph.goal & ~hopeless)
+        graph.expand(wanted[np.argsort(-mass[wanted], kind="stable")[:limit]])
+        here = np.flatnonzero((mass > 0) & graph.planned[: len(mass)])
+        moved = mass[here, None] * depth_probs(actor.variant, graph, here)
+        mass = np.bincount(graph.landing[here].ravel(), moved.ravel(), len(graph)).astype(np.float64)
+        mass[graph.goal] = 0.0  # what is solved lands on a goal, where nothing goes on
+    return roots
+
+
+def depth_probs(variant: Variant, graph: PolicyGraph, nodes: Nodes) -> Floats:
+    """Probabilities [nodes, depths] of the depths: the depth head's, or even ones."""
+    if variant.head:
+        return softmax(graph.logits[nodes])
+    return np.full((len(nodes), len(graph.depths)), 1.0 / len(graph.depths))
