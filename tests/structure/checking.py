@@ -51,7 +51,7 @@ def check_recommit(words: list[str]) -> None:
         patch.setattr(Verb, "bound", bound)
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
-        here = [word for word in words if not word.startswith("advantage.reward=")]  # a file of the reader's
+        here = words[: words.index("--reward")] if "--reward" in words else words  # a file of the reader's
         _succeed([*here, *(["--show"] if "--show" not in here else [])])
     if words[0] == "estimate":
         _estimable(**given[0])
