@@ -23,7 +23,7 @@ import recommit
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.policy.checkpoint import local_folder
-from recommit.stats import wilson
+from recommit.results.intervals import wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any
             policy.replace_augmentations(views)
             played = play_with_memory(policy, task, starts) if memory else play(policy, task, starts, depth)
             solved, looks, moves = played
-            low, high = wilson(solved.sum(), len(solved))
+            low, high = wilson(float(solved.mean()), len(solved))
             cells = (agent, depth or "its own", SETS[which], len(solved), 100 * solved.mean(), 100 * low, 100 * high)
             said = (*cells, looks.mean(), moves.mean())
             result.append(dict(zip(HEAD, [f"{v:.1f}" if isinstance(v, float) else v for v in said], strict=True)))

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from recommit.stats import share
 
 from recommit.graph import files
 from recommit.graph.score import GraphScorer, score
 from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
-from recommit.stats import share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from recommit.stats import bootstrap
 
 from recommit.evaluate import seeds
 from recommit.evaluate.agent_names import AgentName, seed_of
 from recommit.evaluate.tables.main_results import CHANGES
-from recommit.stats import bootstrap
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 #: Folder of a policy, without its seed -> whose plans, in the tables' words.

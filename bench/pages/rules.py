@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from recommit.stats import bootstrap
 
 from recommit.graph import files, score
 from recommit.graph.score import GraphScorer
 from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 from recommit.report import plotting
-from recommit.stats import bootstrap
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:

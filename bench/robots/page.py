@@ -22,9 +22,9 @@ import numpy as np
 from bench.pages import blocks
 from bench.robots.records import Played, keep, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
+from recommit.stats import bootstrap, gain_interval, paired_shares
 
 from recommit.report import plotting
-from recommit.stats import bootstrap, gain_interval, paired_shares
 from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:

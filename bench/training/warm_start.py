@@ -21,8 +21,8 @@ from recommit.data import held_out
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy
+from recommit.results.intervals import share
 from recommit.runs.directory import best_policy
-from recommit.stats import share
 
 
 def main() -> None:

@@ -22,7 +22,8 @@ from recommit.graph.graph import ALL_DEPTHS, NOWHERE, PLAN, solver_steps, ways
 from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.score import SettingRow
 from recommit.graph.values import chosen_rows, policy_costs, shortest_costs, solver_values
-from recommit.stats import bootstrap
+from recommit.results import intervals
+from recommit.results.table import ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from recommit.prices import Prices
 
     Floats = NDArray[np.float64]
-    Ends = tuple[float, float, float]
+    Ends = tuple[float, float | None, float | None]
 
 
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
@@ -81,12 +82,11 @@ def rule_parts(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence
         crossed = returns(*optimal.outcome(entry, setting.budget, read))
         rule, oracle = returns(*scorer.outcome(entry, setting.budget)), scorer.oracle(setting)
         plans = ((best - oracle) + (crossed - rule)) / 2
-        lose = [bootstrap(each, graph.groups) for each in (plans, best - rule - plans)]
+        lose = [ends(intervals.mean(each, graph.groups)) for each in (plans, best - rule - plans)]
         most, by_oracle, across, own = (float(each.mean()) for each in (best, oracle, crossed, rule))
         orders = (most - by_oracle, by_oracle - own), (most - across, across - own)
-        plans_lose, depths_lose = ((each.mean, each.low, each.high) for each in lose)
         of = (row.rule, row.budget, row.price_action, row.price_observation, row.threshold)
-        result.append(RuleParts(*of, most, by_oracle, across, own, *orders, plans_lose, depths_lose))
+        result.append(RuleParts(*of, most, by_oracle, across, own, *orders, *lose))
     return result
 
 
@@ -130,7 +130,7 @@ class RuleCosts:
     cost: float | None
     cheapest: float | None
     #: The mean of their difference: all regret on the way; with its 95 % interval.
-    more: tuple[float, float, float] | None
+    more: Ends | None
 
 
 def rule_costs(
@@ -166,8 +166,7 @@ def _cost_row(
     reached, lost = np.isfinite(own), loses(graph, columns)[starts]
     more = None
     if reached.any():
-        spread = bootstrap(own[reached] - cheapest[reached], scorer.graph.groups[reached])
-        more = (spread.mean, spread.low, spread.high)
+        more = ends(intervals.mean(own[reached] - cheapest[reached], scorer.graph.groups[reached]))
     return RuleCosts(
         entry.name,
         prices.action,

@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from recommit.evaluate.tables.table import FILE, FilledTable
-from recommit.report.html import MINUS, NONE, Html, joined, table, tag, with_code
+from recommit.report.html import Html, joined, tag, with_code
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recommit.evaluate.text import Grid
     from recommit.report.reading import Folder
+    from recommit.results.grid import Grid
 
 #: Of what was not run.
 MISSING = "Empty cells, and the commands that fill them"
@@ -60,9 +60,4 @@ def _measured(grid: Grid) -> bool:
 
 
 def _shown(grid: Grid, label: str) -> Html:
-    return table(grid.head, [("", [_cell(cell) for cell in row]) for row in grid.rows], label)
-
-
-def _cell(word: str) -> str:
-    """A number as the page writes it."""
-    return NONE if word == "-" else re.sub(r"(?<![\w.])-(?=\d)", MINUS, word)
+    return Html(grid.html(label))

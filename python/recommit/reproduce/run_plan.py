@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.reproduce.preset import every_run
-from recommit.storage.terminal_text import grid
+from recommit.results.grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +147,7 @@ def text(listed: Sequence[Row]) -> str:
         total += f"; {sum(r.hours or 0.0 for r in runs):.1f} hours of passes, one run after the other"
     elif all(r.gib_per_rank is None for r in listed):
         total += "; memory and hours of each: --card a100 (minutes)"
-    return "\n\n".join([grid(head, cells), total, "\n".join(r.command for r in listed)]) + "\n"
+    return "\n\n".join([Grid.of(head, cells).markdown(), total, "\n".join(r.command for r in listed)]) + "\n"
 
 
 def _number(value: float | None) -> str:

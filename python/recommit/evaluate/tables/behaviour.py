@@ -9,7 +9,8 @@ from recommit.evaluate import metrics, reported
 from recommit.evaluate.family import DEPTHS, EVERY, STAGES, best, depth_of, stage_of
 from recommit.evaluate.tables.main_results import SAMPLED, fixed
 from recommit.evaluate.tables.table import Content, table
-from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent
+from recommit.evaluate.text import beside, hundred, less, of
+from recommit.results.grid import Grid, number, percent
 from recommit.storage import verified
 
 if TYPE_CHECKING:

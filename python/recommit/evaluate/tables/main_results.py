@@ -11,7 +11,9 @@ from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
 from recommit.evaluate.regret import plans_digest
 from recommit.evaluate.reported import Reported
 from recommit.evaluate.tables.table import Content, table
-from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short, with_interval
+from recommit.evaluate.text import beside, hundred, less, of, short
+from recommit.results.grid import Grid, figure, number, percent
+from recommit.results.table import pareto as pareto_front
 from recommit.runs.directory import best_policy
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ def main(results: FamilyResults) -> Content:
             row = results.best_fixed(kind, budget, depths=DEPTHS)
             rows.append((f"{name} of h = {', '.join(map(str, DEPTHS))}", cell, row))
         lines += [
-            [f"{budget}: {name}", short(row), *_compared(cell, row), *(_figure(row, *how) for how in further.values())]
+            [f"{budget}: {name}", short(row), *_compared(cell, row), *(figure(row, *how) for how in further.values())]
             for name, cell, row in rows
         ]
     note = "There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too."
@@ -94,12 +96,6 @@ def main(results: FamilyResults) -> Content:
         note = "Gain shares are of the fixed depths and the oracle of the same plans."
     head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff", *further)
     return Content((Grid.of(head, lines),), (note,))
-
-
-def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
-    """A figure and its interval in one cell, a dash where the row has none."""
-    figure, interval = with_interval(row, key, digits)
-    return figure if figure == "-" else f"{figure} ({interval})"
 
 
 def _every_depth(members: Members) -> tuple[str, ...]:
@@ -276,11 +272,11 @@ def pareto(results: FamilyResults) -> Content:
             continue
         # Not other seeds, checkpoints or models that other tables have brought along.
         rows = [r for r in results.of(_on_front(results.members), budget) if r["agent"] != "solver"]
-        points = [metrics.ParetoPoint(short(r), r["solve_rate"], r["actions_per_episode"]) for r in rows]
+        points = {r["agent"]: (r["solve_rate"], r["actions_per_episode"]) for r in rows}
         never = metrics.undominated(own["decisions"], own["actions_per_episode"], EVERY)
-        most, alone = 8.0 * own["decisions"], [p for p in points if p.name.startswith("fixed")]
+        most, alone = 8.0 * own["decisions"], {name: p for name, p in points.items() if name.startswith("fixed")}
         whole, of_fixed = (100 * metrics.hypervolume(each, most) for each in (points, alone))
-        names = ", ".join(point.name for point in metrics.pareto_front(points))
+        names = ", ".join(AgentName.parse(name).base for name in pareto_front(points))
         spared = ", ".join(f"h={depth}" for depth in never) or "none"
         volumes = f"hypervolume to {most:.0f} actions {whole:.1f}, of fixed depths alone {of_fixed:.1f}"
         notes.append(f"{budget}: front {names}; {volumes}; never to be dominated: {spared}")
@@ -351,7 +347,7 @@ def heads(results: FamilyResults) -> Content:
             if row is fixed_depth or not depth_of(row):
                 agent = readable(AgentName.parse(row["agent"]))
                 spent = number(row["actions_per_episode"]), f"{row['decisions_per_episode']:.2f}"
-                cells = [agent, number(hundred(row)), *spent, *with_interval(row, "gain", 2)]
+                cells = [agent, number(hundred(row)), *spent, figure(row, "gain", 2)]
                 lines.append([f"{budget}, K = {row['decisions']}", *cells])
-    head = "budget | depth by | solved % | actions | observations | gain share | 95 %"
+    head = "budget | depth by | solved % | actions | observations | gain share (95 %)"
     return Content((Grid.of(head, lines),) if lines else ())

@@ -191,7 +191,7 @@ def _short(value: Any) -> str:
 def sample(card: Card, episodes: int, seed: int) -> list[tuple[dict[str, Any], int, dict[str, Any]]]:
     """Batches of at least so many episodes, drawn from all rows, and the most extreme episodes of each test row and of
     its choice on validation: row, first episode, request."""
-    every, always = [], set[int]()
+    every, always = list[tuple[dict[str, Any], int, dict[str, Any]]](), set[int]()
     chosen = [row["rule"] for row in card["rows"]]
     for name, split in (("rows", "test"), ("validation", "validation")):
         for row in card[name]:
