@@ -16,7 +16,7 @@ from tests.crash import killer
 from tests.crash.trees import differences, tree
 
 import recommit.data
-from recommit.data import sampling, symmetry
+from recommit.data import assignment, sampling
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec, Difficulty
 
@@ -54,7 +54,7 @@ def test_splits_share_nothing_up_to_symmetry(spec):
     starts = {
         split: [sampling.starts(spec, split, i).states for i in range(spec.shards(split))] for split in spec.counts
     }
-    keys = {split: np.concatenate([np.zeros(0, np.uint64), *(symmetry.split_keys(spec, s) for s in parts)])
+    keys = {split: np.concatenate([np.zeros(0, np.uint64), *(assignment.split_keys(spec, s) for s in parts)])
             for split, parts in starts.items()}  # fmt: skip
     assert [len(each) for each in keys.values()] == list(spec.counts.values())
     for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):

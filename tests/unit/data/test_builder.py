@@ -13,7 +13,7 @@ from tests.unit.storage.test_files import reseal
 import recommit
 import recommit.data
 from recommit.cli import main
-from recommit.data import manifest, rows, sampling, symmetry, verification
+from recommit.data import assignment, manifest, rows, sampling, verification
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 
@@ -70,7 +70,7 @@ def test_splits_do_not_leak(data):
     keys = {}
     for split in data.spec.counts:
         starts = recommit.data.open(data.folder, split).starts()
-        keys[split] = symmetry.keys(data.spec.task, starts.states)
+        keys[split] = assignment.keys(data.spec.task, starts.states)
     assert not set(keys["train"]) & (set(keys["test"]) | set(keys["validation"]))
     assert not set(keys["test"]) & set(keys["validation"])
     assert len(set(keys["test"])) == data.spec.test
@@ -91,7 +91,7 @@ def test_ids_give_the_instances_again(data):
 
 def test_overlap_is_what_sets_say(data):
     def key(state):
-        return int(symmetry.keys(data.spec.task, state[None])[0])
+        return int(assignment.keys(data.spec.task, state[None])[0])
 
     train, test = (recommit.data.open(data.folder, split).columns() for split in ("train", "test"))
     seen = {key(s) for s in train.states[train.kind == rows.EXPERT]}
@@ -110,7 +110,7 @@ def on_shortest_paths(puzzle, states):
     """Keys of all boards on the shortest paths of ``states`` that are six or more actions from the goal."""
     keys = set()
     while len(states := states[puzzle.distance(states) >= 6]):
-        keys |= set(symmetry.keys(puzzle.task, states).tolist())
+        keys |= set(assignment.keys(puzzle.task, states).tolist())
         row, action = np.nonzero(puzzle.optimal_actions(states))
         states = np.unique(puzzle.step(np.ascontiguousarray(states[row]), action.astype(np.uint8)), axis=0)
     return keys

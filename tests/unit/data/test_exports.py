@@ -122,8 +122,7 @@ def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
     assert recommit.data.open(place).columns().sha256() == data.columns().sha256()
 
 
-def test_statistics_and_their_picture(data, tmp_path):
-    pytest.importorskip("matplotlib")
+def test_statistics(data):
     found, content = show.describe(data), data.columns()
     assert (found["rows"], found["dead"]) == (len(content), int(content.dead.sum()))
     assert sum(found["kinds"].values()) == len(content)
@@ -132,8 +131,6 @@ def test_statistics_and_their_picture(data, tmp_path):
     assert sum(found["admissible"].values()) == found["samples"]
     ties = rows.masks(content.optimal)[content.distance > 0].sum(axis=1)
     assert found["optimal_actions"] == {str(n): int((ties == n).sum()) for n in sorted(set(ties.tolist()))}
-    show.picture(data, tmp_path / "show.png", found)
-    assert (tmp_path / "show.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_looking_at_the_package_needs_no_extra():
