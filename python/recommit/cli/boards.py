@@ -57,7 +57,7 @@ class BoardOptions:
             raise ValueError(f"boxes: expected {f'1..{most}' if most else f'none for {self.name}'}, got {self.boxes}")
 
     def refuse_beside(self, file: Path | None, *more: str) -> None:
-        """Refuse flags that say which boards are generated, where a level file has the boards."""
+        """Refuse generator flags beside a level file."""
         given = {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
         for name in ("task", "size", "boxes", "length", *more) if file else ():
             if name in given:
@@ -65,11 +65,10 @@ class BoardOptions:
 
     @property
     def name(self) -> str:
-        """Of the puzzle."""
         return self.task or "sokoban"
 
     def puzzle(self) -> Puzzle:
-        """The puzzle of this size; without a size, of the usual one."""
+        """The puzzle of this size, or of its usual one."""
         kind = TASKS[self.name]
         try:
             return kind.of((self.size[0], self.size[-1]) if self.size else kind.usual.size, self.boxes or BOXES)
@@ -77,7 +76,6 @@ class BoardOptions:
             raise WrongCall(re.sub(r"^(rows|columns):", "size:", str(error))) from None
 
     def drawn(self) -> dict[str, Any]:
-        """What ``Puzzle.generate`` takes of it."""
         length = self.length[0] if len(self.length) == 1 else self.length or None
         return {"seed": self.seed, "length": length}
 
@@ -129,7 +127,7 @@ class LevelOptions(BoardOptions):
         return replace(self, **own)
 
     def level(self, index: int | None = None) -> ChosenLevel:
-        """The level of this number, ``index`` if there is none."""
+        """The level of number ``index``, by default that of the options."""
         index = self.index if index is None else index
         if index < 0:
             raise WrongCall(f"index: expected at least 0, got {index}")

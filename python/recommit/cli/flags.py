@@ -50,17 +50,16 @@ class Verb:
 
     @property
     def about(self) -> str:
-        """What it does, without its arguments; nothing where Python leaves docstrings out (``-OO``)."""
+        """The description without its arguments; empty without docstrings (``-OO``)."""
         return inspect.cleandoc(self.function.__doc__ or "").split("\n\nArgs:")[0]
 
     @property
     def options(self) -> type[Any] | None:
-        """The dataclass that its function takes."""
         return get_type_hints(self.function).get("options")
 
     @property
     def complete(self) -> bool:
-        """Can it be called without any argument?"""
+        """True if it can be called without any argument."""
         options = self.options
         switches = list(inspect.signature(self.function).parameters.values())[bool(options) :]
         of_options = all(each.default is not MISSING for each in (fields(options) if options else ()))
@@ -95,7 +94,7 @@ class Verb:
             return ready()
 
     def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
-        """The switches of a verb that takes no dataclass, by Python's own parser, where nothing but numpy is there."""
+        """Parse the switches of a verb without a dataclass by argparse, where tyro is missing."""
         parser = ArgumentParser(prog, description=self.about, formatter_class=RawDescriptionHelpFormatter)
         said = dict(re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(self.function) or ""))
         for name, each in inspect.signature(self.function).parameters.items():
@@ -107,7 +106,7 @@ class Verb:
         return vars(parser.parse_args(words))
 
     def bound(self, **values: Any) -> Callable[[], int | None]:
-        """The function with flags by their names, which its dataclass has checked."""
+        """The function with its flags bound, checked by its dataclass."""
         kind = self.options
         if kind is None:
             return partial(self.function, **values)

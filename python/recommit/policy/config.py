@@ -57,22 +57,19 @@ class DecoderConfig:
             raise ValueError(f"decoder.z: expected prefix or cross, got {self.z}")
 
 
-#: Numbers per action of a plan: its confidence, and how far augmentations agree on it.
-CONFIDENCE, AGREEMENT = 3, 2
+#: Numbers per action of a plan: its confidence.
+CONFIDENCE = 3
 #: Numbers of what a conditioned head is told: the decisions that remain, one over them, and two prices.
 CONDITIONS = 4
 #: What a depth head may read -> the parts of which it is the concatenation, in this order:
 #: ``z``            what the backbone says of the picture;
 #: ``confidence``   of each action of the greedy plan its probability, that of all up to it, and its entropy;
-#: ``agreement``    of each action by how much augmentations disagree on it (see ``augmentations`` of the policy);
 #: ``world-model``  the distance that a world model expects now and after each depth (see ``world_model``);
 #: ``conditions``   how many decisions remain, and what an action and an observation cost (see ``prices``).
 FEATURES: dict[str, tuple[str, ...]] = {
     "z": ("z",),
     "confidence": ("confidence",),
     "z+confidence": ("z", "confidence"),
-    "agreement": ("confidence", "agreement"),
-    "z+agreement": ("z", "confidence", "agreement"),
     "world-model": ("world-model",),
     "conditioned": ("confidence", "world-model", "conditions"),
     "z+conditioned": ("z", "confidence", "world-model", "conditions"),
@@ -85,7 +82,6 @@ def feature_count(features: str, z: int, depths: int, length: int = PLAN_LENGTH)
     parts = {
         "z": z,
         "confidence": CONFIDENCE * length,
-        "agreement": AGREEMENT * length,
         "world-model": 2 * (1 + depths),
         "conditions": CONDITIONS,
     }
@@ -117,12 +113,11 @@ class HeadConfig:
             raise ValueError(f"head.init: expected zero, default or normal:STD with STD above 0, got {self.init}")
 
     def reads(self, part: str) -> bool:
-        """Is a part of ``FEATURES`` among what it reads?"""
         return part in FEATURES[self.features]
 
     @property
     def deviation(self) -> float | None:
-        """STD of ``normal:STD``; None if that is not what is asked."""
+        """STD of ``normal:STD``; None for other values."""
         kind, colon, number = self.init.partition(":")
         try:
             deviation = float(number) if kind == "normal" and colon else 0.0
@@ -236,16 +231,15 @@ class PolicyConfig:
 
     @property
     def plan_length(self) -> int:
-        """Actions of a plan."""
         return max(PLAN_LENGTH, self.depths[-1])
 
     @property
     def budget_conditioned(self) -> bool:
-        """Is it told how many decisions remain, by its prompt or as a number for its depth head?"""
+        """True if the prompt or the depth head reads the number of remaining decisions."""
         return self.show_budget or self.head.reads("conditions")
 
     def refuse_untrained(self, task: str, shape: tuple[int, int]) -> None:
-        """Refuse a puzzle or a size that the policy has never seen: its answer would be a guess."""
+        """Refuse puzzles and sizes outside the training data."""
         name = f"{task}-{shape[0]}x{shape[1]}"
         if self.trained and name not in self.trained:
             raise ValueError(
@@ -254,7 +248,7 @@ class PolicyConfig:
             )
 
     def task_index(self, name: str) -> int:
-        """Which of the decoder's outputs serves a task."""
+        """Index of the decoder's output for a task."""
         if name not in self.tasks:
             raise ValueError(f"task: expected one of {', '.join(self.tasks)}, got {name}")
         return self.tasks.index(name)

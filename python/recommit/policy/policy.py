@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.action_decoder import ActionDecoder
-from recommit.policy.augmentations import likeliest, plan_agreement
+from recommit.policy.augmentations import likeliest
 from recommit.policy.backbones.backbone import find_backbone, load_backbone
 from recommit.policy.backbones.conv import ConvBackbone
 from recommit.policy.card import upload
@@ -114,15 +114,15 @@ class CommitPolicy(nn.Module):
             self.depth_head = DepthHead(self.backbone.width, len(depths), config, length).to(old)
 
     def replace_augmentations(self, augmentations: int) -> None:
-        """Average over so many symmetry augmentations of every picture; the weights stay what they are."""
+        """Average over this many symmetry augmentations of every picture."""
         self._configure(augmentations=augmentations)
 
     def replace_prices(self, prices: Prices) -> None:
-        """Play for these prices, if the depth head reads them."""
+        """Set the prices that a conditioned depth head reads."""
         self._configure(prices=prices)
 
     def note_trained(self, *puzzles: str) -> None:
-        """Note puzzles, with their sizes, that it is trained on from now on."""
+        """Add puzzles, with their sizes, to those it was trained on."""
         self._configure(trained=tuple(sorted({*self.config.trained, *puzzles})))
 
     def _configure(self, **changes: Any) -> None:
@@ -168,7 +168,6 @@ class CommitPolicy(nn.Module):
             output.requires_grad_(index in trained)
 
     def task_index(self, task: Puzzle) -> int:
-        """Which of the decoder's outputs serves a task."""
         return self.config.task_index(task.task)
 
     def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
@@ -221,8 +220,6 @@ class CommitPolicy(nn.Module):
             scores = decoder(z, None, index)[1] if scores is None else scores
             if reads("confidence"):
                 parts.append(confidence(scores.detach().float().log_softmax(-1)))
-            if reads("agreement"):
-                parts.append(plan_agreement(decoder, z, index, scores))
             if reads("world-model"):
                 plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
                 parts.append(self._expected(cells, plans))
@@ -231,7 +228,6 @@ class CommitPolicy(nn.Module):
         return torch.cat([part.to(z.dtype) for part in parts], dim=-1)
 
     def _expected(self, cells: Tensor | None, plans: Tensor) -> Tensor:
-        """What the world model says of greedy plans."""
         if self.world_model is None or cells is None:
             raise ValueError("cells: expected what the pictures show, for a head that reads a world model, got none")
         result: Tensor = self.world_model(cells, plans, self.config.depths)
@@ -335,11 +331,11 @@ class CommitPolicy(nn.Module):
 
     @property
     def plans_first(self) -> bool:
-        """Is a plan the same whatever its depth?"""
+        """True if a plan does not depend on its depth."""
         return self.config.decoder.depth_conditioning == "none"
 
     def conditioning(self, depths: Tensor) -> Tensor | None:
-        """What the decoder is told of a depth: nothing by default, else the next entry of its grid."""
+        """The depth that the decoder is conditioned on: None by default, else the next entry of its grid."""
         if self.config.decoder.depth_conditioning == "none":
             return None
         grid = to_device(np.array(self.config.depths), depths.device)

@@ -61,7 +61,7 @@ class ReferencePolicy:
 
     @property
     def own(self) -> tuple[nn.Module, ...]:
-        """What is not part of the policy: its heads beside the shared backbone, or a whole policy."""
+        """Modules that the policy does not share: its heads, or a whole policy."""
         return self._heads if self._copy is None else (self._copy,)
 
     @torch.no_grad()

@@ -54,7 +54,7 @@ class Vision:
         self._cache_bytes, self._cached = cache_bytes, 0
 
     def crops(self, task: Puzzle) -> bool:
-        """Does this task's picture leave out the constant outer wall?"""
+        """True if this task's picture omits the constant outer wall."""
         return self.config.crop and task.ringed
 
     def grid(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
@@ -67,11 +67,10 @@ class Vision:
         return shape[0] - ring, shape[1] - ring
 
     def cell_pixels(self, task: Puzzle, shape: tuple[int, int]) -> int:
-        """How wide a cell is drawn."""
         return self.backbone.cell_pixels(*self.cells(task, shape), self.config.cell)
 
     def augmentations(self, task: Puzzle, shape: tuple[int, int]) -> int:
-        """How many copies of a picture the policy reads: as many of its ``augmentations`` as keep the shape."""
+        """Number of copies of a picture: those of the ``augmentations`` that keep its shape."""
         if self.config.augmentations > 1 and not task.turns:
             raise ValueError(
                 f"augmentations: expected 1 for {task.task}, whose goal does not turn with the picture, "
@@ -115,7 +114,6 @@ class Vision:
         return cells if copy == 0 else cells[:, augmentations.cell_order(*seen.shape[1:], copy).to(cells.device)]
 
     def _seen(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The cells that a picture shows."""
         return states[:, 1:-1, 1:-1] if self.crops(task) else states
 
     def kinds(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor | None:
@@ -163,7 +161,7 @@ class Vision:
         return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
 
     def forget(self) -> None:
-        """Encode every state again, once."""
+        """Empty the cache."""
         self._cache.clear()
         self._cached = 0
 
@@ -186,7 +184,7 @@ class PromptCache:
         self._geometries: dict[tuple[str, int, int, int], PromptInputs] = {}
 
     def of(self, task: Puzzle, shape: tuple[int, int], remaining: int = 0) -> PromptInputs:
-        """That of states of ``shape``, with so many decisions ``remaining``."""
+        """Prompt of states of ``shape`` with ``remaining`` decisions."""
         rows, cols = self.vision.grid(task, shape)
         key = (task.task, rows, cols, remaining if self.config.show_budget else 0)
         if key not in self._geometries:
@@ -196,7 +194,7 @@ class PromptCache:
         return self._geometries[key]
 
     def of_each(self, task: Puzzle, shape: tuple[int, int], remaining: NDArray[np.integer] | None) -> PromptInputs:
-        """That of prompts which differ in how many decisions are ``remaining``, and in no other token."""
+        """Prompts that differ in the number of ``remaining`` decisions, and in no other token."""
         if not self.config.show_budget:
             return self.of(task, shape)
         if remaining is None or not len(remaining) or not (remaining.min() >= 1 and remaining.max() <= MAX_REMAINING):

@@ -35,7 +35,6 @@ class ResidualCells(nn.Module):
         self.first, self.second = (nn.Conv2d(width, width, 3, padding=1) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
-        """The same shape."""
         result: Tensor = x + self.second(F.relu(self.first(F.relu(x))))
         return result
 
@@ -57,7 +56,7 @@ class WorldModel(nn.Module):
         self.last = nn.Linear(256, config.far + 2)
 
     def next_scores(self, cells: Tensor, actions: Tensor) -> Tensor:
-        """Logits [N, kinds, rows, cols] of what every cell shows after an action each."""
+        """Logits [N, kinds, rows, cols] of every cell after one action each."""
         one = F.one_hot(actions.long(), ACTIONS).float()[:, :, None, None].expand(-1, -1, *cells.shape[1:])
         planes = self._planes(cells)
         x = torch.cat([planes, one], dim=1)
@@ -66,7 +65,7 @@ class WorldModel(nn.Module):
         return x + STAYS * planes  # most cells stay what they are
 
     def scores(self, cells: Tensor) -> Tensor:
-        """Logits [N, far + 2] of 0 .. ``far`` actions to the goal, and of no way there."""
+        """Logits [N, far + 2] of 0 .. ``far`` actions to the goal, and of a lost level."""
         x = self.entry(self._planes(cells))
         for block in self.blocks:
             x = block(x)
@@ -87,7 +86,7 @@ class WorldModel(nn.Module):
         return torch.cat([remaining + self.config.lost * lost, lost], dim=1)
 
     def probs(self, cells: Tensor) -> Tensor:
-        """Probabilities of the distances: the mean over as many symmetries of the picture as the puzzle has."""
+        """Probabilities of the distances, averaged over the picture's symmetries."""
         rows, cols = cells.shape[1:]
         copies = augmentations.count(self.config.augmentations, rows, cols)
         flat, total = cells.flatten(1), 0.0

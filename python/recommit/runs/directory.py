@@ -7,7 +7,7 @@ backbone/        a backbone of random weights, where it made one
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
-profile/         where the time of some steps went, see ``recommit.runs.profiling``
+profile/         where the time of some steps went, see ``recommit.runs.process``
 DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.verified``
 """
 
@@ -104,16 +104,11 @@ class RunDirectory:
         """Refuse another configuration, unless nothing was trained with the one before."""
         if not ownership.differences(before, now):
             return
-        if self.trained or "kind" not in before:
+        if self.checkpoints.any() or "kind" not in before:
             ownership.check(self.folder, before, now)
         say(f"{self.folder}: nothing was trained here yet; the configuration of the earlier start is replaced")
         if (self.folder / "backbone").is_dir():  # of the earlier configuration
             files.Files().remove_folder(self.folder / "backbone")
-
-    @property
-    def trained(self) -> bool:
-        """Is there a checkpoint?"""
-        return self.checkpoints.any()
 
     def seal(self) -> None:
         """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it. A run whose
@@ -128,7 +123,7 @@ class RunDirectory:
         verified.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
 
     def log_digests(self) -> dict[str, str]:
-        """What the logs hold, for a checkpoint to note."""
+        """Digests of the logs, for a checkpoint to record."""
         return {name: files.file_sha256(self.folder / name) for name in LOGS}
 
     def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
@@ -152,7 +147,6 @@ class RunDirectory:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """Is it this that a file holds? What is no file, or cannot be read, does not."""
     try:
         return safe_open.content(path) == data
     except OSError:
@@ -160,7 +154,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def versions() -> dict[str, Any]:
-    """Versions of Python, the machine and every package that can change a result."""
+    """Versions of Python, the machine and every package that can change a result; None where one is missing."""
     result: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
     for name in PACKAGES:
         try:
