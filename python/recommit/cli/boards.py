@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: What a policy says of a puzzle that it was trained on.
+#: A puzzle of ``PolicyConfig.trained``.
 _TRAINED = re.compile(rf"({'|'.join(TASKS)})-(\d{{1,2}})x(\d{{1,2}})")
-#: Of a Sokoban level, where nobody asks for another number.
+#: Default of a Sokoban level.
 BOXES = 2
 
 
@@ -106,8 +106,8 @@ class LevelOptions(BoardOptions):
         self.refuse_beside(self.file)
 
     def of_policy(self, agent: str, trained: Sequence[str]) -> Self:
-        """The same for a policy: what the call leaves open is what it was ``trained`` on (sliding-3x3), and of a run
-        the boxes and lengths of its data. Another size than it was trained on is still one of its own puzzle."""
+        """The options with what they leave open set for a policy: the puzzle and size that it was ``trained`` on
+        (sliding-3x3), and the boxes and lengths of its run's data."""
         matches = [match for match in map(_TRAINED.fullmatch, trained) if match and self.task in (None, match[1])]
         if self.file is not None or not matches:
             return self
@@ -140,7 +140,7 @@ class LevelOptions(BoardOptions):
 
 
 def _recipes(agent: str) -> list[DataSpec]:
-    """What the data of a run were made from; of another policy nobody knows."""
+    """Data specs of a run; none of other policies."""
     from recommit.runs.directory import recipes_of
 
     with suppress(ValueError):

@@ -25,7 +25,7 @@ REFERENCE = "reference"
 
 
 class ReferencePolicy:
-    """What the policy was when this was made. Never trained, never with dropout.
+    """The policy as it was when this was made. Never trained, never with dropout.
 
     Make it before an engine takes the policy: its adapter is part of the policy's backbone. Not for several threads:
     a pass of the reference switches the adapter of the shared backbone and back.
@@ -99,7 +99,6 @@ class ReferencePolicy:
                 model.train()
 
     def _activate(self, adapter: str) -> None:
-        """PEFT's own switch also says of every weight whether it learns, which takes 5 ms at 28 layers, and without
-        gradients nobody asks."""
+        """PEFT's own switch also sets ``requires_grad`` of every weight, which takes 5 ms at 28 layers."""
         for layer in self._layers:
             layer._active_adapter = [adapter]

@@ -1,9 +1,8 @@
-"""A world model: two small nets that read a picture cell by cell, what an action does to it and how far it is from the
-goal.
+"""A world model: two small nets over the cells of a picture.
 
-Along a plan the first net predicts the next picture, the second says of each how many actions remain, or that the level
-is lost. Both learn on training states with exact labels (``recommit.train.heads.world_model``); here nothing asks a
-simulator or a solver. A cell is the kind of what is drawn in it, which is all that a cell of a picture shows.
+Along a plan the first net predicts the next picture; the second predicts the distance to the goal of each, or that the
+level is lost. Both learn on training states with exact labels (``recommit.train.heads.world_model``); no simulator or
+solver is used here. A cell is the kind of what is drawn in it.
 """
 
 from __future__ import annotations
@@ -73,8 +72,8 @@ class WorldModel(nn.Module):
         return result
 
     def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int]) -> Tensor:
-        """[N, 2 (1 + depths)] actions that remain now and after each depth, a lost level counted as ``lost``; then
-        how likely each is lost."""
+        """[N, 2 (1 + depths)]: expected actions to the goal now and after each depth, a lost level counted as
+        ``lost``; then the probabilities that each is lost."""
         pictures, here = [cells], cells
         for place in range(max(depths)):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)

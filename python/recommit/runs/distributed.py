@@ -121,7 +121,7 @@ def join(device: str) -> Team:
 
 
 def meet(device: str) -> Team:
-    """The ranks that a launcher started, without DeepSpeed: nobody learns. Alone if there was none."""
+    """The ranks that a launcher started, without DeepSpeed: nothing is trained. Alone if there was none."""
     environment = dict(os.environ)
     announce(environment)
     if (world := int(environment["WORLD_SIZE"])) == 1:
@@ -196,13 +196,13 @@ def _is_free(port: int) -> bool:
 
 
 def arguments(words: list[str]) -> list[str]:
-    """Without the one that DeepSpeed's launcher puts in front of ours; it says the same in the environment."""
+    """The words without DeepSpeed's own ``--local_rank``, which its launcher also sets in the environment."""
     return [argument for argument in words if not argument.startswith("--local_rank=")]
 
 
 def _leave() -> None:
-    """End the process group, so that no rank is aborted at exit. Not between two runs of a process: DeepSpeed keeps the
-    groups that it has made, and a second meeting at the same port is not certain to succeed."""
+    """End the process group at exit, and not between two runs: DeepSpeed keeps its groups, and a second meeting at the
+    same port may fail."""
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
@@ -210,8 +210,7 @@ def _leave() -> None:
 
 
 def end(status: int) -> NoReturn:
-    """End a rank's process at once: at the usual end of a process, threads that torch leaves behind abort it about once
-    in a hundred times, when everything is saved and said."""
+    """End a rank's process at once: at a usual exit, torch's threads abort it about once in a hundred times."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
@@ -234,14 +233,14 @@ def find_device(name: str) -> torch.device:
 
 
 def _to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Named arrays as bytes: a line that says what they are, then their values. An archive takes twice as long."""
+    """Named arrays as bytes: a line of JSON, then their values; numpy's archives take twice as long."""
     parts = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     head = json.dumps([[name, part.dtype.str, part.shape] for name, part in parts.items()])
     return b"\n".join([head.encode(), b"".join(part.tobytes() for part in parts.values())])
 
 
 def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
-    """Named arrays again."""
+    """Inverse of ``_to_bytes``."""
     head, _, values = content.partition(b"\n")
     arrays, at, buffer = {}, 0, bytearray(values)
     for name, kind, shape in json.loads(head):

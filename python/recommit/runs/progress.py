@@ -1,4 +1,4 @@
-"""What a person sees and does while a run goes on: one line of progress, curves, stages, Ctrl-C."""
+"""A run and its user: a line of progress, curves, times by stage, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: Whose lines these are, where several runs write to one terminal.
+#: Prefix of progress lines, where several runs write to one terminal.
 _WHOSE = ContextVar("_WHOSE", default="")
 
 
 @contextmanager
 def named(run: str) -> Iterator[None]:
-    """Lines of progress within begin with the run's name."""
+    """Begin lines of progress with the run's name."""
     token = _WHOSE.set(f"{run}: ")
     try:
         yield
@@ -111,12 +111,12 @@ def clock(seconds: float) -> str:
 
 
 class Board:
-    """How far runs are that compute elsewhere, in one line; and a line that stays for each that ended."""
+    """Progress of jobs of other processes: one line, and a line that stays for each that ended."""
 
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._line = Progress(total, 0, quiet=quiet)
         self.total, self.ended = total, 0
-        #: Name -> when something of it was first seen to be done, and how much.
+        #: Name -> when progress was first seen, and how much.
         self._first: dict[str, tuple[float, int]] = {}
         self._begun: dict[str, float] = {}
 
@@ -155,14 +155,14 @@ def last_step(folder: Path) -> int:
 
 
 def last_agent(log: Path) -> tuple[int, int]:
-    """How many agents an evaluation has played, by the last such line of its log, and of how many."""
+    """Agents that an evaluation has played, and all of its agents, by the last such line of its log."""
     lines = b"".join(_end(log)).rpartition(b"\n$ ")[2]
     counts = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
     return (int(counts[-1][0]), int(counts[-1][1])) if counts else (0, 0)
 
 
 def _end(file: Path) -> list[bytes]:
-    """The last lines of a file, the first of them perhaps cut; none if it is not there."""
+    """The last lines of a file, the first perhaps cut; none if there is no file."""
     try:
         with reading(file) as opened:
             opened.seek(max(opened.seek(0, 2) - 4096, 0))

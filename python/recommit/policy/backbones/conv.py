@@ -1,10 +1,9 @@
 """A small residual convolution over the cells of a picture, for policies that a laptop trains from nothing.
 
-A cell is a constant number of pixels, so the first layer is one projection per cell, and as all cells of a kind look
-the same, a board is a gather from a handful of them. Every block adds to each cell what the whole board says (the mean
-and the largest of its cells). z is read at one place, softly: a linear score of what is drawn in a cell says how much
-of it counts, so that the network learns to read where the player, or the blank, stands. The cells around that place
-are read with it, since a plan leads there: one cell's channels are too few to hold eight actions.
+The first layer is one projection per cell, and as all cells of a kind look the same, a board is a gather from a handful
+of them. Every block adds the mean and the largest of all cells to each cell. z is read at one place, softly: a linear
+score weights the cells, so that the network learns to read where the player, or the blank, stands. The cells around
+that place are read with it: one cell's channels are too few to hold eight actions.
 """
 
 from __future__ import annotations
