@@ -240,7 +240,6 @@ class Episodes:
             raise type(error)(str(error).replace("levels:", "state:", 1)) from None
 
     def _wanted(self, options: Info, slots: int) -> Bytes:
-        """A state per slot."""
         if "state" in options:
             state = np.asarray(options["state"])
             if state.ndim not in (2, 3) or state.shape[:-2] not in ((), (slots,)):
@@ -262,7 +261,6 @@ class Episodes:
         return self.task.distance(states, threads=self.threads).astype(np.int64)
 
     def _rendered(self) -> list[str] | Bytes | None:
-        """A text or a picture per slot."""
         states = self._open().grids()
         if self.render_mode == "ansi":
             return [format_levels(state[None], task=self.task.task).strip("\n") + "\n" for state in states]

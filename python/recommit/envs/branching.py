@@ -89,7 +89,7 @@ class Branches:
         return result
 
     def best(self, price: float = 0.0) -> int:
-        """The depth with the highest value; of equals the deepest."""
+        """The depth of the highest value, the deepest of equals."""
         values = self.values(price)
         return max(depth for depth, value in zip(self.depths, values, strict=True) if value >= values.max() - 1e-12)
 
@@ -179,7 +179,6 @@ class Branching(ABC):
         return Branches(wanted, numbers, *columns, says_success=self.says_success)
 
     def _deviated(self, planner: Planner, plans: Plans, depth: int, base: Rule) -> tuple[Any, ...]:
-        """The numbers of one of the ``Branches``."""
         begin = self._clocks
         first = self.commit(plans.actions[0, :depth])
         rest = self.follow(planner, base, plans.tail(np.array([depth])))

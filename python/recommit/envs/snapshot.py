@@ -198,7 +198,6 @@ class SnapshotPuzzle(Branching):
         self.task, self.says_success = task, True
 
     def reset(self, state: Any) -> Any:
-        """Begin an episode in this state."""
         self.observation = np.array(state, np.uint8)
         self.success = self.over = bool(self.task.is_solved(self.observation))
         self.t = self.k = self.actions = 0
@@ -208,12 +207,10 @@ class SnapshotPuzzle(Branching):
         return {**vars(self), "observation": self.observation.copy()}
 
     def load(self, snapshot: dict[str, Any], future: int = 0) -> None:  # noqa: ARG002  (nothing is left to chance)
-        """Back to it; all futures are alike."""
         vars(self).update(snapshot)
         self.observation = self.observation.copy()
 
     def commit(self, actions: Any) -> Executed:
-        """One query and its actions, in the puzzle's ``execute``."""
         if self.over:
             raise ValueError("commit: expected a running episode, got one that is over; call reset first")
         plan = np.asarray(actions, np.uint8)[: self.max_steps - self.t]
