@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from recommit.results.intervals import wilson
 
 import recommit
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.policy.checkpoint import local_folder
+from recommit.results.intervals import wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

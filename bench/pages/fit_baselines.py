@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from bench.pages.causes import chooser, inputs_of
-from recommit.stats import bootstrap
 
 from recommit.graph import files, score
 from recommit.graph.episodes import play
@@ -29,6 +28,7 @@ from recommit.horizon import rule_registry
 from recommit.horizon.rule_registry import NamedRule
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices, Setting
+from recommit.results import intervals
 from recommit.train.head import METHODS
 from recommit.train.heads import fitted, fitting
 from recommit.train.heads.problem import HeadProblem
@@ -203,7 +203,7 @@ def _rows(
                 "value": float(value.mean()),
                 "gain": gain,
                 "ends": [depth, float(constant.mean()), float(ceiling.mean())],
-                "ahead": vars(bootstrap(first - value, scorer.graph.groups)),
+                "ahead": intervals.mean(first - value, scorer.graph.groups).values(),
             }
         )
     return rows

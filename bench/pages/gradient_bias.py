@@ -37,7 +37,7 @@ import torch
 from recommit.graph import files
 from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.prices import Prices
-from recommit.storage.terminal_text import grid
+from recommit.results.grid import Grid
 from recommit.train.baselines import critics, groups, rollouts
 from recommit.train.grpo.advantages import in_groups
 from recommit.train.head import problem_of
@@ -273,7 +273,7 @@ def table(rows: Sequence[GradientRow]) -> str:
         last = own[counts[-1]]
         bias = f"{last.bias:.3f}" if last.enumerated else f"about {last.bias:.3f}"
         lines.append([name, *(f"{own[count].cosine:.3f}" for count in counts), bias, f"{last.relative_std:.2f}"])
-    return grid(head, lines)
+    return Grid.of(head, lines).markdown()
 
 
 def main() -> int:
