@@ -32,7 +32,7 @@ OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining
 
 def inputs_of(policy: CommitPolicy, graph: CommitmentGraph) -> ConditionedInputs:
     """What a policy's head reads at the nodes of its plans' graph; the same for all heads that read the same."""
-    problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices(), "confidence")
+    problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices())
     z = policy.config.head.features == "z+conditioned"
     return ConditionedInputs(policy, graph.puzzle, problem, "z+conditioned" if z else "conditioned")
 
@@ -46,7 +46,7 @@ def chooser(
 ) -> Chooser:
     """What a policy's head chooses at the nodes of its plans' graph, by the observations left, for its own prices or
     for others."""
-    problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "confidence")
+    problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices())
     inputs, depths = inputs or inputs_of(policy, graph), np.array(policy.config.depths)
     columns, prices = np.zeros((budget, len(graph)), np.int64), prices or policy.config.prices
     for remaining in range(1, budget + 1):

@@ -27,7 +27,6 @@ from recommit.policy.policy import CommitPolicy
 from recommit.runs import distributed
 from recommit.train import optim as optimiser
 from recommit.train.config import EngineConfig, OptimConfig, load
-from recommit.train.engine import deepspeed_config
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.trainer import make_engine
 
@@ -79,8 +78,7 @@ def moves(name: str, folder: Path, steps: int, team: distributed.Team, *, rounde
         torch.from_numpy(TASK.optimal_actions(states).argmax(axis=1)).long()[:, None].expand(-1, 8).to(team.device)
     )
     groups = optimiser.parameter_groups(policy, optim)
-    settings = {"bf16": {"enabled": True}} if rounded else {}
-    engine = make_engine(policy, optim, EngineConfig(**ENGINES[name], settings=settings), team, 1)
+    engine = make_engine(policy, optim, EngineConfig(**ENGINES[name]), team, 1)
     start = [engine.full(group.parameters) for group in groups]
 
     def loss(rows: slice) -> torch.Tensor:
@@ -117,7 +115,11 @@ def main() -> None:
     parser.add_argument("--rounded", action="store_true", help="train in bfloat16: the planted defect")
     options = parser.parse_args()
     if options.rounded:  # which recipes and policies refuse
-        deepspeed_config.CASTS, optimiser.TRAINED = (), (torch.bfloat16,)
+        from recommit.train.engine import deepspeed, deepspeed_config
+
+        usual, optimiser.TRAINED = deepspeed_config.deepspeed_settings, (torch.bfloat16,)
+        rounding = lambda *of: {**usual(*of), "bf16": {"enabled": True}}
+        setattr(deepspeed, "deepspeed_settings", rounding)  # noqa: B010
         options.engines = ["ZeRO 2"]
     if importlib.util.find_spec("deepspeed") is None:
         options.engines = ["plain"]

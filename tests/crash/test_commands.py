@@ -46,15 +46,15 @@ tasks:
     evaluate: {{instances: 4, validation: 2, budgets: ["2"]}}
 """
 #: In the quick tier; the other one takes longer.
-KINDS = ("evaluate", "family", "graph", "head", "reproduce")
-MORE = ("world-model",)
+KINDS = ("evaluate", "family", "graph", "reproduce")
+MORE = ("world-model", "head")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def no_clock():
     """A fitted head writes how many seconds its fit took."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recommit.train.heads.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
+        patch.setattr("recommit.train.heads.conditioned.time", types.SimpleNamespace(process_time=lambda: 0.0))
         yield
 
 
@@ -87,16 +87,17 @@ def words_of(kind, place):
     if kind == "graph":
         return graph
     if kind == "head":
-        return ["train", "head", str(_graph(graph, place)), "--method", "exact", "--updates", "2"]
+        return ["train", "head", *_plans(graph, words_of("world-model", place), place), "--updates", "2"]
     words = ["evaluate", run, "--instances", "4", "--validation", "2"]
     return [*words, "--budgets", "2", "--agents", "adaptive", "random"]
 
 
-def _graph(words, place):
-    """Something to fit a head on."""
-    if not (place / "plans").exists():
-        assert main([*words, "--out", str(place / "plans"), "--quiet"]) == 0
-    return place / "plans"
+def _plans(graph, world_model, place):
+    """What a head is trained on: a graph, and the policy whose plans it has."""
+    for name, words in (("plans", graph), ("model", world_model)):
+        if not (place / name).exists():
+            assert main([*words, "--out", str(place / name), "--quiet"]) == 0
+    return [str(place / "plans"), "--policy", str(place / "model")]
 
 
 @pytest.fixture(scope="module", params=[*KINDS, *(pytest.param(kind, marks=pytest.mark.nightly) for kind in MORE)])

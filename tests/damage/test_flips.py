@@ -117,9 +117,6 @@ def test_what_matters_is_read(flips):
         "graph/nodes.parquet",
         "graph/starts.parquet",
         "graph/DIGESTS",
-        "head/head.json",
-        "head/head.safetensors",
-        "head/DIGESTS",
     ):
         assert name in read
     assert flips.unread() == []
@@ -139,7 +136,6 @@ PLANTED = {
     "sft/metrics.jsonl": '"loss": ',
     "eval/summary.json": '"solve_rate": ',
     "eval/plan.json": '"seed": ',
-    "head/head.safetensors": -8,
 }
 
 

@@ -257,7 +257,6 @@ SAMPLE = (
     ("eval/plan.json", ("run",), "folder"),
     ("data/manifest.json", ("shards", 0, "name"), "file"),
     ("graph/manifest.json", ("task",), "near file"),
-    ("head/head.json", ("method",), "repository"),
     ("sft/config.json", ("data", "recipe", "task"), "near"),
     ("sft/backbone/config.json", ("model_type",), "repository"),
     ("sft/backbone/tokenizer_config.json", ("tokenizer_class",), "file"),

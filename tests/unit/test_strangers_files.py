@@ -27,8 +27,6 @@ from recommit.runs.directory import best_policy
 from recommit.storage import errors, recipe_text, verified
 from recommit.storage.files import Files
 from recommit.train import config
-from recommit.train.family import processes, runs
-from recommit.train.grpo.config import GrpoConfig
 
 ROOT = Path(__file__).parents[2]
 HERE = "unit/test_strangers_files.py"
@@ -39,20 +37,18 @@ ROWS = {
     "data recipe": ["unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence", "unit/test_mutated_inputs.py"],
     "data set": ["damage/test_names.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
     "training recipe": [
-        f"{HERE}::test_a_recipe_does_not_say_what_leaves_this_machine",
         f"{HERE}::test_a_recipe_is_measured_before_it_is_read",
         "unit/train/engine/test_base.py",
     ],
     "preset": ["unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence", "unit/test_mutated_inputs.py"],
     "policy": [
-        "unit/policy/test_loading.py::test_a_policy_has_only_known_publishers_backbones_downloaded",
+        "unit/policy/test_loading.py::test_no_file_names_a_repository_that_is_not_listed",
         "damage/test_names.py",
     ],
     "backbone folder": [f"{HERE}::test_a_backbone_brings_weights_alone", f"{HERE}::test_kernels_are_not_asked_for"],
     "run, family of runs": [f"{HERE}::test_a_run_lies_in_its_folder", "unit/storage/test_own_folders.py"],
     "evaluation": ["unit/report/test_injection.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
     "commitment graph": ["unit/graph/test_files.py::test_a_small_file_that_becomes_large_is_refused"],
-    "fitted head": ["damage/test_hostile.py", "damage/test_names.py"],
     "rule in Python": ["unit/graph/test_own_rules.py"],
     "agent of a score": ["unit/evaluate/test_score.py::test_no_file_is_run_unasked"],
     "record of a score, frozen split": [
@@ -60,7 +56,7 @@ ROWS = {
         "unit/data/test_frozen.py::test_a_changed_file_is_refused",
     ],
     "policy of the package": ["unit/policy/test_pretrained.py::test_its_files_are_those_of_its_card_and_small"],
-    "reward in Python": ["unit/train/grpo/test_config.py::test_no_recipe_names_a_program_for_rewards"],
+    "reward in Python": ["unit/train/grpo/test_config.py"],
     "program of a sweep (`--policy`, `--env`)": ["unit/horizon/sweep/test_verification.py"],
     "card of a sweep": ["unit/horizon/sweep/test_verification.py"],
     "folder of a sweep to go on with": ["unit/horizon/sweep/test_sweep.py::test_a_log_of_something_else_is_refused"],
@@ -243,46 +239,6 @@ def test_a_backbone_does_not_choose_the_class_of_its_tokenizer(kind, published, 
     remote = {"AutoTokenizer": ["evil/repository--mod.C", "evil/repository--mod.C"]}
     (theirs / "tokenizer_config.json").write_text(json.dumps({**about, "tokenizer_class": kind, "auto_map": remote}))
     assert type(load_backbone(theirs).tokenizer).__name__ == "Qwen2Tokenizer"
-
-
-#: What a recipe may not say by itself: the stage, and the values of that stage.
-TOLD = {
-    "run.wandb": ("sft", {"run": {"wandb": "theirs"}}),
-    "run.trackio": ("grpo", {"run": {"trackio": "theirs"}}),
-    "model.backbone": ("sft", {"model": {"backbone": "evil/repository"}}),
-}
-
-
-@pytest.mark.parametrize("name", TOLD)
-def test_a_recipe_does_not_say_what_leaves_this_machine(name, tmp_path):
-    stage, values = TOLD[name]
-    recipe, cls = tmp_path / "r.yaml", {"sft": config.SftConfig, "grpo": GrpoConfig}[stage]
-    recipe.write_text(yaml.safe_dump({stage: values}))
-    with pytest.raises(ValueError, match=f"{name}: expected --set {name}='.*' beside a file that may be a stra"):
-        config.load(recipe, cls=cls, stage=stage)
-    section, _, field = name.partition(".")
-    confirmed = config.load(recipe, [f"{name}=me/mine"], cls, stage)
-    assert getattr(getattr(confirmed, section), field) == "me/mine"
-    assert config.load(recipe, [], cls, stage, values={name: "me/mine"}) == confirmed
-    run = runs.Run(stage, confirmed, tmp_path / "begun", tmp_path / "run")
-    processes.write_recipes([run], tmp_path / "launch")
-    words = processes.job(run, tmp_path / "launch").words
-    said = words[words.index("--set") + 1 :]
-    assert config.load(words[words.index("--recipe") + 1], said, cls, stage) == confirmed
-
-
-def test_a_recipe_may_name_what_stays_here_and_known_publishers(tmp_path):
-    for backbone in (str(tmp_path), "random:tiny", "Qwen/Qwen2.5-VL-7B-Instruct", "OpenGVLab/InternVL3-8B-hf"):
-        (tmp_path / "r.yaml").write_text(yaml.safe_dump({"sft": {"model": {"backbone": backbone}}}))
-        assert config.load(tmp_path / "r.yaml").model.backbone == backbone
-
-
-@pytest.mark.parametrize("values", [{"fixed": {"run.wandb": "x"}}, {"paper": {"run": {"wandb": "x"}}}])
-def test_a_family_does_not_say_it_either(values, tmp_path):
-    (tmp_path / "r.yaml").write_text(yaml.safe_dump({"grpo": {"variant": "adaptive"}, "family": values}))
-    with pytest.raises(ValueError, match=r"run.wandb: expected --set run.wandb='x' beside"):
-        runs.family_configs(str(tmp_path / "r.yaml"), ("fixed-2",), (), {})
-    runs.family_configs(str(tmp_path / "r.yaml"), ("fixed-2",), ("run.wandb=mine",), {})
 
 
 @pytest.mark.parametrize("name", ["../../../escaped", "/tmp/escaped", "..", "a/b", "x" * 65])

@@ -19,7 +19,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import yaml
 from tests.effort import Meter
 from tests.verify.harness import Finding, expect, main
@@ -37,7 +36,6 @@ from recommit.storage.errors import DataError
 from recommit.train import config
 from recommit.train.family import runs as families
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.heads import fitted
 from recommit.watch import recorded
 from recommit.zero_shot import client, messages, parser, transport
 from recommit.zero_shot.secret import Key
@@ -145,22 +143,17 @@ class Targets:
         }
 
     def folders(self) -> dict[str, tuple[list[Any], Callable[[str], object]]]:
-        """JSON of a policy, a graph and a head, in folders whose other files are good."""
+        """JSON of a policy and a graph, in folders whose other files are good."""
         whole = PolicyConfig(lora=None, world_model=WorldModelConfig("sliding", 3, 3, 9), trained=("sliding-3x3",))
         plain = dataclasses.asdict(whole) | {"prices": [0.0, 0.5]}
         checkpoint.imagined_heads(whole, 32)  # the first call imports much of torch, which is no effort of a reader
         about = {"source": "a/b", "revision": "main", "dtype": "float32", "fingerprint": "0" * 64}
         shutil.copytree(graphs.EXAMPLES / "sliding-2x3", self.folder / "graph")
-        numbers = {"last": np.zeros((4, 24), np.float32), "offset": np.zeros(4, np.float32)}
-        head = ("exact", "argmax", (1, 2, 4, 8), "confidence", np.zeros(24), np.ones(24), numbers, None, {})
-        fitted.write(fitted.FittedHead(*head), self.folder / "head")
-        for name in ("graph", "head"):
-            (self.folder / name / verified.DIGESTS).unlink()
-        graph, head_json = (self.folder / name for name in ("graph/manifest.json", "head/head.json"))
+        (self.folder / "graph" / verified.DIGESTS).unlink()
+        graph = self.folder / "graph/manifest.json"
         return {
             "policies": ([{"format": 1, "policy": plain, "backbone": about}], self.policy),
             "graphs": ([json.loads(graph.read_text())], self.graph),
-            "heads": ([json.loads(head_json.read_text())], self.head),
         }
 
     def policy(self, text: str) -> None:
@@ -176,11 +169,6 @@ class Targets:
         (self.folder / "graph" / "manifest.json").write_bytes(text.encode("utf-8", "replace"))
         read = graphs.read(self.folder / "graph")
         tables.card(graphs.describe(read), "a/b")
-
-    def head(self, text: str) -> None:
-        """The description of a head."""
-        (self.folder / "head" / "head.json").write_bytes(text.encode("utf-8", "replace"))
-        fitted.read(self.folder / "head")
 
     def recording(self, text: str) -> None:
         """A match to be watched."""

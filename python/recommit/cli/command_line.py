@@ -10,6 +10,7 @@ import errno
 import os
 import random
 import re
+import shlex
 import sys
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
@@ -39,35 +40,37 @@ DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 #: Extras, and modules without which these verbs do nothing.
 DATA, FIGURES = ("cli,data", ("pyarrow",)), ("cli,report", ("matplotlib", "pyarrow"))
 SWEEP = ("cli,envs,report", ("matplotlib",))
+#: What reads policies, whose backbone no file may name.
+READER, PLAYER = (*POLICY, True), ("train", (), True)
 #: What there is to call, by one word or two.
 VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt", ("file",)),
     "solve": Verb(solve, "levels.txt", ("file",)),
-    "play": Verb(play, "levels.txt", ("file",)),
+    "play": Verb(play, "levels.txt", ("file",), "cli", (), True),
     "watch": Verb(watch, "", ("recording",)),
-    "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",)),
+    "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",), "cli", (), True),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
-    "data show": Verb(data.show, "data --picture data.png", ("folder",), *DATA),
+    "data show": Verb(data.show, "data", ("folder",), *DATA),
     "data export": Verb(data.export, "data --out parquet", ("folder",), *DATA),
     "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
     "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
-    "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *POLICY),
-    "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1", (), *POLICY),
-    "train world-model": Verb(stages.world_model, "run --out world-model", ("run",), *POLICY),
-    "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *POLICY),
-    "graph build": Verb(graph.build, "run --out graph", ("run",), *POLICY),
+    "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *READER),
+    "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1", (), *READER),
+    "train world-model": Verb(stages.world_model, "run --out world-model", ("run",), *READER),
+    "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *READER),
+    "graph build": Verb(graph.build, "run --out graph", ("run",), *READER),
     "graph score": Verb(graph.score, "graph --budget 4", ("graph",), *DATA),
     "graph show": Verb(graph.show, "graph", ("graph",), *DATA),
-    "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *POLICY),
-    "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *POLICY),
+    "estimate": Verb(stages.estimate, "paper-sliding --gpus 8", ("recipe",), *READER),
+    "evaluate": Verb(stages.evaluate, "rl --out eval", ("run",), *READER),
     "zero-shot": Verb(stages.zero_shot, "--endpoint NAME --model MODEL --task sokoban --out zs", (), "zero-shot"),
     "report": Verb(stages.report, "eval --out report.html", ("eval",), *FIGURES),
     "reproduce": Verb(stages.reproduce, "--preset demo --out demo", (), *POLICY),
     "policies": Verb(policies, ""),
-    "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), "train"),
+    "score": Verb(score, "sliding-3x3 --split sliding-3x3 --out score.json", ("agent",), *PLAYER),
     "bench": Verb(bench, "--signature"),
     "doctor": Verb(doctor, ""),
 }
@@ -92,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except KeyboardInterrupt as stopped:
         return _fail(str(stopped) or "interrupted", INTERRUPTED)
+    except errors.NeedsFlag as error:
+        return _fail(f"{error}: recommit {shlex.join([*words, *error.flag.split()])}", WRONG_CALL)
     except WrongCall as error:
         return _fail(str(error), WRONG_CALL)
     except BrokenPipeError as error:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 POLICY = ("train", ("torch", "pyarrow"))
 #: What the help calls values of these types.
 _METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
+#: What the help says of --backbone.
+_PLACE = (
+    "Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that is neither in the "
+    "policy's folder nor one that recommit lists: no file may name it."
+)
 
 
 class WrongCall(ValueError):
@@ -40,6 +45,8 @@ class Verb:
     #: As pip takes them, the extras that have all that it needs, and modules of theirs beside those of ``cli``.
     extra: str = "cli"
     needs: tuple[str, ...] = ()
+    #: Does it read policies, whose backbone no file may name?
+    reads_policies: bool = False
 
     @property
     def about(self) -> str:
@@ -76,10 +83,16 @@ class Verb:
         description = f"{self.about}\n\nExample: {prog} {self.example}".rstrip()
         config = (tyro.conf.FlagCreatePairsOff,)
         values = vars(tyro.cli(shown, prog=prog, description=description, args=gathered(words, shown), config=config))
+        place = values.pop("backbone", "") if self.reads_policies else ""
         ready = self.bound(**values)
         if not values.get("show"):  # which prints what would be done
             refuse_missing(extra, *needs)
-        return ready()
+        if not place:
+            return ready()
+        from recommit.policy.backbones.backbone import given_backbone
+
+        with given_backbone(place):
+            return ready()
 
     def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
         """The switches of a verb that takes no dataclass, by Python's own parser, where nothing but numpy is there."""
@@ -106,6 +119,8 @@ class Verb:
 
     def shown(self) -> type[Any]:
         """All flags in one dataclass that checks nothing. tyro finds the help in the docstrings of its bases."""
+        import tyro
+
         options = self.options
         hints = get_type_hints(self.function) | (get_type_hints(options) if options else {})
         defaults = {each.name: each.default for each in (fields(options) if options else ())}
@@ -115,6 +130,14 @@ class Verb:
             (name, _shown(hints[name], default, name in self.positional), field(default=default))
             for name, default in defaults.items()
         ]
+        if self.reads_policies:
+            flags.append(
+                (
+                    "backbone",
+                    Annotated[str, tyro.conf.arg(metavar="PLACE", help=_PLACE, help_behavior_hint="")],
+                    field(default=""),
+                )
+            )
         own = {"__doc__": self.function.__doc__, "__post_init__": lambda _: None}
         bases = (options,) if options else ()
         return make_dataclass("Flags", flags, bases=bases, namespace=own, frozen=True, kw_only=True)

@@ -87,7 +87,6 @@ class SnapshotEnv(Branching):
         self._walker = Walker()
 
     def reset(self, seed: int | None = None) -> Any:
-        """Begin an episode."""
         observation, _ = self.env.reset(seed=seed)
         self.observation = observation
         self.t = self.k = self.actions = 0
@@ -98,7 +97,6 @@ class SnapshotEnv(Branching):
         return observation
 
     def save(self) -> Snapshot:
-        """This moment."""
         known = {name: getattr(self, name) for name in self.kept}
         return Snapshot(self.env, self._walker.memory(self.env), deepcopy(known))
 
@@ -207,7 +205,6 @@ class SnapshotPuzzle(Branching):
         return self.observation
 
     def save(self) -> dict[str, Any]:
-        """This moment."""
         return {**vars(self), "observation": self.observation.copy()}
 
     def load(self, snapshot: dict[str, Any], future: int = 0) -> None:  # noqa: ARG002  (nothing is left to chance)

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 from recommit.data.labels import label
 from recommit.estimate.schedule import EvaluationStage
-from recommit.policy.backbones.backbone import family, family_of
+from recommit.policy.backbones.backbone import GIVEN, family, family_of, given_place
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
 from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
 from recommit.policy.flop_counter import Cost, Watch, cost
@@ -79,28 +79,22 @@ class PublishedTokenizer:
         raise ValueError(f"prompts: expected one of {', '.join(LENGTHS)}, whose tokens were counted, got another")
 
 
-def preset_of(backbone: str) -> str | None:
-    """The preset that has a backbone's shapes; None for a local folder, which says them itself."""
-    if Path(backbone).is_dir():
-        return None
-    preset = backbone if backbone.startswith(FROM_NOTHING) else PUBLISHED.get(backbone)
-    if preset is None:
-        raise ValueError(
-            f"model.backbone: expected a local folder, {' or '.join(FROM_NOTHING)} and a name, or one of "
-            f"{', '.join(PUBLISHED)}, whose shapes are known without a download, got {backbone}"
-        )
-    return preset
+def preset_of(backbone: str) -> str:
+    """The preset that has a backbone's shapes."""
+    return backbone if backbone.startswith(FROM_NOTHING) else PUBLISHED[backbone]
 
 
 def _policy(model: ModelConfig) -> CommitPolicy:
     """The policy that a run begins with, on the meta device."""
     from transformers import AutoModel
 
-    name = preset_of(model.backbone)
-    if name is None:
-        adapted = family_of(Path(model.backbone))
-        about, tokenizer = adapted.read_config(model.backbone), adapted.read_tokenizer(model.backbone)
+    if model.backbone == GIVEN:
+        if not Path(place := given_place()).is_dir():
+            raise ValueError(f"backbone: expected a local folder, whose shapes are counted, got {place or 'none'}")
+        adapted = family_of(Path(place))
+        about, tokenizer = adapted.read_config(place), adapted.read_tokenizer(place)
     else:
+        name = preset_of(model.backbone)
         shape = resized(name.removeprefix("random:"), model.shape)
         if isinstance(shape, ConvShape):
             with torch.device("meta"):

@@ -8,6 +8,7 @@ from math import factorial
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.estimate.machine import SHARE, Machine
+from recommit.policy.backbones.backbone import GIVEN, given_place
 from recommit.puzzles import registry
 from recommit.puzzles.registry import Task
 
@@ -31,8 +32,7 @@ class EstimateOptions:
         task: Which puzzle (default: that of the preset of recommit reproduce that trains by this recipe, or each one
             that the recipe is for).
         size: Rows, or rows and columns (default: those of the preset, or the usual ones).
-        set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b; a backbone is a local
-            folder, a published name, or random: and the name of a shape.
+        set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
         memory: GiB of one rank; 0 for the card's.
@@ -75,20 +75,20 @@ class EstimateOptions:
 
     def stages(self) -> list[tuple[Stage, Puzzle]]:
         """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
-        from recommit.train.config import names_of, section
+        from recommit.train.config import section
 
-        both = [name for name in ("sft", "grpo") if section(self.recipe, name, said=names_of(self.set))]
+        both = [name for name in ("sft", "grpo") if section(self.recipe, name)]
         names, puzzles = both if self.stage == "both" else [self.stage], self.puzzles
         return [(self._stage(name, puzzle), puzzle) for name in names for puzzle in puzzles]
 
     @property
     def model(self) -> ModelConfig:
         """Model of the warm start, which GRPO goes on with."""
-        from recommit.train.config import load, names_of
+        from recommit.train.config import load
 
         of_model = [change for change in self.set if change.strip().startswith("model.")]
-        result: ModelConfig = load(self.recipe, of_model, said=names_of(self.set)).model
-        return result
+        result: ModelConfig = load(self.recipe, of_model).model
+        return replace(result, backbone=GIVEN) if given_place() else result
 
     @property
     def puzzles(self) -> list[Puzzle]:
@@ -104,16 +104,16 @@ class EstimateOptions:
         return [registry.puzzle(name).of((shape[0], shape[-1]), 1) for name, shape in pairs]
 
     def _stage(self, name: str, puzzle: Puzzle) -> Stage:
-        from recommit.train.config import SftConfig, load, names_of
+        from recommit.train.config import SftConfig, load
         from recommit.train.grpo.config import GrpoConfig
 
         if name == "evaluate":
             return self._evaluation(puzzle)
-        rest, said = [change for change in self.set if not change.strip().startswith("model.")], names_of(self.set)
+        rest = [change for change in self.set if not change.strip().startswith("model.")]
         if name == "grpo":
-            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name, said=said).of(puzzle.task)
+            grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name).of(puzzle.task)
             return replace(grpo, validation=grpo.validation.of(puzzle))
-        sft: SftConfig = load(self.recipe, rest, said=said)
+        sft: SftConfig = load(self.recipe, rest)
         return replace(sft, model=self.model, validation=sft.validation.of(puzzle))
 
     def _evaluation(self, task: Puzzle) -> EvaluationStage:

@@ -91,7 +91,6 @@ class GraphScoreOptions:
             scored without and with a memory. The file is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
-        fitted: Folders of heads that recommit train head wrote; the graph needs features.
         budget: Observations per episode, several for several tables (default: that of the graph, or those of
             the puzzle).
         price_action: What an action costs where observations have a price too; reaching the goal is worth 1. With 0
@@ -111,7 +110,6 @@ class GraphScoreOptions:
     rule: Path | None = None
     run_code: bool = False
     table: Path | None = None
-    fitted: tuple[Path, ...] = ()
     budget: tuple[int, ...] = ()
     price_action: float = 0.01
     price_observation: tuple[float, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from recommit.policy.backbones.backbone import LISTED
 from recommit.puzzles import registry
 from recommit.storage import verified
 from recommit.storage.files import file_sha256
@@ -41,10 +42,10 @@ def card(about: dict[str, Any], name: str, hashes: dict[str, str]) -> str:
     """Markdown with the metadata that hubs read; ``about`` is the policy's config.json, ``hashes`` are of its files."""
     config, source, commit = about["policy"], about["backbone"]["source"], about["backbone"].get("revision")
     adapted = config["lora"] is not None
-    head = f"base_model: {source}\nbase_model_relation: adapter\n" if adapted and not Path(source).exists() else ""
+    head = f"base_model: {source}\nbase_model_relation: adapter\n" if adapted and source in LISTED else ""
     if adapted:
         lora = config["lora"]
-        base = f"`{source}`, commit `{commit}`" if commit else f"`{source}`"
+        base = f"`{source}`, commit `{commit}`" if commit else f"`{source}`" if head else "a backbone of your own"
         parts = f"LoRA (rank {lora['rank']}, alpha {lora['alpha']}) on {base}; the picture encoder is frozen."
     else:
         parts = "The backbone was trained whole and is in `backbone/`."

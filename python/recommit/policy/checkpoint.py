@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -24,12 +25,19 @@ from torch.overrides import TorchFunctionMode
 
 from recommit.policy import lora, pretrained
 from recommit.policy.action_decoder import ActionDecoder
-from recommit.policy.backbones.backbone import find_backbone, load_backbone, snapshot
+from recommit.policy.backbones.backbone import (
+    GIVEN,
+    LISTED,
+    find_backbone,
+    given_place,
+    load_backbone,
+    snapshot,
+)
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
-from recommit.storage import hub, verified
+from recommit.storage import errors, hub, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.recipe_text import brief, cut
 from recommit.storage.safe_open import content
@@ -43,6 +51,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 #: Of config.json.
 FIELDS = {"policy": dict, "backbone": dict.fromkeys(("source", "dtype", "fingerprint"), str)}
+#: Of a backbone: where it lies in the policy's folder, or that whoever reads the policy says it; others are ``LISTED``.
+WHOLE = "backbone"
+_COMMIT = re.compile(r"([0-9a-f]{40})?")
 #: What a backbone's weights may be kept in.
 DTYPES = ("float32", "bfloat16", "float16")
 #: Values of each tensor that a fingerprint reads.
@@ -93,18 +104,19 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     sweep_files(Files(), folder)  # safetensors writes the backbone, and leaves its half of a file where it is killed
     (folder / verified.DIGESTS).unlink(missing_ok=True)
     replace(Files(), folder / "heads.safetensors", save(heads(policy)))
-    whole = policy.config.lora is None
+    whole, listed = policy.config.lora is None, policy.source in LISTED
+    revision = policy.revision if listed else ""
     if whole:
         policy.backbone.save(folder / "backbone")
     else:
-        lora.save(policy.backbone, policy.source, policy.revision, folder / "adapter")
+        lora.save(policy.backbone, policy.source if listed else "", revision, folder / "adapter")
     about = {
         "format": FORMAT,
         "model_type": "recommit",
         "policy": asdict(policy.config) | {"prices": list(astuple(policy.config.prices))},
         "backbone": {
-            "source": "backbone" if whole else policy.source,
-            **({"revision": policy.revision} if policy.revision and not whole else {}),
+            "source": WHOLE if whole else policy.source if listed else GIVEN,
+            **({"revision": revision} if revision and not whole else {}),
             "dtype": str(next(policy.backbone.model.parameters()).dtype).removeprefix("torch."),
             "fingerprint": fingerprint_of(policy),
         },
@@ -155,17 +167,14 @@ def load_policy(
     **options: Any,
 ) -> P:
     """Read the policy of a folder or hub repository (there of a ``revision``) into what ``make`` makes, on ``device``,
-    its backbone in the ``dtype`` that it was saved in or another; ``backbone`` says where an adapter's backbone lies if
-    it has moved. One on a hub is that of the commit that the policy was trained on."""
+    its backbone in the ``dtype`` that it was saved in or another. ``backbone`` is the place of an adapter's backbone:
+    needed where that is neither in the folder nor ``LISTED``; its fingerprint has to fit."""
     folder = _fetched(folder, revision)
     about = read_config(folder / "config.json")
     verified.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
-    source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
-    revision, named_in = (
-        ("", None) if backbone else (str(about["backbone"].get("revision", "")), folder / "config.json")
-    )
-    place, commit = find_backbone(source, revision, named_in=named_in)
+    source, revision = _source(folder, about["backbone"], backbone, whole=config.lora is None)
+    place, commit = find_backbone(source, revision)
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
     weights = load_backbone(place, dtype=dtype, device=device, **options)
     stored = read_weights(path := folder / "heads.safetensors")
@@ -176,6 +185,29 @@ def load_policy(
     check_and_copy(heads(policy), stored, path)
     _check_backbone(policy, about["backbone"], folder)
     return policy
+
+
+def _source(folder: Path, about: dict[str, Any], given: str | Path | None, *, whole: bool) -> tuple[str | Path, str]:
+    """Where the backbone of a saved policy is, and of which commit."""
+    if whole:
+        return folder / WHOLE, ""
+    if given:
+        return given, ""
+    if (name := about["source"]) in LISTED:
+        return name, about.get("revision", "")
+    found = next((place for place in inside(folder) if place.is_dir()), given_place())
+    if not found:
+        raise errors.NeedsFlag(
+            f"backbone: expected the place of the weights {about['fingerprint'][:12]} that {folder} is an adapter of, "
+            "since no file names it, got none (from Python: backbone=PLACE)",
+            "--backbone PLACE",
+        )
+    return found, ""
+
+
+def inside(policy: Path) -> list[Path]:
+    """Where the run of an adapter has made random weights: that lies in RUN/init, or in a checkpoint of RUN."""
+    return [policy.parent / WHOLE, *([policy.parents[2] / WHOLE] if policy.parent.name.startswith("step-") else [])]
 
 
 def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
@@ -297,6 +329,12 @@ def read_config(path: Path) -> dict[str, Any]:
     if about.get("format") != FORMAT:
         raise ValueError(f"{path}: expected policy format {FORMAT}, got {brief(about.get('format'))}")
     verified.expect(path, about, FIELDS)
+    source, revision = about["backbone"]["source"], about["backbone"].get("revision", "")
+    if source not in (WHOLE, GIVEN, *LISTED) or not (isinstance(revision, str) and _COMMIT.fullmatch(revision)):
+        raise ValueError(
+            f"{path}: expected a backbone of {', '.join((WHOLE, GIVEN, *LISTED))}, of a commit if any, "
+            f"got {brief(source)} of {brief(revision)}"
+        )
     return about
 
 

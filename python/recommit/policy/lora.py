@@ -48,14 +48,14 @@ def weights(backbone: Backbone) -> dict[str, Tensor]:
 
 
 def save(backbone: Backbone, source: str, revision: str, folder: Path) -> None:
-    """So that ``PeftModel.from_pretrained(backbone, folder)`` reads it; ``source`` and ``revision`` say where the
-    backbone came from."""
+    """So that ``PeftModel.from_pretrained(backbone, folder)`` reads it; ``source`` and ``revision`` are
+    those of a backbone that the package lists."""
     model: Any = backbone.model
     folder.mkdir(parents=True, exist_ok=True)
     data = to_bytes({name: tensor.contiguous() for name, tensor in weights(backbone).items()})
     replace(Files(), folder / "adapter_model.safetensors", data)
     about = model.peft_config[ADAPTER]
-    about.base_model_name_or_path, about.revision = source, revision or None
+    about.base_model_name_or_path, about.revision = source or None, revision or None
     about.inference_mode = True
     about.save_pretrained(folder)
     about.inference_mode = False

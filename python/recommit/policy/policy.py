@@ -220,7 +220,7 @@ class CommitPolicy(nn.Module):
         with torch.no_grad():
             scores = decoder(z, None, index)[1] if scores is None else scores
             if reads("confidence"):
-                parts.append(confidence(scores.detach()))
+                parts.append(confidence(scores.detach().float().log_softmax(-1)))
             if reads("agreement"):
                 parts.append(plan_agreement(decoder, z, index, scores))
             if reads("world-model"):

@@ -74,7 +74,7 @@ def _do(verb: str, flags: dict[str, Any], source: Path, tell: Callable[[str], No
     """The function behind a command, whose flags a preset has by name."""
     from recommit.graph.build import build_graph
     from recommit.graph.options import GraphBuildOptions
-    from recommit.train.head import train_head
+    from recommit.train.heads.conditioned import train_head
     from recommit.train.heads.world_model import train_world_model
     from recommit.train.options import HeadOptions, WorldModelOptions
 

@@ -17,15 +17,9 @@ class ReproduceOptions(LaunchOptions):
         preset: demo (minutes), laptop (hours), h200, paper, qwen7b, or a YAML file.
         set: Any value of the preset, for all puzzles or, after the name of one, for it, for example --set
             sft.optim.steps=300 grpo.rollout.instances=32 seeds=[0] sliding.evaluate.instances=256
-        to: The hosts that models of the preset's zero_shot may be asked at, such as api.openai.com. A preset alone asks
-            nobody, since that sends pictures and spends money.
-        key_from: The environment variable whose key goes to the one host of --to. Without it, a host gets a key only if
-            it is OpenAI's, Anthropic's or Google's, or the usual server on this machine, and only its usual one.
     """
 
     out: Path | None = None
     preset: str = "demo"
     set: tuple[str, ...] = ()
-    to: tuple[str, ...] = ()
-    key_from: str | None = None
     jobs: int = field(default=2, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,8 +30,7 @@ _FOLDER = "recipes/reproduce"
 HEAD_PLANS = ("warm-start", "adaptive")
 #: What an entry may say: a type, a list of one, some words, or fields again. Each of several ``sizes`` has data of its
 #: own, all are trained together, and each is evaluated by itself. ``world_model`` and ``conditioned`` have the flags of
-#: the commands that train these heads, ``evaluate`` those of ``recommit evaluate``, ``zero_shot`` those of ``recommit
-#: zero-shot`` but for where keys come from, which only the command line says.
+#: the commands that train these heads, ``evaluate`` those of ``recommit evaluate``.
 _FIELDS: dict[str, Any] = {
     "data": dict,
     "recipe": str,
@@ -65,19 +63,6 @@ _FIELDS: dict[str, Any] = {
         "edges": ("fixed", "thirds", "terciles"),
         "task": str,
     },
-    "zero_shot": [
-        {
-            **dict.fromkeys(("model", "endpoint", "base_url", "extra"), str),
-            **dict.fromkeys(
-                ("budget", "workers", "max_requests", "max_tokens", "answer_tokens", "cell", "retries"), int
-            ),
-            **dict.fromkeys(("max_money", "price_in", "price_out", "temperature", "top_p", "timeout"), float),
-            **dict.fromkeys(("lenient", "any_model"), bool),
-            "length": [int],
-            "without": [str],
-            "moves": ("blank", "tile"),
-        }
-    ],
 }
 _JOINT = {"recipe": str, "sft": [str]}
 _WORDS = {dict: "mapping", str: "text", int: "number", float: "number", bool: "truth value", list: "list"}
@@ -107,35 +92,10 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
         kind = type(whole).__name__
         raise ValueError(f"preset: expected a mapping with tasks, got {kind} in {preset}")  # noqa: TRY004
     check(whole)
-    _refuse_alone(whole, changes, preset)
     for change in changes:
         _change(whole, change)
     check(whole)
     return whole
-
-
-def _refuse_alone(whole: dict[str, Any], changes: Sequence[str], preset: str) -> None:
-    """Refuse changes to recipes that only the caller may make, of whom ``changes`` are."""
-    from recommit.train import config
-
-    for task, values in {**whole["tasks"], "": whole.get("joint", {})}.items():
-        for stage in _CHANGES:
-            said = [
-                name
-                for puzzle, of, name in map(partial(_place, whole), config.names_of(changes))
-                if of == stage and puzzle in ("", task)
-            ]
-            for change in values.get(stage, []):
-                name, _, text = change.partition("=")
-                config.refuse_alone({name.strip(): recipe_text.read(text)}, said, preset, f"{stage}.")
-
-
-def _place(whole: dict[str, Any], path: str) -> tuple[str, str, str]:
-    """What a caller's path changes: the puzzle, or all of them; the entry; the rest. What he says of one run of a
-    family, or of one puzzle, he has not said of the others."""
-    first, *rest = path.split(".")
-    puzzle, (entry, *rest) = (first, rest or [""]) if first in whole["tasks"] else ("", [first, *rest])
-    return puzzle, entry, ".".join(rest)
 
 
 def check(whole: dict[str, Any]) -> None:
@@ -148,15 +108,6 @@ def check(whole: dict[str, Any]) -> None:
             raise ValueError(f"tasks.{name}.seeds: expected numbers, got none")
         if len(set(values["seeds"])) < len(values["seeds"]):
             raise ValueError(f"tasks.{name}.seeds: expected each number once, got {brief(values['seeds'])}")
-        for asking in values.get("zero_shot", []):
-            _expect(f"tasks.{name}.zero_shot", asking, _FIELDS["zero_shot"][0], needed=("model",))
-        asked = [_asked(asking) for asking in values.get("zero_shot", [])]
-        if len(set(asked)) < len(asked):
-            raise ValueError(f"tasks.{name}.zero_shot: expected each model once at a size of cells, got {brief(asked)}")
-        if values.get("zero_shot") and values.get("evaluate", {}).get("fresh"):
-            raise ValueError(
-                f"tasks.{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked"
-            )
         generator, puzzle = values["data"].get("generator"), TASKS.get(str(values["data"].get("task")))
         if values.get("evaluate", {}).get("fresh") and puzzle is not None and generator in puzzle.level_sets:
             raise ValueError(
@@ -289,25 +240,12 @@ class PresetEntry:
         """Where recipes and logs of the runs lie."""
         return self.folder / "launch"
 
-    def zero_shot(self) -> dict[Path, dict[str, Any]]:
-        """Models that are asked untrained, on the instances of the evaluation: the folder and the flags of each."""
-        instances = self.values.get("evaluate", {}).get("instances", 1024)
-        return {
-            self.family / f"zero-shot-{_asked(asking)}{self.suffix(spec)}": {
-                "data": data,
-                "instances": instances,
-                **asking,
-            }
-            for asking in self.values.get("zero_shot", [])
-            for data, spec in self.data.items()
-        }
-
     def folders(self) -> list[Path]:
         """All that are made of it besides those of runs."""
         shared = [self.folder, self.imitation.folder, self.launch, self.family, *self.data]
         shared += [step.out for step in self.head_steps()]
         evaluations = [self.evaluation(seed, spec) for spec in self.data.values() for seed in self.seeds]
-        return [*shared, *evaluations, *self.zero_shot()]
+        return [*shared, *evaluations]
 
     def evaluation(self, seed: int, spec: DataSpec) -> Path:
         """Where the figures of a seed and a size lie; those of a fresh split stand beside what was measured without
@@ -405,12 +343,6 @@ class PresetEntry:
 
         changes = (*self.values.get("grpo", []), *_on(self.device))
         return family_configs(self.values["recipe"], variants, changes, flags or {})
-
-
-def _asked(asking: dict[str, Any]) -> str:
-    """A model, and the size of its pictures where that is said, as a part of a folder's name."""
-    cell = f"-{asking['cell']}px" if "cell" in asking else ""
-    return f"{asking['model'].replace('/', '-')}{cell}"
 
 
 def _on(device: str | None) -> list[str]:

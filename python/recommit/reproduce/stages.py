@@ -22,7 +22,6 @@ from recommit.evaluate.tables import paper_tables
 from recommit.report.options import ReportOptions
 from recommit.reproduce import heads
 from recommit.reproduce import preset as presets
-from recommit.reproduce.questions import questions
 from recommit.runs import parallel
 from recommit.runs.process import preserved_torch_state
 from recommit.runs.progress import last_agent
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from recommit.runs.parallel import Finished
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
-    from recommit.zero_shot import ZeroShotOptions
 
 
 class StageFailed(Exception):
@@ -56,10 +54,10 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> Path:
     entries = presets.entries(presets.load(options.preset, options.set), folder, options.device)
     marks = tuple(entry.name for entry in entries)
     ownership.refuse_foreign(folder, marks, "a reproduction of this preset")
-    fleet, asked = options.fleet(), questions(entries, options)
+    fleet = options.fleet()
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away
-        tasks = [Task(entry, options.jobs, fleet, quiet, tuple(asked[entry.name])) for entry in entries]
+        tasks = [Task(entry, options.jobs, fleet, quiet) for entry in entries]
         for task in tasks:
             task.prepare()
         stages = sorted(((turn, task, what) for task in tasks for turn, what in task.stages()), key=lambda one: one[0])
@@ -76,8 +74,6 @@ class Task:
     jobs: int
     fleet: Fleet | None
     quiet: bool
-    #: What models behind an endpoint are asked.
-    asked: tuple[ZeroShotOptions, ...] = ()
 
     def stages(self) -> list[tuple[int, str]]:
         """Names of methods, and their turns: those of all puzzles with a lower one come first. A joint warm start needs
@@ -88,7 +84,6 @@ class Task:
         else:
             names += [(1, "warm_start"), (1, "main_runs"), (1, "main_table"), (2, "reinforcement")]
             names += [(2, "heads")] if self.entry.head_steps() else []
-        names += [(2, "zero_shot")] if self.asked else []
         return [*names, (2, "evaluation"), (2, "report")]
 
     def run(self, what: str, place: str) -> None:
@@ -165,16 +160,6 @@ class Task:
         else:
             _fine(parallel.run_parallel(heads.train, work, self.jobs))
 
-    def zero_shot(self) -> None:
-        """Play models behind an endpoint, untrained."""
-        from recommit.zero_shot import summary, zero_shot
-
-        for asked in self.asked:
-            rows = zero_shot(asked, quiet=self.quiet)
-            if not self.quiet:
-                say(summary.table(rows), end="")
-            _fine(0 if rows[0]["instances"] else 1)  # not one episode got its answers
-
     def evaluation(self) -> None:
         """Play everybody, several seeds at a time; then put all seeds in one table."""
 
@@ -250,10 +235,9 @@ def pieces(entry: PresetEntry, quiet: bool) -> list[parallel.Job]:
 
 
 def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[parallel.Job]:
-    """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later, nor
-    where models behind an endpoint play before."""
+    """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later."""
     first, *others = entry.seeds
-    if not others or entry.zero_shot():
+    if not others:
         return []
     names = [piece.name for piece in pieces(entry, quiet)]
     needs = {seed: [name for name in names if seed_of(name) in ("", str(seed))] for seed in others}

@@ -46,9 +46,9 @@ FOLDERS = ("checkpoints", "tensorboard", "wandb", PROFILE)
 #: A folder with one of these is that of a run.
 MARKS = ("config.json", "versions.json", *FOLDERS)
 #: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
-PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
+PLACEMENT = ("kind", "stage", "offload", "checkpointing", "bucket")
 #: Fields of ``RunConfig`` that say who looks on.
-WATCHING = ("tensorboard", "wandb", "trackio", "name", "group", "profile")
+WATCHING = ("tensorboard", "profile")
 
 
 class RunDirectory:

@@ -183,7 +183,7 @@ def refuse_missing(projects: Mapping[str, str]) -> None:
             _tracker(package)
         except (ImportError, AttributeError):  # a folder of W&B's runs is imported by the same name, and has no init
             raise ValueError(
-                f"run.{package}: expected the package {package} (pip install {package}, or with the rest of recommit "
+                f"{package}: expected the package {package} (pip install {package}, or with the rest of recommit "
                 f"{install(package)}), got none"
             ) from None
 
@@ -195,7 +195,7 @@ def _tracker(package: str) -> Any:
 class Curves:
     """TensorBoard, silent where it is not installed, and trackers: by name the project of each, or none.
 
-    ``name`` and ``group`` are the run's there; by its folder if they are empty.
+    The run's name and group there are those of its folder.
     """
 
     def __init__(
@@ -204,8 +204,6 @@ class Curves:
         *,
         tensorboard: bool,
         projects: Mapping[str, str],
-        name: str = "",
-        group: str = "",
         whole: dict[str, Any],
         step: int,
     ) -> None:
@@ -222,7 +220,7 @@ class Curves:
                 self._board = None
         place = folder.absolute()  # two puzzles may have runs of one name, and a run goes on in its own folder
         number = sha256(os.fsencode(place))[:16]
-        name, group = name or "/".join(place.parts[-3:]), group or "/".join(place.parts[-3:-1])
+        name, group = "/".join(place.parts[-3:]), "/".join(place.parts[-3:-1])
         for package in (each for each, project in projects.items() if project):
             # trackio knows a run again by its name alone.
             own = {"id": number, "dir": str(folder), "name": name} if package == "wandb" else {}

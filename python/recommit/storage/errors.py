@@ -54,6 +54,16 @@ class WrongFolder(DataError, ValueError):
     exit_status = 2
 
 
+class NeedsFlag(DataError, ValueError):
+    """A place or a program that no file names; ``flag`` is what the command line lacks."""
+
+    exit_status = 2
+
+    def __init__(self, message: str, flag: str) -> None:
+        super().__init__(message)
+        self.flag = flag
+
+
 class WrongDataSpec(DataError, ValueError):
     """A data spec that contradicts itself or asks for what does not exist."""
 

@@ -10,8 +10,8 @@ import contextlib
 import copy
 import dataclasses
 import functools
-import json
 import math
+import re
 import types
 import typing
 from dataclasses import dataclass, field
@@ -19,35 +19,47 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.policy.backbones.backbone import may_be_named
+from recommit.policy.backbones.backbone import GIVEN, LISTED
 from recommit.policy.config import MAX_REMAINING, MOST_ACTIONS, PLAN_LENGTH, PolicyConfig
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from typing_extensions import Self
 
     from recommit.puzzles.puzzle import Puzzle
 
 
+_FROM_NOTHING = re.compile(r"(random|conv):[a-z0-9-]+")
+
+
+def is_named(backbone: str) -> bool:
+    """True if a recipe may name the backbone: one that the package lists, or random weights."""
+    return backbone in LISTED or _FROM_NOTHING.fullmatch(backbone) is not None
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """What is trained: a backbone, and the heads on it."""
 
-    #: A folder or hub repository, or for weights from nothing ``random:NAME`` (``policy.backbones.random_init`` has the
-    #: names) or ``conv:small`` or ``conv:base``.
+    #: One of ``policy.backbones.backbone.LISTED``; for weights from nothing ``random:NAME``
+    #: (``policy.backbones.random_init`` has the names), ``conv:small`` or ``conv:base``; or ``given``, which ``recommit
+    #: train sft --backbone`` says: no file names another place.
     backbone: str = "random:small"
     #: Changes to the preset, by field of ``random_init.Shape``, or of ``conv.ConvShape``.
-    shape: dict[str, Any] = field(default_factory=dict)
+    shape: dict[str, int | float | tuple[int, ...]] = field(default_factory=dict)
     #: Of the backbone. What is trained is float32: AdamW's steps are smaller than what bfloat16 can tell apart.
     dtype: Literal["float32", "bfloat16"] = "float32"
     policy: PolicyConfig = field(default_factory=PolicyConfig)
-    #: Of the backbone's repository on a hub: a commit, tag or branch; empty: the newest. ``commit`` in a run's record.
-    revision: str = ""
 
     def __post_init__(self) -> None:
+        if self.backbone != GIVEN and not is_named(self.backbone):
+            raise ValueError(
+                f"model.backbone: expected random:NAME, conv:NAME, {listed((*LISTED, GIVEN), 'or')}, got "
+                f"{brief(self.backbone)}; recommit train sft --backbone PLACE takes others"
+            )
         check_choices("model", self)
         if self.dtype != "float32" and self.policy.lora is None:
             raise ValueError(
@@ -179,25 +191,14 @@ class RunConfig:
     log_every: int = 10
     #: Threads of torch; 0: as many as it likes. Bitwise resume is promised for equal numbers.
     threads: int = 0
-    device: str = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     tensorboard: bool = True
-    #: Project name for Weights & Biases and for trackio, each with its own package; empty: not used.
-    wandb: str = ""
-    trackio: str = ""
-    #: What both call the run, and the group it is in; empty: by its folder, and by the folder that it lies in.
-    name: str = ""
-    group: str = ""
     #: Steps that torch's profiler watches, after the first three of a start: ``profile/`` has the trace; 0: none.
     profile: int = 0
 
     def __post_init__(self) -> None:
         check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, profile=0)
         check_choices("run", self)
-
-    @property
-    def projects(self) -> dict[str, str]:
-        """By the package that keeps curves there."""
-        return {"wandb": self.wandb, "trackio": self.trackio}
 
 
 @dataclass(frozen=True)
@@ -212,15 +213,16 @@ class EngineConfig:
     offload: bool = False
     #: Recompute the activations of every layer in the backward pass instead of keeping them.
     checkpointing: bool = False
-    #: What else DeepSpeed is told, in its own words: bucket sizes and the like.
-    settings: dict[str, Any] = field(default_factory=dict)
+    #: Numbers of a gradient that DeepSpeed reduces together; its own default is ten times what an adapter has.
+    bucket: int = 50_000_000
 
     def __post_init__(self) -> None:
         check_choices("engine", self)
+        check_least("engine", self, bucket=1)
         if self.stage not in (0, 1, 2, 3):
             raise ValueError(f"engine.stage: expected 0, 1, 2 or 3, got {self.stage}")
-        if self.kind == "plain" and (self.offload or self.settings):
-            raise ValueError("engine.kind: expected deepspeed with engine.offload or engine.settings, got plain")
+        if self.kind == "plain" and self.offload:
+            raise ValueError("engine.kind: expected deepspeed with engine.offload, got plain")
 
 
 @dataclass(frozen=True)
@@ -268,12 +270,10 @@ def load(
     stage: str = "sft",
     *,
     values: dict[str, Any] | None = None,
-    said: Collection[str] = (),
 ) -> Any:
     """The configuration of a recipe's ``stage``, by name or file, with ``values`` by path and, over them,
-    ``field.field=value`` changes (values as in YAML); for ``said`` besides these see ``section``.
-    """
-    whole = section(recipe, stage, said=[*said, *(values or {}), *names_of(changes)])
+    ``field.field=value`` changes (values as in YAML)."""
+    whole = section(recipe, stage)
     if not whole:
         raise ValueError(f"recipe: expected the stage {stage}, got none in {recipe}")
     before = copy.deepcopy(whole)
@@ -313,47 +313,17 @@ def folder() -> Any:
     return files("recommit") / "recipes"
 
 
-def section(recipe: str | Path, stage: str, *, said: Collection[str] = ()) -> dict[str, Any]:
-    """What a recipe says of a stage; empty if it says nothing.
-
-    For what the caller has ``said`` see ``refuse_alone``.
-    """
+def section(recipe: str | Path, stage: str) -> dict[str, Any]:
+    """What a recipe says of a stage; empty if it says nothing."""
     whole = _whole(recipe)
     if not isinstance(whole, dict) or not isinstance(whole.get(stage) or {}, dict):
         raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
-    values = whole.get(stage) or {}
-    refuse_alone(values, said, recipe)
-    return values
-
-
-def refuse_alone(values: dict[str, Any], said: Collection[str], file: str | Path, within: str = "") -> None:
-    """Refuse what only a caller may say and has not ``said``, by name: a file may be a stranger's, who would decide who
-    hears of a run, whose repository is downloaded, and which program gives rewards. ``within``: before the name, where
-    it has another there."""
-    for name, value in _callers(values):
-        if name not in said:
-            wanted = f"--set {within}{name}={brief(value)}"
-            raise ValueError(f"{name}: expected {wanted} beside a file that may be a stranger's, got it in {file}")
-
-
-def of_caller(config: Any) -> list[str]:
-    """What of a configuration no recipe may say by itself, as ``--set`` has it."""
-    return [f"{name}={json.dumps(value)}" for name, value in _callers(plain(config))]
+    return whole.get(stage) or {}
 
 
 def names_of(changes: Sequence[str]) -> list[str]:
     """What ``field.field=value`` changes."""
     return [change.partition("=")[0].strip() for change in changes]
-
-
-def _callers(values: Any, outer: str = "") -> Iterator[tuple[str, Any]]:
-    """What only a caller may say, wherever it is among the values of a stage: by its name, and what is said."""
-    for path, value in values.items() if isinstance(values, dict) else ():
-        name = ".".join(f"{outer}.{path}".split(".")[-2:])
-        told = name in ("run.wandb", "run.trackio", "advantage.reward") and value
-        if told or (name == "model.backbone" and isinstance(value, str) and not may_be_named(value)):
-            yield name, value
-        yield from _callers(value, name)
 
 
 def tasks(recipe: str | Path) -> tuple[str, ...]:
@@ -378,7 +348,9 @@ def _whole(recipe: str | Path) -> Any:
 
 def plain(config: Any) -> dict[str, Any]:
     """JSON values of a configuration."""
-    result: dict[str, Any] = dataclasses.asdict(config)
+    result: dict[str, Any] = dataclasses.asdict(
+        config, dict_factory=lambda pairs: {name: value for name, value in pairs if not callable(value)}
+    )
     return result
 
 
@@ -445,8 +417,8 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 def _value(hint: Any, value: Any, name: str) -> Any:
     """One value as its hint wants it; of several hints the one that fits."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if value is None and types.NoneType in options:
-        return None
+    if type(value) in (types.NoneType, int, str) and type(value) in options:
+        return value
     hint, *others = [option for option in options if option is not types.NoneType]
     if dataclasses.is_dataclass(hint):
         return value if type(value) is hint else parse(typing.cast("type[Any]", hint), value, name)

@@ -10,14 +10,14 @@ import torch
 
 from recommit.data.spec import set_names
 from recommit.policy import pretrained
-from recommit.policy.backbones.backbone import find_backbone
+from recommit.policy.backbones.backbone import GIVEN, LISTED, find_backbone, given_place
 from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
-from recommit.policy.checkpoint import local_folder, parse_config, read_config, weights_of
+from recommit.policy.checkpoint import inside, local_folder, parse_config, read_config, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import of_tasks, recipes_of
 from recommit.storage import verified
-from recommit.storage.errors import WrongFolder
+from recommit.storage.errors import NeedsFlag, WrongFolder
 from recommit.storage.files import Files
 from recommit.train.engine.base import numel
 
@@ -30,29 +30,39 @@ if TYPE_CHECKING:
     from recommit.train.config import ModelConfig
 
 
-def new_policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
-    """New heads on the configured backbone; a random one is made in ``folder`` once, by the main process."""
-    source = config.backbone
-    if source.startswith(FROM_NOTHING):
-        if team.is_main_process:
-            _new_backbone(config, folder / "backbone", seed)
-        team.barrier()
-        source = str(folder / "backbone")
-    dtype = getattr(torch, config.dtype)
-    return CommitPolicy.from_backbone(
-        source, config.policy, seed=seed, dtype=dtype, device=team.device, revision=config.revision
-    )
-
-
-def commit_of(config: ModelConfig, folder: RunDirectory, team: Team) -> str:
-    """The commit of a backbone that is on a hub, which is downloaded if need be; empty for others. A run that goes on
-    keeps its commit, whatever has been uploaded since."""
+def place_of(config: ModelConfig, folder: RunDirectory, team: Team, given: str | Path | None) -> tuple[Path, str]:
+    """Where the configured backbone lies, downloaded if need be, and its commit. A run that goes on keeps its commit,
+    whatever has been uploaded since. Random weights lie in the run, where ``new_policy`` makes them."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
     if config.backbone.startswith(FROM_NOTHING):
-        return ""
-    same = all(begun.get("model", {}).get(name) == getattr(config, name) for name in ("backbone", "revision"))
-    return find_backbone(config.backbone, begun.get("commit", config.revision) if same else config.revision)[1]
+        return folder.folder / "backbone", ""
+    if config.backbone != GIVEN:
+        same = begun.get("model", {}).get("backbone") == config.backbone
+        return find_backbone(config.backbone, begun.get("commit", "") if same else "")
+    if not given:
+        raise NeedsFlag(
+            "backbone: expected the place of the backbone that the recipe leaves to its reader, got none",
+            "--backbone PLACE",
+        )
+    return find_backbone(given)
+
+
+def new_policy(
+    config: ModelConfig, folder: Path, seed: int, team: Team, found: tuple[Path, str] | None = None
+) -> CommitPolicy:
+    """New heads on the configured backbone, which was ``found`` at a place, of a commit; a random one is made in
+    ``folder`` once, by the main process."""
+    place, revision = found or (folder / "backbone", "")
+    if config.backbone.startswith(FROM_NOTHING):
+        if team.is_main_process:
+            _new_backbone(config, place, seed)
+        team.barrier()
+    dtype = getattr(torch, config.dtype)
+    policy = CommitPolicy.from_backbone(place, config.policy, seed=seed, dtype=dtype, device=team.device)
+    if config.backbone in LISTED:
+        policy.source, policy.revision = config.backbone, revision
+    return policy
 
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
@@ -64,10 +74,24 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
         source = local_folder(init)
         _refuse_links(source)
         shutil.copytree(source, temporary)
+        _copy_backbone(source, folder.folder)
         shutil.rmtree(own, ignore_errors=True)  # of a start that ended before anything was trained
         temporary.rename(own)
     team.barrier()
     return own
+
+
+def _copy_backbone(policy: Path, run: Path) -> None:
+    """Of an adapter of random weights, which lie in its own run, also these: a run goes on without the other one."""
+    theirs = next((place for place in inside(policy) if place.is_dir()), None)
+    if theirs is None or (policy / "backbone").is_dir() or given_place():
+        return
+    temporary, own = run / ".backbone.tmp", run / "backbone"
+    for place in (temporary, own):
+        shutil.rmtree(place, ignore_errors=True)
+    _refuse_links(theirs)
+    shutil.copytree(theirs, temporary)
+    temporary.rename(own)
 
 
 def depths_of(init: str | Path, out: Path | None) -> tuple[int, ...]:

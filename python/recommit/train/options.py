@@ -36,6 +36,8 @@ class TrainOptions:
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started (default: no
             DeepSpeed).
         anyway: Train on data of puzzles that the recipe was not made for.
+        wandb: Send the curves to this project of Weights & Biases.
+        trackio: Write them for trackio, by this project.
     """
 
     recipe: str
@@ -48,6 +50,13 @@ class TrainOptions:
     profile: int | None = None
     zero: int | None = None
     anyway: bool = False
+    wandb: str = ""
+    trackio: str = ""
+
+    @property
+    def trackers(self) -> dict[str, str]:
+        """By package, the project that the curves go to."""
+        return {name: project for name, project in (("wandb", self.wandb), ("trackio", self.trackio)) if project}
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -81,9 +90,9 @@ class SftOptions(TrainOptions):
         init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
             not count.
         batch: States per step (default: those of the recipe).
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small,
-            7b), or conv:small or conv:base (default: that of the recipe).
-        revision: Commit, tag or branch of the backbone's repository (default: that of the recipe, or the newest).
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3; OWNER/NAME, or OWNER/NAME@COMMIT), or
+            random: and a name (tiny, small, 7b), or conv:small or conv:base (default: that of the recipe). A run that
+            is resumed, and whatever plays its policy, needs the same place again.
         single_commitment: Imitate samples of this depth alone (default: all depths of the recipe or, where it names
             none, of the policy to go on from).
     """
@@ -92,32 +101,37 @@ class SftOptions(TrainOptions):
     init: Path | None = None
     batch: int | None = None
     backbone: str | None = None
-    revision: str | None = None
     single_commitment: int | None = None
 
     def config(self) -> SftConfig:
         """That of the run."""
+        from recommit.policy.backbones.backbone import GIVEN
         from recommit.train.config import load
 
         values = self._changes(
             **{
                 "optim.batch": self.batch,
-                "model.backbone": self.backbone,
-                "model.revision": self.revision,
+                "model.backbone": GIVEN if self.place else self.backbone,
                 "targets.depths": self._depths(),
             }
         )
         config: SftConfig = load(self.recipe, self.set, values=values)
         return config
 
+    @property
+    def place(self) -> str | None:
+        """The backbone, where no recipe could name it."""
+        from recommit.train.config import is_named
+
+        return None if self.backbone is None or is_named(self.backbone) else self.backbone
+
     def _depths(self) -> list[int] | None:
         """Those to imitate: of the policy to go on from, unless the recipe says others. None: as the recipe has it."""
-        from recommit.train.config import mapping, names_of, section
+        from recommit.train.config import mapping, section
 
         if self.single_commitment is not None or self.init is None:
             return None if self.single_commitment is None else [self.single_commitment]
-        said = ("model.backbone", "model.revision", *names_of(self.set))
-        if "depths" in mapping(section(self.recipe, "sft", said=said).get("targets", {}), "targets"):
+        if "depths" in mapping(section(self.recipe, "sft").get("targets", {}), "targets"):
             return None
         from recommit.train.initial_policy import depths_of
 
@@ -135,6 +149,8 @@ class GrpoOptions(TrainOptions):
             trained jointly.
         data: Data sets whose recipes make the instances (default: those of the warm start).
         budget: Decisions per training episode (default: that of the recipe).
+        reward: A file of Python that defines reward, a function from recommit.train.grpo.reward.Spans to a number for
+            each, instead of success, progress and prices. It is run; a run that is resumed needs it again.
     """
 
     init: Path | None = None
@@ -142,6 +158,7 @@ class GrpoOptions(TrainOptions):
     task: tuple[str, ...] = ()
     data: tuple[Path, ...] = ()
     budget: int | None = None
+    reward: Path | None = None
 
     def config(self) -> GrpoConfig:
         """That of the run."""
@@ -151,16 +168,10 @@ class GrpoOptions(TrainOptions):
         values = self._changes(
             **{"variant": self.variant, "tasks": list(self.task) or None, "rollout.budget": self.budget}
         )
+        if self.reward and not self.reward.is_file():
+            raise ValueError(f"reward: expected a file of Python, got none by the name {self.reward}")
         config: GrpoConfig = load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
-        _check_reward(config)
         return config
-
-
-def _check_reward(config: GrpoConfig) -> None:
-    """Refuse a file that is not there before anything is shown or loaded."""
-    for own in (config, *map(config.of, config.by_task)):
-        if (file := own.advantage.reward) and not Path(file).is_file():
-            raise ValueError(f"advantage.reward: expected a file of Python, got none by the name {file}")
 
 
 @dataclass(frozen=True)
@@ -206,8 +217,6 @@ class FamilyOptions(LaunchOptions):
             own = runs.family_configs(self.recipe, self.variants, self.set, {**flags, "rollout.budget": budget})
             suffix = "" if budget is None else f"{runs.BUDGET}{budget}"
             configs |= {f"{name}{suffix}": config for name, config in own.items()}
-        for config in configs.values():
-            _check_reward(config)
         return runs.members(configs, self.init, self.out, self.seeds)
 
 
@@ -240,47 +249,33 @@ class WorldModelOptions:
 
 @dataclass(frozen=True)
 class HeadOptions:
-    """Train a depth head on the plans of a commitment graph, without a simulator: our head for all prices and budgets,
-    or one by a method of the literature.
+    """Train a depth head for all prices and budgets on the plans of a commitment graph, without a simulator.
 
     Args:
         graph: A folder that recommit graph build wrote, from training starts.
-        out: The folder of the head. That of conditioned is a policy, which recommit evaluate RUN --agents adaptive@OUT
-            --price-action 0.01 --price-observation 0.02 plays for these prices; other methods write a rule for recommit
-            graph score --fitted OUT.
-        policy: The policy whose plans the graph has. conditioned needs the one that recommit train world-model wrote.
-            Other methods but hazard and verifier, whose numbers are no preferences, write it with the new head as
-            OUT/policy.
-        method: conditioned: one head for all prices and budgets, by exact advantages. exact: the same for one price.
-            paper: one-step rewards in groups of one state. episode: whole episodes. branch: continuations. ppo: sampled
-            episodes with a value head. q: values of depths by temporal differences. hazard: a probability to stop after
-            each depth, with a price per observation. verifier: the distance after each prefix, without episodes.
-        features: What the head reads: z of an observation, how sure the plan is of each action (confidence), or both;
-            agreement: confidence and how far augmentations agree. With z or agreement the graph needs --features. Of
-            method conditioned: conditioned, or z+conditioned.
-        updates: Updates, of each try of a method that has three; 80 if neither they nor cpu-seconds are said.
+        out: The folder of a policy with the head, which recommit evaluate RUN --agents adaptive@OUT --price-action 0.01
+            --price-observation 0.02 plays for these prices.
+        policy: The policy that recommit train world-model wrote, whose plans the graph has.
+        features: What the head reads: how sure the plan is of each action, what the world model expects of it, prices
+            and observations left; or z of the observation besides, for which the graph needs --features.
+        updates: Updates; 80 if neither they nor cpu-seconds are given.
         cpu_seconds: Processor time of the updates instead, or at most.
         hidden: Width of the hidden layer.
         depths: Depths to choose from (default: those of the policy's own head).
         budget: Numbers of observations, of equal parts of the episodes (default: those of the puzzle).
-        price_action: What an action costs; reaching the goal is worth 1. conditioned learns under many prices, and
-            plays for these.
+        price_action: What an action costs; reaching the goal is worth 1. The head learns under many prices, and plays
+            for these.
         price_observation: What an observation costs.
-        one_price: Of conditioned: learn under these two prices alone, to compare.
-        held: Share of the starts' groups that no update sees: the best check and the best try are chosen there.
+        one_price: Learn under these two prices alone, to compare.
+        held: Share of the starts' groups that no update sees: the best check is chosen there.
         seed: Of weights, prices and draws, and of which starts are held out.
         threads: Threads of torch; 0 for as many as it likes.
     """
 
     graph: Path
     out: Path
-    policy: Path | None = None
-    method: Literal["conditioned", "exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier"] = (
-        "conditioned"
-    )
-    features: (
-        Literal["z", "confidence", "z+confidence", "agreement", "z+agreement", "conditioned", "z+conditioned"] | None
-    ) = None
+    policy: Path
+    features: Literal["conditioned", "z+conditioned"] = "conditioned"
     updates: int = 0
     cpu_seconds: float = 0.0
     hidden: int = 64
@@ -292,17 +287,6 @@ class HeadOptions:
     held: float = 0.25
     seed: int = 0
     threads: int = 1
-
-    def __post_init__(self) -> None:
-        if self.method == "conditioned" and self.policy is None:
-            raise ValueError("policy: expected a folder that recommit train world-model wrote, got none")
-        if self.policy is not None and self.method in ("hazard", "verifier"):
-            raise ValueError(
-                f"policy: expected none with the method {self.method}, since a policy takes the depth with the largest "
-                f"of its head's numbers, got {self.policy}"
-            )
-        if self.one_price and self.method != "conditioned":
-            raise ValueError(f"one_price: expected it with the method conditioned alone, got it with {self.method}")
 
     @property
     def prices(self) -> Prices:

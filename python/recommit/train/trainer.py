@@ -15,10 +15,12 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from torch.profiler import record_function
 
+from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
 from recommit.runs import distributed, process
 from recommit.runs.directory import PROFILE, RunDirectory
@@ -37,7 +39,7 @@ from recommit.train.engine.base import Diverged, Engine
 from recommit.train.optim import lr_schedule, parameter_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from recommit.policy.policy import CommitPolicy
@@ -58,13 +60,16 @@ SAVED: verified.Fields = {
 
 
 @contextmanager
-def opened_run(config: Any, out: str | Path) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
+def opened_run(
+    config: Any, out: str | Path, backbone: str | Path | None, trackers: Mapping[str, str]
+) -> Iterator[tuple[Team, RunDirectory, Interrupt]]:
     """The ranks of a run, its folder, locked, and Ctrl-C, which ends it after a step."""
-    refuse_missing(config.run.projects)
+    refuse_missing(trackers)
     process.configure_torch(config.run.threads)
     join = distributed.join if config.engine.kind == "deepspeed" else distributed.alone
     team = join(config.run.device)
-    with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
+    opened = RunDirectory(out, is_main_process=team.is_main_process)
+    with watched(team), given_backbone(backbone), opened as folder, Interrupt() as interrupt:
         yield team, folder, interrupt
 
 
@@ -133,6 +138,8 @@ class Trainer(ABC):
     timing: JsonLines
     curves: Curves
     progress: Progress
+    #: The project of each tracker.
+    trackers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -187,9 +194,7 @@ class Trainer(ABC):
         self.curves = Curves(
             self.folder.folder if self.team.is_main_process else None,
             tensorboard=run.tensorboard,
-            projects=run.projects,
-            name=run.name,
-            group=run.group,
+            projects=self.trackers,
             whole=plain(self.config),
             step=self.state.step,
         )

@@ -46,7 +46,7 @@ def test_a_folder_stands_in_for_the_hub(lora, tiny, tmp_path):
     policy = recommit.CommitPolicy.from_backbone(tiny, PolicyConfig(lora=lora, decoder=DECODER))
     place = policy.push_to_hub("me/policy", hub=tmp_path)
     assert place == str(tmp_path / "models" / "me" / "policy")
-    again = recommit.CommitPolicy.from_pretrained(place)
+    again = recommit.CommitPolicy.from_pretrained(place, backbone=tiny)
     assert again.config == policy.config
     text = (tmp_path / "models" / "me" / "policy" / "README.md").read_text()
     assert file_sha256(tmp_path / "models" / "me" / "policy" / "heads.safetensors") in text

@@ -14,9 +14,10 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file, save_file
 
 import recommit
+from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.storage.errors import WrongFolder
+from recommit.storage.errors import NeedsFlag, WrongFolder
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 CONFIGS = {
@@ -30,6 +31,13 @@ STATES = TASK.generate(5, seed=0).states
 def logits(policy):
     with torch.no_grad():
         return torch.cat([part.flatten() for part in policy.eval()(TASK, STATES, torch.zeros(5, 7, dtype=torch.long))])
+
+
+@pytest.fixture(autouse=True)
+def given(tiny):
+    """The place of the backbone, which no file names."""
+    with given_backbone(tiny):
+        yield
 
 
 @pytest.fixture(params=CONFIGS, ids=str)
@@ -70,6 +78,9 @@ def test_peft_reads_the_adapter(saved):
 @pytest.mark.parametrize("saved", ["adapter"], indirect=True)
 def test_an_adapter_needs_its_own_backbone(saved, tmp_path):
     policy, folder = saved
+    with given_backbone(None), pytest.raises(NeedsFlag, match="backbone: expected the place of the weights") as lacking:
+        recommit.CommitPolicy.from_pretrained(folder)
+    assert lacking.value.flag == "--backbone PLACE"
     other = make_backbone(tmp_path / "other", "tiny", seed=9)
     with pytest.raises(ValueError, match="backbone: expected the weights"):
         recommit.CommitPolicy.from_pretrained(folder, backbone=other)
@@ -134,13 +145,21 @@ def test_truncated_weights_are_refused(saved, keep):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("format", 99), ("policy", 3), ("backbone", "x"), ("backbone", {"source": 3, "dtype": "float32"})],
+    [
+        ("format", 99),
+        ("policy", 3),
+        ("backbone", "x"),
+        ("source", "me/backbone"),
+        ("source", "/etc"),
+        ("revision", "../x"),
+        ("backbone", {"source": 3, "dtype": "float32"}),
+    ],
 )
 @pytest.mark.parametrize("saved", ["adapter"], indirect=True)
 def test_configurations_that_do_not_fit_are_refused(saved, key, value):
     folder = unlisted(saved[1])
     about = json.loads((folder / "config.json").read_text())
-    about[key] = value
+    (about if key in about else about["backbone"])[key] = value
     (folder / "config.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match=r"config\.json"):
         recommit.CommitPolicy.from_pretrained(folder)

@@ -181,6 +181,7 @@ def test_a_hub_that_does_not_answer_is_a_sentence(tmp_path, monkeypatch):
         recommit.CommitPolicy.from_pretrained("me/it")
 
 
+LISTED = "Qwen/Qwen2.5-VL-7B-Instruct"
 COMMIT, TAGGED = "0" * 39 + "1", "0" * 39 + "2"
 
 
@@ -222,19 +223,19 @@ def hub(tiny, tmp_path, monkeypatch):
 
 
 def test_a_download_is_seen_and_its_commit_is_kept(hub, tiny, tmp_path, capsys, monkeypatch):
-    policy = recommit.CommitPolicy.from_backbone("me/backbone", CONFIG)
+    policy = recommit.CommitPolicy.from_backbone(LISTED, CONFIG)
     size = 1.5 * len(list(tiny.iterdir()))
-    assert f"backbone: {size:.2f} GB of me/backbone go to " in capsys.readouterr().err
-    assert hub == [("me/backbone", None, True, False), ("me/backbone", None, False, True)]
+    assert f"backbone: {size:.2f} GB of {LISTED} go to " in capsys.readouterr().err
+    assert hub == [(LISTED, None, True, False), (LISTED, None, False, True)]
     assert policy.revision == COMMIT
     about = policy.save_pretrained(tmp_path / "saved")
     for name in ("config.json", "adapter/adapter_config.json"):
         assert f'"revision": "{COMMIT}"' in (about / name).read_text()
-    assert f"`me/backbone`, commit `{COMMIT}`" in upload(about, "me/policy").texts["README.md"]
+    assert f"`{LISTED}`, commit `{COMMIT}`" in upload(about, "me/policy").texts["README.md"]
     hub.clear()
     again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
-    assert (again.source, again.revision) == ("me/backbone", COMMIT)
-    assert not hub, "it is here, and a policy's file names it"
+    assert (again.source, again.revision) == (LISTED, COMMIT)
+    assert {revision for _, revision, *_ in hub} == {COMMIT}
     assert "GB of" not in capsys.readouterr().err
     moved = recommit.CommitPolicy.from_pretrained(tmp_path / "saved", backbone=tiny)
     assert (moved.source, moved.revision) == (str(tiny), "")
@@ -242,23 +243,21 @@ def test_a_download_is_seen_and_its_commit_is_kept(hub, tiny, tmp_path, capsys, 
     assert recommit.CommitPolicy.from_pretrained(tmp_path / "saved").revision == COMMIT
 
 
-@pytest.mark.parametrize(("publisher", "known"), [("me", False), ("Qwenn", False), ("Qwen", True), ("OpenGVLab", True)])
-def test_a_policy_has_only_known_publishers_backbones_downloaded(hub, tiny, tmp_path, publisher, known):
-    """Those of anybody else are asked for by whoever trusts them; what a call names is asked for whatever it is."""
-    source = f"{publisher}/backbone"
+@pytest.mark.parametrize("name", ["me/backbone", "Qwen/Qwen2.5-VL-7B-Instructs", "Qwen/another"])
+def test_no_file_names_a_repository_that_is_not_listed(hub, tiny, tmp_path, name):
     policy = recommit.CommitPolicy.from_backbone(tiny, CONFIG)
-    policy.source, policy.revision = source, TAGGED
-    policy.save_pretrained(tmp_path / "saved")
-    if known:
-        assert recommit.CommitPolicy.from_pretrained(tmp_path / "saved").revision == TAGGED
-        assert {name for name, *_ in hub} == {source}
-        return
-    with pytest.raises(ValueError, match=f"or of Qwen or OpenGVLab, since .*config.json .* got {source}; .* {TAGGED}"):
-        recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
+    policy.source, policy.revision = name, TAGGED
+    saved = policy.save_pretrained(tmp_path / "saved")
+    assert name not in "".join(path.read_text() for path in saved.rglob("*.json") if path.name != "DIGESTS")
+    (saved / "DIGESTS").unlink()
+    about = json.loads((saved / "config.json").read_text())
+    about["backbone"]["source"] = name
+    (saved / "config.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=f"expected a backbone of .*, got '{name}"):
+        recommit.CommitPolicy.from_pretrained(saved, backbone=tiny)
     assert not hub
-    find_backbone(source, TAGGED)
-    assert hub
-    assert recommit.CommitPolicy.from_pretrained(tmp_path / "saved").revision == TAGGED
+    assert find_backbone(f"{name}@{TAGGED}")[1] == TAGGED, "what a call names is asked for, whatever it is"
+    assert hub[0][:2] == (name, TAGGED)
 
 
 @pytest.mark.parametrize("revision", ["../../refs/main", "/etc", "a//b", "x" + chr(0), 7])

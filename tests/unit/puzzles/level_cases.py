@@ -32,7 +32,6 @@ NO_BOX = "expected at least one box, got none"
 TAB = "a tab in a row has no defined width; use spaces"
 TAB_TILES = "a tab in a row is not allowed; use spaces"
 TILES = "a row of numbers among Sokoban levels"
-SYMBOLS = "a row of Sokoban symbols among sliding boards"
 
 
 def unknown(char: str) -> str:
@@ -69,17 +68,6 @@ def sizes(rows: int, cols: int) -> str:
 
 def width(columns: int) -> str:
     return f"expected at most 64 columns, got {columns}"
-
-
-def room(rows: int, cols: int) -> str:
-    """The largest thing that must be read: all floor inside, one player, one box, one goal."""
-    inner = cols - 2
-    body = ["#@$." + " " * (inner - 3) + "#"] + ["#" + " " * inner + "#"] * (rows - 3)
-    return "\n".join(["#" * cols, *body, "#" * cols]) + "\n"
-
-
-def canonical(text: str) -> str:
-    return text.rstrip("\n").replace("\n", "/")
 
 
 TEXT: list[Case] = [

@@ -157,14 +157,6 @@ def test_sizes_are_trained_together_and_evaluated_each_by_itself():
     assert evaluations == ["eval-3x3-s42", "eval-4x4-s42"]
     assert {plan.folder / name for name in evaluations} <= set(plan.folders())
     assert [stages._settings(plan, spec)["task"] for spec in plan.data.values()] == ["sliding-3x3", "sliding-4x4"]
-    (asked, _) = preset.entries(preset.load("paper", ["zero_shot=[{model: m}]"]), PAPER)
-    assert {folder.name: flags["data"].name for folder, flags in asked.zero_shot().items()} == {
-        "zero-shot-m-3x3": "data-3x3",
-        "zero-shot-m-4x4": "data-4x4",
-    }
-    (alone, _) = preset.entries(preset.load("paper", ["sliding.sizes=[4]"]), PAPER)
-    ((folder, spec),) = alone.data.items()
-    assert (folder.name, spec.size, alone.evaluation(42, spec).name) == ("data", (4, 4), "eval-s42")
 
 
 def test_heads_are_steps_of_every_seed():
@@ -234,10 +226,6 @@ def saying(**changes):
         ({"seeds": [True]}, "tasks.sliding.seeds: expected a number, got True"),
         ({"seeds": []}, "tasks.sliding.seeds: expected numbers, got none"),
         ({"seeds": [0, 1, 0]}, "tasks.sliding.seeds: expected each number once, got [0, 1, 0]"),
-        ({"zero_shot": [{}]}, "tasks.sliding.zero_shot: expected model, got nothing"),
-        ({"zero_shot": [{"model": "a/b"}, {"model": "a-b"}]}, "zero_shot: expected each model once at a size of cells"),
-        ({"zero_shot": [{"model": "m", "timeout": "1"}]}, "zero_shot.timeout: expected a number, got '1'"),
-        ({"zero_shot": [{"model": "tiny"}], "evaluate": {"fresh": 3}}, "expected none beside evaluate.fresh"),
         (
             {"data": {"task": "sokoban", "generator": "medium"}, "evaluate": {"fresh": 3}},
             "tasks.sliding.evaluate.fresh: expected 0 beside the medium levels, of which there are no others, got 3",
@@ -271,38 +259,3 @@ BARE = {
     "variants": ["adaptive"],
     "seeds": [0],
 }
-
-
-@pytest.mark.parametrize(("stage", "change"), [("sft", "run.wandb=theirs"), ("grpo", "run={wandb: theirs}")])
-def test_a_preset_does_not_say_who_hears_of_its_runs(stage, change, tmp_path):
-    """It may be a stranger's; whoever runs it may say it for all of its runs."""
-    (tmp_path / "p.yaml").write_text(yaml.safe_dump({"tasks": {"one": {**BARE, stage: [change]}}}))
-    with pytest.raises(ValueError, match=rf"run.wandb: expected --set {stage}.run.wandb='theirs' beside"):
-        preset.load(str(tmp_path / "p.yaml"))
-    whole = preset.load(str(tmp_path / "p.yaml"), [f"{stage}.run.wandb=mine"])
-    assert whole["tasks"]["one"][stage] == [change, "run.wandb=mine"]
-
-
-@pytest.mark.parametrize(
-    ("stage", "theirs", "said"),
-    [
-        ("grpo", "advantage.reward=theirs.py", "two.grpo.advantage.reward=mine.py"),
-        ("grpo", "advantage.reward=theirs.py", "grpo.family.adaptive.advantage.reward=mine.py"),
-        ("grpo", "run.wandb=theirs", "sft.run.wandb=mine"),
-        ("sft", "model.backbone=theirs/x", "two.sft.model.backbone=conv:small"),
-    ],
-)
-def test_what_is_said_of_one_part_is_not_said_of_another(tmp_path, stage, theirs, said):
-    """A stranger's reward would run for one puzzle because the caller has named his own for another."""
-    tasks = {"one": {**BARE, stage: [theirs]}, "two": BARE}
-    (tmp_path / "p.yaml").write_text(yaml.safe_dump({"tasks": tasks}))
-    with pytest.raises(ValueError, match=rf"expected --set {stage}.* beside a file that may be a stranger's"):
-        preset.load(str(tmp_path / "p.yaml"), [said])
-
-
-@pytest.mark.parametrize("values", [{"budgets": ["loose", "--out", "/etc"]}, {"task": "--out=/etc"}])
-def test_words_of_a_preset_are_no_flags(values, tmp_path):
-    """A launched evaluation has them on its command line."""
-    (tmp_path / "p.yaml").write_text(yaml.safe_dump({"tasks": {"one": {**BARE, "evaluate": values}}}))
-    with pytest.raises(ValueError, match=r"tasks.one.evaluate.(budgets|task): expected a text, got '--out"):
-        preset.load(str(tmp_path / "p.yaml"))

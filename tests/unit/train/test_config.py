@@ -8,7 +8,7 @@ from recommit.train.config import load
 
 
 def test_changes_reach_their_value():
-    config = load("laptop-sliding", ["optim.lr=3e-4", "model.shape.width=192", "targets.depths=[4]", "run.wandb=x"])
+    config = load("laptop-sliding", ["optim.lr=3e-4", "model.shape.width=192", "targets.depths=[4]"])
     assert config.optim.lr == 3e-4
     assert config.model.shape == {"width": 192}
     assert config.targets.depths == (4,)

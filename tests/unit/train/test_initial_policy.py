@@ -17,18 +17,20 @@ from tests.unit.train.runs import plan_of
 
 import recommit
 from recommit.policy import policy as policy_module
-from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.backbone import GIVEN, load_backbone
+from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.runs.directory import best_policy
 from recommit.runs.distributed import Team
-from recommit.storage.errors import WrongFolder
+from recommit.storage.errors import NeedsFlag, WrongFolder
 from recommit.train import initial_policy
 from recommit.train.config import ModelConfig, SftConfig, parse
-from recommit.train.family import runs as families
 from recommit.train.grpo import trainer as run
+from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
 
+LISTED = "Qwen/Qwen2.5-VL-7B-Instruct"
 FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
 POLICY = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=2, ffn=64))
 
@@ -168,13 +170,11 @@ def test_a_policy_from_a_stranger_brings_nothing_but_its_files(planted, tmp_path
 
 
 def test_a_run_keeps_the_commit_of_its_backbone(plan, data, tmp_path, monkeypatch):
-    """Whatever has been uploaded since; with another revision it is another run."""
-    from recommit.policy.backbones.random_init import make_backbone
-
+    """Whatever has been uploaded since."""
     newest, source = ["a" * 40], make_backbone(tmp_path / "backbone", "tiny")
 
     def found(path, revision=""):
-        if path != "me/backbone":
+        if path != LISTED:
             return Path(path), ""
         folder = tmp_path / (revision or newest[0])
         if not folder.exists():
@@ -183,15 +183,25 @@ def test_a_run_keeps_the_commit_of_its_backbone(plan, data, tmp_path, monkeypatc
 
     for module in (initial_policy, policy_module):
         monkeypatch.setattr(module, "find_backbone", found)
-    model = replace(plan.model, backbone="me/backbone", shape={}, policy=POLICY)
+    model = replace(plan.model, backbone=LISTED, shape={}, policy=POLICY)
     short = replace(plan, model=model, optim=replace(plan.optim, steps=2))
     for _ in range(2):
         assert sft.train(short, data, tmp_path / "run", quiet=True) == 0
         assert json.loads((tmp_path / "run" / "config.json").read_text())["commit"] == "a" * 40
         newest[0] = "b" * 40
-    looked_at = replace(short, run=replace(short.run, profile=1, group="mine"))
-    assert families.Run("sft", looked_at, data, tmp_path / "run").skipped()
     saved = json.loads((best_policy(tmp_path / "run") / "config.json").read_text())
-    assert (saved["backbone"]["source"], saved["backbone"]["revision"]) == ("me/backbone", "a" * 40)
-    with pytest.raises(WrongFolder, match=f"model.revision was '', is '{'b' * 40}'"):
-        sft.train(replace(short, model=replace(model, revision="b" * 40)), data, tmp_path / "run", quiet=True)
+    assert (saved["backbone"]["source"], saved["backbone"]["revision"]) == (LISTED, "a" * 40)
+
+
+def test_a_given_backbone_is_given_again_and_the_record_has_no_place(plan, data, tmp_path):
+    given, other = (make_backbone(tmp_path / name, "tiny", seed=seed) for seed, name in enumerate(("given", "other")))
+    model = replace(plan.model, backbone=GIVEN, shape={}, policy=POLICY)
+    short = replace(plan, model=model, optim=replace(plan.optim, steps=1))
+    with pytest.raises(NeedsFlag, match="backbone: expected the place"):
+        sft.train(short, data, tmp_path / "run", quiet=True)
+    assert sft.train(short, data, tmp_path / "run", backbone=given, quiet=True) == 0
+    texts = [path.read_text() for path in (tmp_path / "run").rglob("*") if path.suffix in (".json", ".jsonl")]
+    assert not [text for text in texts if str(given) in text]
+    for place, error in ((None, NeedsFlag), (other, ValueError)):
+        with pytest.raises(error, match="backbone: expected the"):
+            run.train(GrpoConfig(), tmp_path / "run", tmp_path / "rl", backbone=place, quiet=True)

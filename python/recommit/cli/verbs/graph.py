@@ -101,10 +101,6 @@ def _entries(options: GraphScoreOptions, scorer: GraphScorer) -> list[NamedRule]
     for entry, path in own:
         ask_once(entry, path, scorer.rules)
         entries += by_name.with_memory(entry)
-    if options.fitted:
-        from recommit.train.heads import fitted
-
-        entries += [fitted.rule(fitted.read(folder), folder.name) for folder in options.fitted]
     return entries
 
 

@@ -14,6 +14,7 @@ from recommit.cli.boards import check_place
 from recommit.cli.flags import WrongCall
 from recommit.estimate.options import EstimateOptions
 from recommit.evaluate.options import EvaluateOptions
+from recommit.policy.backbones.backbone import given_place
 from recommit.report.options import ReportOptions
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage.terminal_text import StatusLine, say, tell
@@ -39,7 +40,16 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
     from recommit.train.sft import train
 
     data, out = _needed("data", options.data), _needed("out", options.out)
-    return train(config, data, out, init=options.init, tasks=options.tasks, quiet=quiet)
+    return train(
+        config,
+        data,
+        out,
+        init=options.init,
+        backbone=options.place,
+        trackers=options.trackers,
+        tasks=options.tasks,
+        quiet=quiet,
+    )
 
 
 def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
@@ -55,7 +65,17 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
     from recommit.train.grpo import train
 
     init, out = _needed("init", options.init), _needed("out", options.out)
-    return train(config, init, out, data=options.data or None, tasks=options.tasks, quiet=quiet)
+    return train(
+        config,
+        init,
+        out,
+        data=options.data or None,
+        reward=options.reward,
+        backbone=given_place(),
+        trackers=options.trackers,
+        tasks=options.tasks,
+        quiet=quiet,
+    )
 
 
 def _needed(name: str, value: Value | None) -> Value:
@@ -101,16 +121,15 @@ def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
 
 
 def head(options: HeadOptions, quiet: bool = False) -> None:
-    """Train a depth head on a graph's frozen plans: the price- and budget-conditioned head, or one by a baseline.
+    """Train a depth head for all prices and budgets on a graph's frozen plans.
 
     Args:
         quiet: Print nothing while training.
     """
-    from recommit.train.head import train_head
+    from recommit.train.heads.conditioned import train_head
 
     record = train_head(options, _teller(quiet))
-    what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
-    tell(f"{options.method}: {what}, in {options.out}")
+    tell(f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates, in {options.out}")
 
 
 def _teller(quiet: bool) -> Callable[[str], None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -36,8 +37,21 @@ FAMILIES = {
     "recommit_conv": "recommit.policy.backbones.conv:ConvBackbone",
 }
 
-#: Who publishes models of these families. A file may name their repositories; those of anybody else only a call may.
-PUBLISHERS = ("Qwen", "OpenGVLab")
+#: Published backbones that a file may name, and the commit of each that is read; empty: the newest, see
+#: docs/security.md.
+LISTED = dict.fromkeys(
+    (
+        "Qwen/Qwen2.5-VL-3B-Instruct",
+        "Qwen/Qwen2.5-VL-7B-Instruct",
+        "Qwen/Qwen3-VL-8B-Instruct",
+        "OpenGVLab/InternVL3-8B-hf",
+    ),
+    "",
+)
+#: What a file says of any other backbone: whoever reads the file names the place, and a fingerprint has to fit.
+GIVEN = "given"
+#: The backbone that a command names by ``--backbone``, for every policy whose own is neither listed nor in its folder.
+_GIVEN: ContextVar[str] = ContextVar("backbone", default="")
 #: Far more than any of them has: a stranger's folder that asks for more would only take this machine's memory.
 MOST_LAYERS = 1 << 10
 #: Which file has which weights, where there are several.
@@ -167,46 +181,35 @@ def _refuse_more(folder: Path, about: dict[str, Any]) -> None:
                 raise ValueError(f"backbone: expected {name} of 1..{MOST_LAYERS}, got {brief(many)} in {folder}")
 
 
-def may_be_named(path: str) -> bool:
-    """May a file, which may be a stranger's, name this backbone? A place on this machine, or a publisher's repository:
-    others would be asked for with the user's login, and may be of any size."""
-    return not hub.is_repository(path) or path.partition("/")[0] in PUBLISHERS
+@contextmanager
+def given_backbone(place: str | Path | None) -> Iterator[None]:
+    """Read policies on this backbone meanwhile, where their own is neither listed nor in their folder."""
+    token = _GIVEN.set(str(place or ""))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
 
 
-def find_backbone(path: str | Path, revision: str = "", *, named_in: Path | None = None) -> tuple[Path, str]:
+def given_place() -> str:
+    """The place that ``given_backbone`` has; empty if there is none."""
+    return _GIVEN.get()
+
+
+def find_backbone(path: str | Path, revision: str = "") -> tuple[Path, str]:
     """Where a backbone lies on this machine, downloaded if need be, and the commit of its repository; a folder has
-    none. A name that can be no repository is not looked up. Where it is a file that names the backbone
-    (``named_in``), no network is asked for what ``may_be_named`` by none."""
+    none. A repository may have its commit, tag or branch behind an @."""
     if Path(path).is_dir():
         if revision:
             raise ValueError(f"revision: expected none of the folder {path}, which has no history, got {revision}")
         return Path(path), ""
+    name, _, of_name = str(path).partition("@")
+    revision = revision or of_name or LISTED.get(name, "")
     hub.check_revision(revision)
-    if not hub.is_repository(path):
+    if not hub.is_repository(name):
         raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {path}")
-    patterns = {"allow_patterns": READ, "ignore_patterns": ["*/*"]}
-    if named_in is None or may_be_named(str(path)):
-        folder = snapshot("backbone", str(path), revision, **patterns)
-    else:
-        folder = _downloaded_before(str(path), revision, named_in, patterns)
+    folder = snapshot("backbone", name, revision, allow_patterns=READ, ignore_patterns=["*/*"])
     return folder, folder.name
-
-
-def _downloaded_before(name: str, revision: str, named_in: Path, patterns: dict[str, list[str]]) -> Path:
-    """The local copy of a repository, without a word to the hub."""
-    import huggingface_hub
-
-    try:
-        with quiet():
-            return Path(
-                huggingface_hub.snapshot_download(name, revision=revision or None, local_files_only=True, **patterns)
-            )
-    except Exception:  # noqa: BLE001  (see ``snapshot``)
-        command = f"hf download {name}" + (f" --revision {revision}" if revision else "")
-        raise ValueError(
-            f"backbone: expected one that was downloaded before, or of {' or '.join(PUBLISHERS)}, since {named_in} may "
-            f"be a stranger's, got {name}; if you trust it, {command} brings it"
-        ) from None
 
 
 def snapshot(what: str, name: str, revision: str = "", **patterns: list[str]) -> Path:

@@ -18,7 +18,7 @@ from recommit.runs.directory import lasting
 from recommit.runs.progress import named
 from recommit.storage import files, ownership, recipe_text, verified
 from recommit.storage.recipe_text import brief
-from recommit.train.config import load, mapping, names_of, of_caller, plain, section
+from recommit.train.config import load, mapping, plain, section
 from recommit.train.grpo.config import GrpoConfig
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Run:
         """Flags of ``recommit train``, but for the recipe."""
         words = ["--data" if self.verb == "sft" else "--init", *map(str, self.sources), "--out", str(self.folder)]
         words += ["--data", *map(str, self.data)] if self.data else []
-        return [*words, "--set", *said] if (said := of_caller(self.config)) else words
+        return words
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -134,7 +134,7 @@ def family_configs(
     """The configuration of each run: the stage grpo of a recipe, what its stage family says of fixed depths or of a run
     of this name, ``flags`` that are not None, and ``changes``, of which those of ``family.NAME`` change that stage. A
     run that is not called like its variant has it among its values."""
-    of_family = section(recipe, "family", said=[*flags, *names_of(changes)])
+    of_family = section(recipe, "family")
     special = {name: dict(mapping(values, f"family.{name}")) for name, values in of_family.items()}
     for change in changes:
         path, _, text = change.partition("=")

@@ -36,7 +36,7 @@ PER_TASK = ("advantage", "prices", "objective", "rollout", "validation")
 #: The fields of ``AdvantageConfig`` that not every estimator reads, and of a phase that ``exact`` alone does.
 _SAMPLED = ("state", "episode", "branch")
 _READ_BY = {
-    **dict.fromkeys(("progress", "progress_per", "deadlock", "penalty", "scale", "reward"), _SAMPLED),
+    **dict.fromkeys(("progress", "progress_per", "deadlock", "penalty", "scale"), _SAMPLED),
     "follow": ("state", "branch"),
     **dict.fromkeys(("max_expansions", "depth_weighting"), ("exact",)),
 }
@@ -77,9 +77,6 @@ class AdvantageConfig:
     #: The advantage of a plan weighs depths as the head chooses them, or uniformly. A plan gets better where it is used
     #: and is used where it is better, so that a head that leaves a depth early may never find out what it could be.
     depth_weighting: Literal["chosen", "uniform"] = "chosen"
-    #: A file of Python that defines ``reward``, a function from ``reward.Spans`` to a number for each, instead of the
-    #: success, progress and prices above. Only a caller may say it, since it is run.
-    reward: str = ""
 
     def __post_init__(self) -> None:
         check_choices("advantage", self)

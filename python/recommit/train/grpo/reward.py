@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.storage.python_file import definition
+from recommit.train.grpo.config import AdvantageConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from recommit.prices import Prices
     from recommit.rollout.trace import Trace
-    from recommit.train.grpo.config import AdvantageConfig
 
     Floats = NDArray[np.float64]
 
@@ -56,11 +54,24 @@ class Spans:
         return self
 
 
+@dataclass(frozen=True)
+class OwnReward(AdvantageConfig):
+    """Advantages by a function from ``Spans`` to a number for each, in place of success, progress and prices. No file
+    can name one: it is an argument of ``train`` and ``--reward``."""
+
+    function: Callable[[Spans], Any] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.estimator == "exact":
+            raise ValueError("reward: expected advantage.estimator state, episode or branch beside it, got exact")
+
+
 def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
-    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action); or what a function
-    of the caller's says of the spans."""
-    if config.reward:
-        return _own_rewards(spans, config.reward)
+    """1 where a span solved, less its prices, and ``config.progress`` * tanh(progress per action); or what
+    ``OwnReward`` says of the spans."""
+    if isinstance(config, OwnReward):
+        return _own_rewards(spans, config.function)
     n, d = spans.executed.astype(np.float64), spans.progress.astype(np.float64)
     dense = np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0)
     price = prices.action * n + prices.observation * spans.decisions.astype(np.float64)
@@ -68,21 +79,20 @@ def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
     return result - config.penalty * spans.lost if config.deadlock == "penalty" else result
 
 
-@cache
-def own_reward(file: str) -> Callable[[Spans], Any]:
+def own_reward(file: str | Path) -> Callable[[Spans], Any]:
     """The function ``reward`` of a file of Python, which is run."""
-    function = definition("advantage.reward", Path(file), "reward", trusted=True)
+    function = definition("reward", Path(file), "reward", trusted=True)
     if not callable(function):
-        raise ValueError(f"advantage.reward: expected {file} to define a function `reward`, got {function!r:.80}")  # noqa: TRY004
+        raise ValueError(f"reward: expected {file} to define a function `reward`, got {function!r:.80}")  # noqa: TRY004
     result: Callable[[Spans], Any] = function
     return result
 
 
-def _own_rewards(spans: Spans, file: str) -> Floats:
-    result = np.asarray(own_reward(file)(spans), np.float64)
+def _own_rewards(spans: Spans, function: Callable[[Spans], Any]) -> Floats:
+    result = np.asarray(function(spans), np.float64)
     if result.shape != spans.solved.shape or not np.isfinite(result).all():
         raise ValueError(
-            f"advantage.reward: expected {spans.solved.size} finite numbers of `reward` in {file}, "
+            f"reward: expected {spans.solved.size} finite numbers of the function `reward`, "
             f"got an array {list(result.shape)}{'' if np.isfinite(result).all() else ' with NaN or infinity'}"
         )
     return result

@@ -36,19 +36,20 @@ from recommit.rollout.variants import variant
 from recommit.runs import process
 from recommit.runs.process import preserved_torch_state
 from recommit.runs.progress import Clock
+from recommit.storage.errors import NeedsFlag
 from recommit.storage.files import file_sha256
 from recommit.train import initial_policy, validation
 from recommit.train.config import plain
 from recommit.train.grpo import advantages, loss, metrics, rollout
 from recommit.train.grpo.batch import micro_batches, optimizer_steps
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
-from recommit.train.grpo.reward import own_reward
+from recommit.train.grpo.reward import OwnReward, own_reward
 from recommit.train.optim import lr_schedule
 from recommit.train.sft.trainer import opened
 from recommit.train.trainer import Trainer, make_engine, opened_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from torch import Tensor
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.batch import GrpoBatch, Rows
     from recommit.train.grpo.config import GrpoConfig, ObjectiveConfig
     from recommit.train.grpo.metrics import Signals
+    from recommit.train.grpo.reward import Spans
     from recommit.train.validation import ValidationTask
 
 T = TypeVar("T")
@@ -72,6 +74,9 @@ def train(
     out: str | Path,
     *,
     data: str | Path | Sequence[str | Path] | None = None,
+    reward: str | Path | None = None,
+    backbone: str | Path | None = None,
+    trackers: Mapping[str, str] | None = None,
     tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
@@ -79,26 +84,28 @@ def train(
 
     ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
-    than ``tasks``, those of a recipe, are refused if there are any of these.
+    than ``tasks``, those of a recipe, are refused if there are any of these. ``reward`` is a file of Python, which is
+    run, ``backbone`` the place of one that is neither listed nor random, ``trackers`` the project of wandb and of
+    trackio.
     """
     every = [each.spec for each in opened(data)] if data else initial_policy.recipes(init, Path(out))
     specs = initial_policy.chosen(every, config.tasks, data or init)
     check_puzzles(config, specs)
     initial_policy.refuse_others([spec.task for spec in specs], tasks)
-    with opened_run(config, out) as (team, folder, interrupt):
+    scored = own_reward(reward) if reward else None  # before anything is trained
+    with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": spec.to_dict()} for spec in specs]
         begun: dict[str, Any] = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
-        rewards = dict.fromkeys(file for spec in specs if (file := config.of(spec.task).advantage.reward))
-        for file in rewards:
-            own_reward(file)  # before anything is trained
-        if hashes := [file_sha256(Path(file)) for file in rewards]:
-            begun["reward"] = hashes if hashes[1:] else hashes[0]
+        begun |= {"reward": file_sha256(Path(reward))} if reward else {}
+        if not reward and "reward" in (folder.read("config.json") or {}):
+            raise NeedsFlag("reward: expected the file by whose rewards the run was begun, got none", "--reward FILE")
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         initial_policy.note_puzzles(policy, specs)
         quiet = quiet or not team.is_main_process
-        with closing(GrpoTrainer(config, specs, policy, folder, team, quiet=quiet)) as run:
+        with closing(GrpoTrainer(config, specs, policy, folder, team, reward=scored, quiet=quiet)) as run:
+            run.trackers = trackers or {}
             return run.run(interrupt)
 
 
@@ -155,9 +162,11 @@ class GrpoTrainer(Trainer):
         folder: RunDirectory,
         team: Team,
         *,
+        reward: Callable[[Spans], Any] | None = None,
         quiet: bool,
     ) -> None:
         super().__init__(config if specs[1:] else config.of(specs[0].task), folder, team, quiet=quiet)
+        self.reward = reward
         self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()
         optim, seed = self.config.optim, self.config.run.seed
         process.seed_everything(seed)
@@ -198,6 +207,8 @@ class GrpoTrainer(Trainer):
 
     def _puzzle(self, name: str, spec: DataSpec, seed: int) -> TrainedPuzzle:
         config, most = self.config.of(spec.task), self.team.all_reduce_max
+        if self.reward is not None:
+            config = replace(config, advantage=OwnReward(**vars(config.advantage), function=self.reward))
         _check(config, self.variant, self.policy, self.team)
         actor = Actor(self.policy, spec.puzzle(), self.variant, seed=seed, run_pass=self.run_pass, max_over_ranks=most)
         objective = config.objective

@@ -10,7 +10,7 @@ teaches another of its optimal paths. The depth head gets no target and no gradi
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from operator import mul
@@ -37,7 +37,7 @@ from recommit.train.sft.dagger import Episodes
 from recommit.train.trainer import Trainer, make_engine, opened_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
@@ -57,27 +57,32 @@ def train(
     out: str | Path,
     *,
     init: str | Path | None = None,
+    backbone: str | Path | None = None,
+    trackers: Mapping[str, str] | None = None,
     tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
     """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
     interrupted.
 
-    ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``. Data of
-    other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
+    ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``;
+    ``backbone`` is the place of one that is neither listed nor random, and ``trackers`` the project of wandb and of
+    trackio. Data of other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
-    with opened_run(config, out) as (team, folder, interrupt):
+    with opened_run(config, out, backbone, trackers or {}) as (team, folder, interrupt):
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
-        begin = initial_policy.warm_start(init, folder, team) if init else None
+        begin, found = initial_policy.warm_start(init, folder, team) if init else None, None
         if begin is not None:
             begun["init"] = weights_of(begin)
-        elif commit := initial_policy.commit_of(config.model, folder, team):
-            begun["commit"], config = commit, replace(config, model=replace(config.model, revision=commit))
+        else:
+            found = initial_policy.place_of(config.model, folder, team, backbone)
+            begun |= {"commit": found[1]} if found[1] else {}
         folder.begin(begun)
         quiet = quiet or not team.is_main_process
-        with closing(SftTrainer(config, datasets, folder, team, begin=begin, quiet=quiet)) as run:
+        with closing(SftTrainer(config, datasets, folder, team, begin=begin, found=found, quiet=quiet)) as run:
+            run.trackers = trackers or {}
             return run.run(interrupt)
 
 
@@ -150,6 +155,7 @@ class SftTrainer(Trainer):
         team: Team,
         *,
         begin: Path | None = None,
+        found: tuple[Path, str] | None = None,
         quiet: bool = False,
     ) -> None:
         super().__init__(config, folder, team, quiet=quiet)
@@ -180,7 +186,7 @@ class SftTrainer(Trainer):
         if begin is not None:
             self.policy = CommitPolicy.from_pretrained(begin, device=team.device)
         else:
-            self.policy = initial_policy.new_policy(config.model, folder.folder, config.run.seed, team)
+            self.policy = initial_policy.new_policy(config.model, folder.folder, config.run.seed, team, found)
         config.targets.check_plans(self.policy.config)
         initial_policy.note_puzzles(self.policy, recipes)
         self.policy.train_only(*self.tasks, depth_head=False)

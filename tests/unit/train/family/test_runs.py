@@ -24,7 +24,7 @@ from recommit.train.grpo.config import GrpoConfig
 @pytest.mark.parametrize(
     ("verb", "plan"),
     [
-        ("sft", config.load("paper-joint", ["engine.settings={a: {b: 5e8}}"])),
+        ("sft", config.load("paper-joint", ["engine.bucket=5"])),
         ("grpo", config.load("laptop-joint", cls=GrpoConfig, stage="grpo")),
         ("grpo", config.load("laptop-sliding", cls=GrpoConfig, stage="grpo")),
     ],

@@ -193,13 +193,6 @@ def test_another_backbone_is_one_change(tmp_path):
     assert load(tmp_path / "r.yaml", ["model.backbone=conv:base", "model.shape.reach=2"]).model.shape == {"reach": 2}
 
 
-def test_no_recipe_names_a_program_for_rewards(tmp_path):
-    (tmp_path / "r.yaml").write_text("grpo: {advantage: {reward: mine.py}}")
-    with pytest.raises(ValueError, match=r"advantage\.reward: expected --set advantage\.reward"):
-        load(tmp_path / "r.yaml", (), GrpoConfig, "grpo")
-    assert load(tmp_path / "r.yaml", ["advantage.reward=own.py"], GrpoConfig, "grpo").advantage.reward == "own.py"
-
-
 @pytest.mark.parametrize("depths", [(2, 1), (0, 1), (8, 17)])
 def test_depths_that_no_head_can_have_are_refused(depths):
     with pytest.raises(ValueError, match="depths: expected"):

@@ -21,7 +21,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_host
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.distributed import Team
-from recommit.storage.errors import WrongFolder
+from recommit.storage.errors import NeedsFlag, WrongFolder
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as grpo
@@ -185,14 +185,16 @@ def test_what_puzzles_cannot_share_is_refused(both, tmp_path):
             grpo.train(plan_of(tasks=BOTH, **changes), both, tmp_path / "rl", quiet=True)
 
 
-def test_the_reward_of_one_of_them_belongs_to_the_run(both, tmp_path):
+def test_a_reward_of_ones_own_belongs_to_the_run(both, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
-    plan = plan_of(tasks=BOTH, by_task={"sokoban": {"advantage.reward": str(file)}}, optim={"steps": 1})
-    assert grpo.train(plan, both, tmp_path / "rl", quiet=True) == 0
+    plan = plan_of(tasks=BOTH, optim={"steps": 1})
+    assert grpo.train(plan, both, tmp_path / "rl", reward=file, quiet=True) == 0
+    with pytest.raises(NeedsFlag, match="reward: expected the file"):
+        grpo.train(plan, both, tmp_path / "rl", quiet=True)
     file.write_text("def reward(spans):\n    return 2.0 * spans.solved\n")
     with pytest.raises(WrongFolder, match="reward was"):
-        grpo.train(plan, both, tmp_path / "rl", quiet=True)
+        grpo.train(plan, both, tmp_path / "rl", reward=file, quiet=True)
 
 
 def test_sizes_of_one_puzzle_are_played_together(tmp_path):

@@ -13,7 +13,7 @@ from recommit.prices import Prices
 from recommit.train.grpo import advantages
 from recommit.train.grpo import reward as rewards
 from recommit.train.grpo.config import AdvantageConfig
-from recommit.train.grpo.reward import Spans
+from recommit.train.grpo.reward import OwnReward, Spans
 
 
 @pytest.mark.parametrize("progress", [0.2, 0.0])
@@ -93,7 +93,7 @@ def test_a_reward_of_ones_own(tmp_path):
     """It sees what every span has, and its numbers are the rewards."""
     (tmp_path / "mine.py").write_text("def reward(spans):\n    return 2.0 * spans.solved - 0.1 * spans.decisions\n")
     spans = Spans(*(np.array(each) for each in ([True, False], [3, -1], [4, 2], [1, 3], [False, True])))
-    config = AdvantageConfig(reward=str(tmp_path / "mine.py"))
+    config = OwnReward(function=rewards.own_reward(tmp_path / "mine.py"))
     assert rewards.rewards(spans, config, Prices(0.5, 0.5)).tolist() == pytest.approx([1.9, -0.3])
 
 
@@ -101,7 +101,7 @@ def test_a_reward_of_ones_own(tmp_path):
     ("code", "message"),
     [
         ("reward = 3", "to define a function `reward`, got 3"),
-        ("def reward(spans): return [1.0]", "expected 2 finite numbers of `reward`"),
+        ("def reward(spans): return [1.0]", "expected 2 finite numbers of the function"),
         ("def reward(spans): return [1.0, float('nan')]", "with NaN or infinity"),
         ("def other(spans): return 0", "got None"),
         ("1 / 0", "line 1: ZeroDivisionError"),
@@ -111,9 +111,9 @@ def test_what_gives_no_rewards_is_refused(tmp_path, code, message):
     (tmp_path / "mine.py").write_text(code)
     spans = Spans.none(2)
     with pytest.raises(ValueError, match=message):
-        rewards.rewards(spans, AdvantageConfig(reward=str(tmp_path / "mine.py")), Prices())
+        rewards.rewards(spans, OwnReward(function=rewards.own_reward(tmp_path / "mine.py")), Prices())
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"^advantage\.reward: expected a file of Python, got "):
+    with pytest.raises(ValueError, match=r"^reward: expected a file of Python, got "):
         rewards.own_reward(str(tmp_path / "typo.py"))

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.reference import baselines as slow
+from tests.reference import head_values as slow
 from tests.unit.train.heads import cases
 
 import recommit
@@ -24,7 +24,7 @@ from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
 from recommit.rollout import decision_rows
 from recommit.train.heads import conditioned, world_model
-from recommit.train.heads.fitting import Extent
+from recommit.train.heads.conditioned import Extent
 from recommit.train.heads.problem import HeadProblem
 
 TASK = recommit.Sliding(2, 3)
@@ -40,7 +40,7 @@ def probs_by_budget(problem, seed=1):
 
 
 def test_advantages_are_those_of_the_definition():
-    problem = cases.problem(count=4, budgets=(2, 3), features="confidence")
+    problem = cases.problem(count=4, budgets=(2, 3))
     probs = probs_by_budget(problem)
     row, keys, edges = {node: i for i, node in enumerate(problem.rows)}, cases.keys(problem), cases.edges(problem)
     node = {key: i for i, key in enumerate(keys)}
@@ -100,7 +100,7 @@ def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, mo
 
 
 def test_nodes_out_of_reach_change_nothing():
-    whole = cases.problem(count=3, budgets=(1, 2), features="confidence")
+    whole = cases.problem(count=3, budgets=(1, 2))
     near = whole.within_reach()
     assert set(near.starts) <= set(near.rows) < set(whole.rows)
     place = np.searchsorted(whole.rows, near.rows)
@@ -136,7 +136,7 @@ def graph(folder):
 
 
 def problem_of(graph):
-    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices(), "confidence")
+    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices())
 
 
 @pytest.fixture(scope="module")
