@@ -12,7 +12,6 @@ of it in percent.
 from __future__ import annotations
 
 import argparse
-import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from recommit.graph import files
 from recommit.graph.score import GraphScorer, score
 from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
-from recommit.results.grid import figure, number, percent, spread
+from recommit.results.grid import Grid, figure, number, percent, spread
 from recommit.results.intervals import share
 
 if TYPE_CHECKING:
@@ -89,11 +88,9 @@ def main() -> None:
     arguments = parser.parse_args()
     setting = Setting(arguments.budget, Prices(0.0, 0.0))
     every = rows(files.read(arguments.validation), files.read(arguments.graph), setting, arguments.cut)
-    with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(every[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(every)
-    print(arguments.csv.read_text(encoding="utf-8"))
+    grid = Grid.of(list(every[0]), [list(map(str, row.values())) for row in every])
+    arguments.csv.write_text(grid.csv(), encoding="utf-8")
+    print(grid.markdown())
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 python -m bench.pages.tables           # every docs/results/SOURCE-NAME-TABLE.csv that is there
 python -m bench.pages.tables --check   # writes nothing; exits with 1 if a table is not that of its figures
 
-``bench.pages.gather`` collects the figures from evaluations; ``rules``, ``causes`` and ``one_price`` collect theirs from
-graphs; ``baselines`` and ``gradients`` are of commit 9c467fb9.
+``bench.pages.gather`` collects the figures from evaluations, ``rules`` from graphs; the others were collected once, by
+scripts of commit 9c467fb9.
 """
 
 from __future__ import annotations
