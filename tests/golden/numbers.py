@@ -164,7 +164,7 @@ def _graph(folder: Path) -> dict[str, Any]:
     _recommit(folder, f"{build} --out graph")
     _recommit(folder, f"{build} --split validation --out chosen")
     _recommit(folder, "graph build rl-exact --out planned --starts 24 --budget 5 --threads 1")
-    score = "graph score graph --choose-on chosen --budget 4 6 --price-observation 0.02 --split --without-budget --json"
+    score = "graph score graph --choose-on chosen --budget 4 6 --price-observation 0.02 --split --json"
     numbers = _flat(json.loads(_recommit(folder, score)), "rules")
     score = "graph score planned --budget 5 --price-observation 0.02 --json"
     numbers |= _flat(json.loads(_recommit(folder, score)), "planned")
