@@ -27,10 +27,11 @@ from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.reference import REFERENCE, ReferencePolicy
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
-from recommit.train import targets
 from recommit.train.config import SftConfig, TargetConfig
 from recommit.train.grpo import loss
 from recommit.train.grpo.batch import GrpoBatch
+from recommit.train.sft import targets
+from recommit.train.sft.loss import sft_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -293,7 +294,7 @@ class Shadow:
     def _imitated(self, many: int, config: TargetConfig) -> Any:
         rows, length = label(self.task, self._states(many)), self.policy.config.plan_length
         batch = targets.make(self.task, rows, config, seed=0, first=0, length=length)
-        return targets.sft_loss(self.policy, self.task, batch, config, 1.0)[0]
+        return sft_loss(self.policy, self.task, batch, config, 1.0)[0]
 
     def _imitate(self, passes: Passes) -> Work:
         return lambda: self._imitated(passes.states, TargetConfig(depths=self.policy.config.depths))

@@ -182,7 +182,9 @@ def episodes(
     for instance, a, b in zip(chosen, begin, end, strict=True):
         mine = order[a:b]
         plans = zip(rows.actions[mine].tolist(), rows.executed[mine].tolist(), strict=True)
-        costs = regrets and tuple(each[mine].tolist() for each in (regrets.regret, regrets.best, regrets.cause))
+        costs = None
+        if regrets is not None:
+            costs = regrets.regret[mine].tolist(), regrets.best[mine].tolist(), regrets.cause[mine].tolist()
         packed.append(
             packed_episode(
                 rows.depth[mine].tolist(),
