@@ -52,4 +52,4 @@ def in_255ths(logits: Any) -> bytes:
     import numpy as np
 
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.rint(255 * weights / weights.sum(axis=-1, keepdims=True)).astype(np.uint8).tobytes()
+    return bytes(np.rint(255 * weights / weights.sum(axis=-1, keepdims=True)).astype(np.uint8).tobytes())
