@@ -8,9 +8,9 @@ With k observations left, prices c(s, h) of a commitment, and s' where it ends,
 
 A state without a plan that is no goal is never solved, and pays for the least depth at every observation that is left.
 So does a state of a graph with a budget that is too far from the goal for them.
-``backup`` is this recursion. ``optimal_values`` serves many prices at once; ``shortest_costs`` is the same without a
-budget. ``outcomes`` evaluates a depth policy by what its episodes come to (solved, actions, observations), from which
-its value at any prices follows. Training also wants Q and advantages: ``graph/policy_evaluation.py``.
+``backup`` is this recursion. ``optimal_values`` serves many prices at once. ``outcomes`` evaluates a depth policy by
+what its episodes come to (solved, actions, observations), from which its value at any prices follows. Training also
+wants Q and advantages: ``graph/policy_evaluation.py``.
 """
 
 from __future__ import annotations
@@ -111,42 +111,6 @@ def _largest(graph: CommitmentGraph, rows: Nodes, value: Floats, action: Floats)
         onward -= np.multiply(executed[:, None], action, out=cost)
         np.maximum(result, onward, out=result)
     return result
-
-
-def shortest_costs(graph: CommitmentGraph, prices: Prices) -> Floats:
-    """[N] the cost of the cheapest way to the goal without a budget: a shortest path; infinite where there is none.
-
-    Nodes are brought up to date nearest first, each from what its nearer ones have just become: most commitments lead
-    nearer, so that few rounds are needed until nothing changes any more.
-    """
-    action, observation = arrays([prices])
-    far, rows = np.where(graph.distance < 0, np.iinfo(np.int32).max, graph.distance), chosen_rows(graph)
-    order = rows[np.argsort(far[rows], kind="stable")]
-    parts = np.split(order, np.flatnonzero(np.diff(far[order])) + 1)
-    blocks = [part[begin : begin + BLOCK] for part in parts for begin in range(0, len(part), BLOCK)]
-    value = np.full((len(graph), 1), -np.inf)
-    value[graph.goal] = 0.0
-    changed = True
-    while changed:
-        changed = False
-        for block in blocks:
-            fresh = _largest(graph, block, value, action) - observation
-            if not np.array_equal(fresh, value[block]):
-                value[block], changed = fresh, True
-    result: Floats = -value[:, 0]
-    return result
-
-
-def policy_costs(graph: CommitmentGraph, prices: Prices, column: Nodes) -> Floats:
-    """[N] the cost of a rule's way to the goal without a budget; infinite where it goes round or ends."""
-    rows = chosen_rows(graph)
-    landing, cost = graph.landing[rows, column[rows]], prices.cost(graph.executed[rows, column[rows]])
-    result = np.where(graph.goal, 0.0, np.inf)
-    while True:
-        further = cost + result[landing]
-        if np.array_equal(further, result[rows]):
-            return result
-        result[rows] = further
 
 
 def solver_values(
