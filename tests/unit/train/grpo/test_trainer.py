@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 from tests.unit.train.runs import interrupt_and_go_on, lines, moved, plan_of, same
@@ -155,10 +157,12 @@ def straight(init, tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize("stop", [1, 2])
-def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, stop):
-    interrupt_and_go_on(run.GrpoTrainer, lambda: run.train(plan_of(), init, tmp_path / "run", quiet=True), stop)
-    same(straight, tmp_path / "run")
+@settings(max_examples=4, deadline=None)
+@given(stop=st.integers(1, 3), save_every=st.integers(1, 4))
+def test_runs_interrupted_at_any_step_end_in_the_same_bits(init, straight, tmp_path_factory, stop, save_every):
+    out, plan = tmp_path_factory.mktemp("interrupted") / "run", plan_of(run={"save_every": save_every})
+    interrupt_and_go_on(run.GrpoTrainer, lambda: run.train(plan, init, out, quiet=True), stop)
+    same(straight, out)
 
 
 class Killed(BaseException):
