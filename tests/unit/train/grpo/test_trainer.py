@@ -67,14 +67,14 @@ def test_a_warning_is_a_line_of_its_own_above_the_progress():
 
 
 def test_a_run_has_depths_and_rewards_of_its_own(init, tmp_path):
-    (tmp_path / "mine.py").write_text("def reward(spans):\n    return spans.solved - 0.01 * spans.decisions\n")
-    given = plan_of(depths=(1, 3, 5), advantage={"reward": str(tmp_path / "mine.py")}, optim={"steps": 1})
-    assert run.train(given, init, tmp_path / "run", quiet=True) == 0
+    mine, given = tmp_path / "mine.py", plan_of(depths=(1, 3, 5), optim={"steps": 1})
+    mine.write_text("def reward(spans):\n    return spans.solved - 0.01 * spans.decisions\n")
+    assert run.train(given, init, tmp_path / "run", reward=mine, quiet=True) == 0
     assert set(lines(tmp_path / "run")[0]["depths"]) == {"1", "3", "5"}
     assert CommitPolicy.from_pretrained(best_policy(tmp_path / "run")).config.depths == (1, 3, 5)
-    (tmp_path / "mine.py").write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
+    mine.write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
     with pytest.raises(errors.WrongFolder, match="reward was"):
-        run.train(given, init, tmp_path / "run", quiet=True)
+        run.train(given, init, tmp_path / "run", reward=mine, quiet=True)
 
 
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path):
