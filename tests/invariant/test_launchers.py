@@ -22,7 +22,7 @@ from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.ports import free_port
 from recommit.train.config import folder as recipes_folder
-from recommit.train.family import launch, processes
+from recommit.train.families import launch, processes
 
 JOB = Path(str(recipes_folder() / "launch" / "slurm.sbatch"))
 BIN = Path(sys.executable).parent

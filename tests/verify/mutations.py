@@ -35,7 +35,7 @@ from recommit.reproduce import preset
 from recommit.storage import verified
 from recommit.storage.errors import DataError
 from recommit.train import config
-from recommit.train.family import runs as families
+from recommit.train.families import runs as families
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.heads import fitted
 from recommit.watch import recorded

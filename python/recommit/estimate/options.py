@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from math import factorial
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from recommit.estimate.machine import SHARE, Machine
 from recommit.policy.backbones.backbone import GIVEN, given_place
 from recommit.puzzles import registry
 from recommit.puzzles.registry import Task
+from recommit.storage import recipe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,8 +99,9 @@ class EstimateOptions:
         from recommit.train.config import tasks
 
         boards = dict[str, tuple[int, ...]]()
-        for entry in _entries(self.recipe, joint=True):  # of several sizes the first
-            boards.setdefault(*_board(entry))
+        for every in _presets():
+            for task, size in _boards(every, self.recipe):  # of several sizes the first
+                boards.setdefault(task, size)
         names = (self.task,) if self.task else tuple(boards) or tasks(self.recipe) or self.model.policy.tasks
         shapes = [self.size or boards.get(name) or registry.puzzle(name).usual.size for name in names]
         pairs = zip(names, shapes, strict=True)
@@ -120,31 +124,47 @@ class EstimateOptions:
         """What the first preset that trains by this recipe asks of an evaluation, for one of its seeds."""
         from recommit.estimate.schedule import EvaluationStage
 
-        entry = next(_entries(self.recipe), None)
-        if entry is None:
+        for every in _presets():
+            trained = [each for each in every if each[""][:2] == ["train", "grpo"] and each["recipe"] == [self.recipe]]
+            families = {str(Path(each["out"][0]).parent) for each in trained}
+            asked = next((each for each in every if each[""][0] == "evaluate" and each[""][-1] in families), None)
+            if asked is not None:
+                break
+        else:
             raise ValueError(
                 f"stage: expected sft or grpo, since no preset evaluates runs of {self.recipe}, got evaluate"
             )
-        values = entry.get("evaluate", {})
-        others = len({*entry["variants"], *entry.get("ablations", ())} - {"adaptive"}) + 1
+        played = [
+            each for each in every if each[""][:2] == ["train", "grpo"] and each["out"][0].startswith(asked[""][-1])
+        ]
+        others = len({each["variant"][0] for each in played} - {"adaptive"}) + 1
         boards = factorial(task.shape[0] * task.shape[1]) // 2 if task.task == "sliding" else 0
         budget = max(task.budgets(task.shape).values())
-        return EvaluationStage(values.get("instances", 1024), values.get("validation", 256), budget, others, boards)
+        instances, validation = int(asked["instances"][0]), int(asked["validation"][0])
+        return EvaluationStage(instances, validation, budget, others, boards)
 
 
-def _entries(recipe: str, *, joint: bool = False) -> Iterator[dict[str, Any]]:
-    """Find the presets that train by a recipe, and what they say of its puzzle; ``joint``: also of each puzzle whose
-    warm start is by it."""
-    from recommit.storage import recipe_text
-
-    folder = files("recommit") / "recipes" / "reproduce"
-    for file in sorted(folder.iterdir(), key=lambda f: f.name):
+def _presets() -> Iterator[list[dict[str, list[str]]]]:
+    """The commands of each preset, as their flags; the words in front of them by an empty name."""
+    for file in sorted((files("recommit") / "recipes" / "reproduce").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".yaml"):
-            preset = recipe_text.read(file.read_text(encoding="utf-8"))
-            shared = joint and preset.get("joint", {}).get("recipe") == recipe
-            yield from (entry for entry in preset["tasks"].values() if shared or entry["recipe"] == recipe)
+            every = []
+            for line in recipe_text.expanded(recipe_text.read(file.read_text(encoding="utf-8"))):
+                flags: dict[str, list[str]] = {"": []}
+                for word in shlex.split(line):
+                    if word.startswith("--"):
+                        flags[word[2:]] = []
+                    else:
+                        flags[next(reversed(flags))].append(word)
+                every.append(flags)
+            yield every
 
 
-def _board(entry: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
-    task, size = entry["data"]["task"], entry["data"]["size"]
-    return task, (size,) if isinstance(size, int) else tuple(size)
+def _boards(every: list[dict[str, list[str]]], recipe: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Puzzles and sizes of the data that a recipe is trained on."""
+    data = {each["out"][0]: each for each in every if each[""] == ["data", "build"]}
+    starts = {each["out"][0]: each["data"] for each in every if each[""] == ["train", "sft"]}
+    for each in every:
+        if each.get("recipe") == [recipe]:
+            for name in each.get("data") or starts.get(each.get("init", [""])[0], []):
+                yield data[name]["task"][0], tuple(map(int, data[name]["size"]))
