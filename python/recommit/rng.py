@@ -47,12 +47,9 @@ class Purpose(IntEnum):
     ELSEWHERE = 42
     # What a policy does in the episodes that it learns from by imitation.
     OWN_STATES = 44
-    # A fitted head's first weights.
-    WEIGHTS = 41
     # States and plans that a world model learns from.
     WORLD_MODEL = 43
-    # Evaluation: bootstrap resamples, the agent of random actions, waits between requests, instances of zero-shot.
-    BOOTSTRAP = 48
+    # Evaluation: the agent of random actions, waits between requests, instances of zero-shot.
     RANDOM_ACTIONS = 49
     JITTER = 56
     INSTANCES = 57

@@ -60,10 +60,6 @@ RECIPES = {
 }
 
 
-def test_kills_at_a_few_random_moments(tmp_path, record_property):
-    record_property("executed", killed_at_random_moments(LIGHT, tmp_path, 12))
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_kills_at_random_moments(tmp_path, recipe, record_property):

@@ -48,7 +48,7 @@ def place(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch):
     """A fitted head writes how many seconds its fit took."""
-    monkeypatch.setattr("recommit.train.heads.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
+    monkeypatch.setattr("recommit.train.heads.conditioned.time", types.SimpleNamespace(process_time=lambda: 0.0))
 
 
 def kill(place, command, kills):
@@ -86,7 +86,7 @@ def test_evaluations(place, record_property):
     record_property("executed", kill(place, "evaluate", killer.wanted(100)))
 
 
-@pytest.mark.parametrize("command", ["graph build", "train head", "train world-model", "train head, conditioned"])
+@pytest.mark.parametrize("command", ["graph build", "train head", "train world-model"])
 def test_graphs_and_heads(place, command, record_property):
     record_property("executed", kill(place, command, killer.wanted(50)))
 

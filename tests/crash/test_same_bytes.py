@@ -13,7 +13,7 @@ from tests.crash.trees import SMALL, differences, tree
 
 import recommit
 import recommit.data
-from recommit.data import builder, shards, workers
+from recommit.data import builder, workers
 from recommit.data.builder import build
 from recommit.storage import errors
 
@@ -23,12 +23,6 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "set"
     build(SMALL, folder)
     return tree(folder)
-
-
-@pytest.mark.parametrize(("workers", "threads"), [(1, 3), (2, 1), (4, 2)])
-def test_workers_and_threads(tmp_path, undisturbed, workers, threads):
-    build(SMALL, tmp_path / "set", workers=workers, threads=threads)
-    assert differences(tmp_path / "set", undisturbed) == []
 
 
 def test_order_of_shards(tmp_path, undisturbed, monkeypatch):
@@ -99,14 +93,3 @@ def test_errors_cross_every_engine(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(errors.WorkerDied, match="status 1"):
         build(SMALL, tmp_path / "dead", workers=2)
-
-
-def test_content_does_not_depend_on_the_file_format(tmp_path, monkeypatch):
-    """Another compressor, other files; the same name of the content."""
-    plan = SMALL.changed(count=20, validation=0, test=0)
-    one = build(plan, tmp_path / "one")
-    real = shards.parquet.pq.write_table
-    monkeypatch.setattr(shards.parquet.pq, "write_table", lambda *a, **k: real(*a, **{**k, "compression_level": 9}))
-    other = build(plan, tmp_path / "other")
-    assert one.content == other.content
-    assert one.shards[0].sha256 != other.shards[0].sha256

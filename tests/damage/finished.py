@@ -31,7 +31,6 @@ from recommit.storage import verified
 from recommit.storage.errors import Damaged
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import trainer as grpo
-from recommit.train.heads import fitted
 from recommit.train.sft import trainer as sft
 from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.options import ZeroShotOptions
@@ -62,10 +61,6 @@ COMMANDS = {
     ),
     "graph build": ("graph", "build", "./sft", "--out", "./new", "--every-state", "--features", *FAST),
     "train head": (
-        *("train", "head", "./graph", "--method", "exact", "--updates", "2", "--budget", "2"),
-        *("--out", "./new", "--quiet"),
-    ),
-    "train head, conditioned": (
         *("train", "head", "./graph", "--policy", "./world-model", "--updates", "2", "--budget", "2"),
         *("--out", "./new", "--quiet"),
     ),
@@ -95,7 +90,6 @@ train sft --recipe ./plan.yaml --data ./data ./regions ./rooms --out ./joint --s
   --set run.tensorboard=true model.policy.lora={"rank":2}
 train grpo --recipe ./plan.yaml --init ./joint --task sliding sokoban --out ./several --quiet \
   --set optim.batch=9 phases=[]
-train head ./graph --method exact --updates 2 --budget 2 --policy ./grpo --out ./new-head --quiet
 train head ./graph --policy ./world-model --updates 2 --budget 2 --out ./conditioned --quiet
 evaluate ./several --task sokoban --agents adaptive fixed-2 confidence-least oracle-dp zero-shot@./zero-shot \
   --budgets 3 2 --instances 6 --validation 4 --regret --price-action 0.01 --device cpu --out ./beside --quiet
@@ -113,7 +107,7 @@ report ./beside --out ./pictures/page.html
 
 
 def make(place: Path, *, every: bool = False) -> Path:
-    """A data set, a run, and of that an evaluation, a graph with a head and a world model, in folders of ``place``;
+    """A data set, a run, and of that an evaluation, a graph and a world model, in folders of ``place``;
     with ``every`` a reinforced run in its place, and something of whatever else commands write."""
     build(BOARDS, place / "data")
     plans = {"sft": plain(warm()), "grpo": plain(plan_of(**FINISHED))}
@@ -145,11 +139,9 @@ def _more(place: Path) -> None:
 
 
 def _plans(place: Path, run: Path) -> None:
-    """The commitment graph of a run, a head that was fitted on it, and a world model."""
+    """The commitment graph of a run, and a world model of its policy."""
     words = ["--every-state", "--features", "--device", "cpu", "--quiet"]
     assert main(["graph", "build", str(run), "--out", f"{place}/graph", *words]) == 0
-    words = ["--method", "exact", "--updates", "2", "--budget", "2", "--quiet"]
-    assert main(["train", "head", f"{place}/graph", "--out", f"{place}/head", *words]) == 0
     words = ["--steps", "1", "--starts", "5", "--quiet"]
     assert main(["train", "world-model", str(run), "--out", f"{place}/world-model", *words]) == 0
 
@@ -271,8 +263,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     **dict.fromkeys(("data", "regions", "rooms", "hub/datasets/a/data"), _data),
     **dict.fromkeys(("eval", "beside", "results/eval"), _evaluation),
     **dict.fromkeys(("graph", "hub/datasets/a/graph"), _graph),
-    **dict.fromkeys(("head", "new-head"), lambda folder: vars(fitted.read(folder))),
-    **dict.fromkeys(("world-model", "conditioned", "new-head/policy"), _policy),
+    **dict.fromkeys(("world-model", "conditioned"), _policy),
     "zero-shot": _zero_shot,
 }
 

@@ -123,16 +123,6 @@ VERBS = {
             ("graph",),
         ),
     ],
-    "head": [
-        (lambda here: ["graph", "score", f"{here}/graph", *RULES, "--fitted", f"{here}/head"], ()),
-        (
-            lambda here: [
-                *("train", "head", f"{here}/graph", "--out", f"{here}/head", "--method", "exact"),
-                *("--updates", "2", "--budget", "2", "--quiet"),
-            ],
-            (),  # beside weights it writes how many seconds it took
-        ),
-    ],
 }
 RULES = ("--rules", "fixed-2", "--budget", "2", "--price-action", "0", "--quiet")
 
@@ -293,8 +283,6 @@ SAMPLE = (
     ("eval/compute.json", nothing, 1),
     ("graph/nodes.parquet", flipped, 0),
     ("graph/manifest.json", link, 3),
-    ("head/head.json", pipe, 0),
-    ("head/head.safetensors", link, 1),
 )
 
 

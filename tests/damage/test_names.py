@@ -30,13 +30,14 @@ from tests.damage.finished import Use
 import recommit
 from recommit.cli import main
 from recommit.data import manifest
+from recommit.policy import checkpoint
 from recommit.policy.backbones import backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.report import document
-from recommit.runs import checkpoints, progress
+from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import verified
 from recommit.storage.files import Files, sha256
-from recommit.train import config, initial_policy
+from recommit.train import initial_policy
 
 NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
 PROGRAMS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "webbrowser.open")
@@ -44,13 +45,9 @@ CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.symlink", "os.l
 #: Every ending that something of ours may put behind a name, and every file that it may look for in a folder.
 ENDINGS = ("", ".txt", ".js", ".yaml", ".json", ".jsonl", ".parquet", ".safetensors", ".npy")
 LOOKED_FOR = ("config.json", "best.json", "metrics.jsonl", "versions.json", "manifest.json", "heads.safetensors")
-#: What may name any folder of this machine: a policy and a recipe their backbone, and an evaluation its run, of which a
-#: page shows the training. It is read, and nothing else.
-READ_ANYWHERE = {
-    ("adapted/config.json", ("backbone", "source")),
-    ("plan.yaml", ("sft", "model", "backbone")),
-    ("eval/plan.json", ("run",)),
-}
+#: What may name any folder of this machine: an evaluation its run, of which a page shows the training. It is read, and
+#: nothing else.
+READ_ANYWHERE = {("eval/plan.json", ("run",))}
 
 
 class Reached(RuntimeError):
@@ -184,7 +181,7 @@ class Names:
     def seals(self, name):
         """The file, and what has its digest."""
         above = [folder for folder in (self.place / name).parents if self.place in folder.parents]
-        every = [folder / seal for folder in above for seal in (verified.DIGESTS, checkpoints.COMMIT)]
+        every = [folder / verified.DIGESTS for folder in above]
         return [self.place / name, *(file for file in every if file.is_file())]
 
     def write(self, name, whole):
@@ -193,10 +190,7 @@ class Names:
             whole["check"] = sha256(manifest._dump(plain).encode())
         (self.place / name).write_text(yaml.safe_dump(whole) if name.endswith(".yaml") else json.dumps(whole))
         for seal in self.seals(name)[1:]:
-            if seal.name == verified.DIGESTS:
-                verified.seal(Files(), seal.parent, verified.digests(seal.parent))
-            else:
-                checkpoints.commit(seal.parent, int(seal.parent.name.removeprefix("step-")))
+            verified.seal(Files(), seal.parent, verified.digests(seal.parent))
 
     def report(self, chosen):
         """What is wrong, in lines."""
@@ -212,13 +206,14 @@ def more_uses():
     """Verbs that take a folder from somebody and make something of it."""
 
     def begin(here):
-        folder = SimpleNamespace(folder=here / "new", trained=False)
+        folder = SimpleNamespace(folder=here / "new", checkpoints=Checkpoints(here / "new"))
         folder.folder.mkdir()
         initial_policy.warm_start(here / "sft", folder, SimpleNamespace(is_main_process=True, barrier=lambda: None))
 
     def play(here):
         task = recommit.Sliding(2, 3)
-        recommit.CommitPolicy.from_pretrained(here / "adapted").act(task, task.generate(1, seed=0).states)
+        with backbone.given_backbone(here / "sft" / "backbone"):
+            recommit.CommitPolicy.from_pretrained(here / "adapted").act(task, task.generate(1, seed=0).states)
 
     def train(here):
         words = ["--recipe", f"{here}/plan.yaml", "--data", f"{here}/data", "--out", f"{here}/new", "--quiet"]
@@ -234,11 +229,7 @@ def more_uses():
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory, guard):
-    def tracker(package):
-        return lambda **about: guard.stop("network", (package, about["project"]))
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(progress, "_tracker", tracker)
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         yield Names(tmp_path_factory.mktemp("names"), guard)
 
@@ -249,15 +240,12 @@ SAMPLE = (
     ("sft/best.json", ("policy",), "near"),
     ("adapted/config.json", ("backbone", "source"), "repository"),
     ("adapted/config.json", ("policy", "prompts", 0), "file"),
-    ("plan.yaml", ("sft", "run", "wandb"), "repository"),
-    ("plan.yaml", ("sft", "run", "trackio"), "repository"),
     ("plan.yaml", ("sft", "model", "backbone"), "repository"),
     ("eval/summary.json", (0, "task"), "file"),
     ("eval/plan.json", ("agents", 0), "folder"),
     ("eval/plan.json", ("run",), "folder"),
     ("data/manifest.json", ("shards", 0, "name"), "file"),
     ("graph/manifest.json", ("task",), "near file"),
-    ("head/head.json", ("method",), "repository"),
     ("sft/config.json", ("data", "recipe", "task"), "near"),
     ("sft/backbone/config.json", ("model_type",), "repository"),
     ("sft/backbone/tokenizer_config.json", ("tokenizer_class",), "file"),
@@ -277,11 +265,10 @@ def trusting(folder, name):
 TRUSTING = {
     "a run": ((verified, "inside", trusting), ("sft/best.json", ("policy",), "folder"), "read"),
     "a policy": (
-        (backbone, "may_be_named", lambda _: True),
+        (checkpoint, "LISTED", {"evil/repository": ""}),
         ("adapted/config.json", ("backbone", "source"), "repository"),
         "network",
     ),
-    "a recipe": ((config, "_callers", lambda _: ()), ("plan.yaml", ("sft", "run", "wandb"), "repository"), "network"),
     "a page": (
         (document, "rules", lambda task: Path(f"{task}.js").read_text()),
         ("eval/summary.json", (0, "task"), "file"),

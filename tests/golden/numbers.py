@@ -164,7 +164,7 @@ def _graph(folder: Path) -> dict[str, Any]:
     _recommit(folder, f"{build} --out graph")
     _recommit(folder, f"{build} --split validation --out chosen")
     _recommit(folder, "graph build rl-exact --out planned --starts 24 --budget 5 --threads 1")
-    score = "graph score graph --choose-on chosen --budget 4 6 --price-observation 0.02 --split --without-budget --json"
+    score = "graph score graph --choose-on chosen --budget 4 6 --price-observation 0.02 --split --json"
     numbers = _flat(json.loads(_recommit(folder, score)), "rules")
     score = "graph score planned --budget 5 --price-observation 0.02 --json"
     numbers |= _flat(json.loads(_recommit(folder, score)), "planned")
@@ -179,13 +179,7 @@ def _heads(folder: Path) -> dict[str, Any]:
     head = "train head plans --policy world-model --out conditioned --features z+conditioned"
     _recommit(folder, f"{head} --updates 4 --budget 3 4")
     numbers |= _tensors(folder / "conditioned", "conditioned")
-    for method in ("exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier"):
-        head = f"train head plans --method {method} --features z+confidence --updates 4 --budget 4 --out head-{method}"
-        _recommit(folder, head)
-        numbers |= _tensors(folder / f"head-{method}", method)
-    fitted = " ".join(f"head-{method}" for method in ("exact", "q", "hazard"))
-    score = f"graph score graph --choose-on chosen --budget 4 --rules head fixed-4 --fitted {fitted} --json"
-    return numbers | _flat(json.loads(_recommit(folder, score)), "scored")
+    return numbers
 
 
 def _evaluation(folder: Path) -> dict[str, Any]:

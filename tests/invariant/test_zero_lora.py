@@ -15,10 +15,7 @@ from safetensors.torch import load_file
 from tests.invariant.rank_jobs import Job, run, train
 from tests.invariant.zero_runs import compared
 
-import recommit
 from recommit.data import DataSpec, Difficulty, build
-from recommit.evaluate import EvaluateOptions, evaluate
-from recommit.policy.backbones.transformer import SHARED
 from recommit.policy.policy import CommitPolicy
 
 STEPS, ROUNDS = 4, 2
@@ -186,15 +183,6 @@ def equals_one_process(place, stage):
     same(place, "one-rl", f"rl-{stage}", limit)
 
 
-def test_one_puzzle_has_a_text_to_share(place):
-    cache = CommitPolicy.from_pretrained(place.folder / "one").prompts_cache
-    starts = [
-        cache.of(task, shape).image_start
-        for task, shape in ((recommit.Sliding(3), (3, 3)), (recommit.Sokoban(6), (6, 6)))
-    ]
-    assert starts[0] >= SHARED > starts[1]
-
-
 @pytest.mark.parametrize("stage", STAGES)
 def test_two_ranks_equal_one_process(place, stage):
     equals_one_process(place, stage)
@@ -262,22 +250,6 @@ def test_loading_sees_heads_that_were_not_gathered(place):
         CommitPolicy.from_pretrained(place.folder / "planted-heads")
 
 
-def test_what_is_saved_plays(place, tmp_path):
-    plays(place, "rl-2", tmp_path)
-
-
-@pytest.mark.nightly
-def test_what_was_saved_without_a_state_plays(more, tmp_path):
-    plays(more, "no-states", tmp_path)
-
-
-def plays(place, name, tmp_path):
-    agents = ("adaptive", "fixed-4")
-    options = EvaluateOptions(place.folder / name, tmp_path / "eval", agents, "tight", instances=4, validation=2)
-    rows = evaluate(options)
-    assert [row["instances"] for row in rows] == [4, 4]
-
-
 def again(place, stage):
     first, second = place.weights(f"sft-{stage}"), place.weights(f"again-{stage}")
     assert all(torch.equal(first[key], second[key]) for key in first)
@@ -302,12 +274,6 @@ def test_a_rank_that_is_killed_ends_the_others_and_the_run_goes_on(more):
     assert "rank 0: rank 1 ended before its work was done" in said
     assert "Traceback" not in said
     assert more.apart("sft-2", "killed") == 0
-
-
-def test_what_is_said_of_parameters_that_are_split_is_true(place):
-    policy = CommitPolicy.from_pretrained(place.folder / "offload-3")
-    whole = sum(p.numel() for p in policy.parameters())
-    assert f" of {whole:,} parameters" in (place.folder / "printed.txt").read_text()
 
 
 @pytest.mark.nightly

@@ -157,7 +157,7 @@ def test_optimal_actions_with_the_player_everywhere(limits):
         level = reference.Level(grid)
         states = level.states()
         expected = reference.distances(level, states)
-        chosen = states[:: 7 if tabled else 997]
+        chosen = states[:: 29 if tabled else 997]
         found = _core.sokoban.optimal_actions_everywhere(level.draw(chosen), **limits)
         for state, masks in zip(chosen, found, strict=True):
             right = everywhere(level, expected, state)
@@ -166,6 +166,6 @@ def test_optimal_actions_with_the_player_everywhere(limits):
             whole += np.array_equal(masks, right)
             compared += 1
             some += masks.any()
-    assert compared > (1_000 if tabled else 20)
+    assert compared > (500 if tabled else 20)
     assert 0 < some < compared
     assert compared * 9 // 10 < whole <= compared

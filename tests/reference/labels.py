@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 GOAL_OF = {0: 2, 3: 4, 5: 6}  # what a cell becomes when there is a goal under it
 PLAIN_OF = {2: 0, 4: 3, 6: 5}
@@ -96,51 +94,3 @@ class Judge:
 
 def as_tuple(state):
     return tuple(tuple(int(cell) for cell in row) for row in state)
-
-
-class Solutions:
-    def __init__(self, actions, lengths):
-        self.actions = np.array([a for plan in actions for a in plan], np.uint8)
-        self.offsets = np.concatenate([[0], np.cumsum([len(plan) for plan in actions])]).astype(np.int64)
-        self.length = np.array(lengths, np.int32)
-
-
-class Labeller:
-    """The Judge behind the batched calls that the package makes; `puzzle` still simulates and generates."""
-
-    def __init__(self, puzzle):
-        self.puzzle, self.judge = puzzle, Judge(puzzle.task)
-
-    def __getattr__(self, name):
-        return getattr(self.puzzle, name)
-
-    def distance(self, states, **_):
-        return np.array([self.judge.distance(s) for s in states], np.int32)
-
-    def optimal_actions(self, states, **_):
-        return np.array([[a in self.judge.optimal(s) for a in range(4)] for s in states], bool).reshape(-1, 4)
-
-    def solve(self, states, ties="first", seed=0, **_):
-        rng = np.random.default_rng(seed)
-        return Solutions([self._plan(as_tuple(s), ties, rng) for s in states], [self.judge.distance(s) for s in states])
-
-    def _plan(self, state, ties, rng):
-        plan = []
-        while self.judge.distance(state) > 0:
-            best = sorted(self.judge.optimal(state))
-            plan.append(best[0] if ties == "first" else int(rng.choice(best)))
-            state = dict(self.judge.moves(state))[plan[-1]]
-        return plan
-
-    def generate(self, count, *, seed=0, start=0, length=None, **_):
-        """Keeps the first candidate of each number that has a fitting length."""
-        states = []
-        for i in range(start, start + count):
-            for attempt in range(10_000):
-                state = self.puzzle.generate(1, seed=seed * 10_007 + attempt, start=i).states
-                if length[0] <= self.judge.distance(state[0]) <= length[1]:
-                    break
-            states.append(state[0])
-        shape = (count, *self.puzzle.shape)
-        states = np.array(states, np.uint8).reshape(shape)
-        return type("Drawn", (), {"states": states, "length": self.distance(states)})

@@ -60,44 +60,16 @@ def test_every_verb_is_run_by_a_page_and_every_reason_is_needed():
         "recommit train sft --recipe laptop-slidng --data data --out run",
         "recommit train sft --recipe laptop-sliding --data data --out run --set optim.setps=4",
         "recommit train family --recipe laptop-sliding --init run --out family --variants fixed-17",
-        "recommit train head graph --method exakt --out head",
+        "recommit train head graph --policy run --features exakt --out head",
         "recommit levels genrate --out levels.txt",
         "recommit reproduce --preset dmeo --out demo",
         "deepspeed --module recommit.train.sft --recipe paper-sliding --data data --out run --zreo 2",
         "python bench/training/warm_start.py run data --bugdet 6",
         "python bench/training/warm_strat.py run data",
-        "bash scripts/test --onyl cpp",
-        "bash scripts/verify quik",
-        "bash scripts/demo out lapotp",
         "pip install '.[evns]'",
-        "cmake --preset relese",
         "curl https://example.org",
     ],
 )
 def test_a_wrong_command_is_noticed(text):
     with pytest.raises((Wrong, SystemExit)):
         checking.check(Command("page", 1, 0, text))
-
-
-def test_a_command_that_fails_is_noticed(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("```console\n$ recommit --version\nrecommit 0.1.0\n$ recommit solve nothing.txt\n```\n")
-    assert [command.text for command in commands.commands(page)] == ["recommit --version", "recommit solve nothing.txt"]
-    with pytest.raises(Wrong, match=r"page\.md:4: recommit solve nothing\.txt: exit status 2"):
-        running.run_page(page, tmp_path, "")
-
-
-def test_commands_hide_nowhere(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("```text\nrecommit doctor\n```\n")
-    with pytest.raises(Wrong, match="not marked as console"):
-        commands.commands(page)
-
-
-def test_long_lines_and_variables(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("```console\nA=1 recommit solve \\\n    x.txt  # why\nnode-0$ no\n```\n```console\na && b\n```\n")
-    assert [c.text for c in commands.commands(page)] == ["no", "a", "b"]
-    page.write_text("```console\nA=1 recommit solve \\\n    x.txt  # why\nrecommit doctor\n```\n")
-    first, second = commands.commands(page)
-    assert (first.words, first.line, second.line) == (["recommit", "solve", "x.txt"], 2, 4)

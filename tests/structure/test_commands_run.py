@@ -14,6 +14,23 @@ pytest.importorskip("tyro")
 pytest.importorskip("yaml")
 
 
-@pytest.mark.parametrize("page", running.pages(), ids=lambda page: page.relative_to(running.ROOT).as_posix())
+#: Pages whose commands take more than ten seconds: what they are made of, unit tests of the verbs run.
+LONG = {
+    "results",
+    "results-tables",
+    "reinforcement",
+    "evaluation",
+    "graphs",
+    "leaderboard",
+    "sweep",
+    "change-one-thing",
+}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.nightly] * (page.stem in LONG)) for page in running.pages()],
+    ids=lambda page: page.relative_to(running.ROOT).as_posix(),
+)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, model_server: str) -> None:
     running.run_page(page, tmp_path, model_server)

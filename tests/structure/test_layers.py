@@ -110,20 +110,19 @@ def test_no_circle_of_files() -> None:
     assert circles(with_packages(imports(PACKAGE))) == []
 
 
-@pytest.mark.parametrize(
-    ("module", "line"),
-    [
+def test_a_circle_of_files_is_noticed(copy: Path) -> None:
+    """Deferred imports, those for types, and dynamic ones."""
+    package = copy / "python" / "recommit"
+    for module, line in (
         ("rng.py", "def f():\n    from recommit.puzzles import walks"),
         ("puzzles/frames.py", "if TYPE_CHECKING:\n    from recommit.puzzles.puzzle import Puzzle"),
         ("train/trainer.py", "from importlib import import_module\nimport_module('recommit.cli.command_line')"),
-    ],
-    ids=["deferred", "types", "dynamic"],
-)
-def test_a_circle_of_files_is_noticed(copy: Path, module: str, line: str) -> None:
-    package = copy / "python" / "recommit"
-    (package / module).write_text((package / module).read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
-    (circle,) = circles(imports(package))
-    assert "recommit." + module.removesuffix(".py").replace("/", ".") in circle
+    ):
+        text = (package / module).read_text(encoding="utf-8")
+        (package / module).write_text(f"{text}\n{line}\n", encoding="utf-8")
+        (circle,) = circles(imports(package))
+        assert "recommit." + module.removesuffix(".py").replace("/", ".") in circle
+        (package / module).write_text(text, encoding="utf-8")
 
 
 def include_faults(cpp: Path) -> list[str]:

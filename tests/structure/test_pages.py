@@ -58,14 +58,6 @@ def test_python_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, m
         pytest.skip(f"{page.name} goes on with {error.name}, which is not installed")
 
 
-def test_a_wrong_block_is_noticed() -> None:
-    page = "text\n```python\nprint(1)\n```\n\n```text\n%s\n```\n"
-    assert wrong_outputs(page % 1) == []
-    assert wrong_outputs(page % 2) == ["1\n"]
-    with pytest.raises(NameError):
-        wrong_outputs("```python\nnobody\n```\n")
-
-
 def listed(page: str) -> dict[str, str]:
     """What the tables of arguments of an environment's page say."""
     return dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", page[page.index("## Arguments") :], re.MULTILINE))
@@ -124,13 +116,6 @@ def test_api_pages_name_everything_public(module: str) -> None:
         assert re.search(rf"\b{each.rpartition('.')[2]}\b", (DOCS / ELSEWHERE[each]).read_text("utf-8"))
 
 
-def test_comments_of_fields_are_their_descriptions_on_api_pages() -> None:
-    griffe = pytest.importorskip("griffe")
-    extensions = griffe.load_extensions(str(DOCS / "signatures.py"))
-    root = griffe.load("recommit", search_paths=[str(ROOT / "python")], extensions=extensions)
-    assert root["puzzles.solutions.Solutions.nodes"].docstring.value == "Search nodes spent; 0 where a table answered."
-
-
 @functools.cache
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
@@ -153,12 +138,6 @@ def dangling(page: Path, text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_and_references_lead_somewhere(page: Path) -> None:
     assert dangling(page, text_of(page)) == []
-
-
-def test_what_leads_nowhere_is_noticed() -> None:
-    here = "bench/compare.py"
-    page = f"[a](nowhere.md) [b](#here) `{here}::main` `{here}::nobody` `python/recommit/nothing.py`"
-    assert dangling(PAGES[0], page) == ["nowhere.md", f"{here}::nobody", "python/recommit/nothing.py::"]
 
 
 @pytest.mark.parametrize("script", sorted((DOCS / "figures").glob("*.py")), ids=lambda path: path.stem)

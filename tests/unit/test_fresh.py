@@ -35,7 +35,7 @@ def sources() -> dict[str, Source]:
     }
 
 
-def changed(ways: dict[str, Source], steps: int = 60) -> int:
+def changed(ways: dict[str, Source], steps: int = 25) -> int:
     """How many arrays are not what they were when they were handed out; some are let go of on the way."""
     rng = np.random.default_rng(1)
     held: list[tuple[NDArray[Any], NDArray[Any]]] = []

@@ -1,7 +1,7 @@
 """``python -m tests.verify TIER``: run the rows of a tier and of those before it, and write the table of figures.
 
 Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports`` after every row; ``--publish`` also enters the
-figures into the table that the documentation shows, where rows that did not run keep their last figures.
+figures into docs/reliability/figures.json, where rows that did not run keep their last figures.
 ``--rows L10,K5`` picks rows, ``--alone`` leaves out the earlier tiers.
 """
 
@@ -96,30 +96,30 @@ def verify(row: Row, at: str) -> Figure:
     return Figure(row.id, row.what, row.tier, row.target, executed, unit, result, seconds, at, today)
 
 
-HEAD = "| row | what | tier | executed | result | date |\n|---|---|---|---:|---|---|\n"
+HEAD = "| row | what | tier | target | executed | result | seconds |\n|---|---|---|---|---|---|---:|\n"
 
 
-def line(row: Row, figure: Figure | None) -> str:
-    """A row of the table; the JSON beside it has targets, units, seconds and commits."""
-    ran = f"{figure.executed:,} | {figure.result} | {figure.date or '-'}" if figure else "- | not run yet | -"
-    return f"| {row.id} | {row.what} | {row.tier} | {ran} |\n"
-
-
-def write(figures: list[Figure], path: Path, rows: tuple[Row, ...] = ()) -> None:
-    """As JSON, and beside it as a Markdown table of these rows; of the rows that ran, if none are named."""
+def write(figures: list[Figure], path: Path) -> None:
+    """As JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([dataclasses.asdict(f) for f in figures], indent=2) + "\n", encoding="utf-8")
-    latest = {(figure.row, figure.what): figure for figure in figures}
-    shown = rows or [row for row in ROWS if (row.id, row.what) in latest]
-    table = HEAD + "".join(line(row, latest.get((row.id, row.what))) for row in shown)
-    path.with_suffix(".md").write_text(table, encoding="utf-8")
+
+
+def report(figures: list[Figure], path: Path) -> None:
+    """As JSON, and beside it as a Markdown table."""
+    write(figures, path)
+    lines = (
+        f"| {f.row} | {f.what} | {f.tier} | {f.target} | {f.executed:,} {f.unit} | {f.result} | {f.seconds:,.1f} |\n"
+        for f in figures
+    )
+    path.with_suffix(".md").write_text(HEAD + "".join(lines), encoding="utf-8")
 
 
 def publish(figures: list[Figure], path: Path = PUBLISHED) -> None:
     """Replace the figures of these rows; rows that are no longer in the table of rows go."""
     before = [Figure(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
     latest = {(figure.row, figure.what): figure for figure in (*before, *figures)}
-    write([latest[key] for row in ROWS if (key := (row.id, row.what)) in latest], path, ROWS)
+    write([latest[key] for row in ROWS if (key := (row.id, row.what)) in latest], path)
 
 
 def main() -> int:
@@ -148,7 +148,7 @@ def main() -> int:
                 f"{last.row:<4} {last.seconds:8.1f} s {last.executed:>11,}  {last.result[:50]:<50} {last.what}",
                 flush=True,
             )
-            write(figures, REPORTS / f"verify-{arguments.tier}.json")
+            report(figures, REPORTS / f"verify-{arguments.tier}.json")
             if arguments.publish:
                 publish([last])
     print(f"{sum(each.result == 'pass' for each in figures)} of {len(figures)} rows pass; see {REPORTS}")

@@ -1,27 +1,21 @@
-"""D1 to D3, C10: what is computed does not depend on threads, on processes and their order, or on the surroundings;
-processes that build one solver table at the same time leave one whole file.
+"""D3, C10: files do not depend on the surroundings; processes that build one solver table at once leave one whole file.
 
-``python -m tests.verify.determinism threads|processes|environment|builders [--plant]``
+``python -m tests.verify.determinism environment|builders [--plant]``
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.verify.harness import ROOT, expect, main, run
+from tests.verify.harness import expect, main, run
 from tests.waiting import HANG
 
-THREADS = (1, 2, 3, 8)
-PROCESSES = (1, 2, 4)
-PIECES, PIECE = 8, 50
 #: Of builders that begin at the same time.
 PAIRS = int(os.environ.get("RECOMMIT_PAIRS", "2"))
 
@@ -32,25 +26,6 @@ SURROUNDINGS = (
     {"TZ": "America/St_Johns", "LC_ALL": "POSIX", "LANG": "de_DE.UTF-8", "PYTHONHASHSEED": "12345", "umask": "002"},
 )
 
-#: Prints the digests of everything for one thread count; planted: a result that depends on the thread count.
-COMPUTE = """
-import json, sys
-from recommit.puzzles.signature import signature
-threads, plant = int(sys.argv[1]), sys.argv[2] == "plant"
-found = signature(threads)
-if plant: found["sim"] ^= threads
-print(json.dumps(found))
-"""
-
-#: Writes the bytes of one piece of a run of instances; planted: an index counted from the piece's own start.
-WRITE_PIECE = """
-import sys, recommit
-folder, start, count, plant = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "plant"
-begin = 0 if plant else start
-for task in (recommit.Sliding(4), recommit.Sokoban(8, boxes=2)):
-    states = task.generate(count, seed=3, start=begin).states
-    open(f"{folder}/{task.task}-{start:05}", "wb").write(states.tobytes())
-"""
 
 #: Writes files the way a user does; planted: a title that depends on the hash seed.
 WRITE_FILES = """
@@ -74,32 +49,6 @@ def tree(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def threads(plant: bool) -> tuple[int, str]:
-    """D1."""
-    tried = THREADS[:2] if plant else THREADS
-    found = {n: json.loads(run([sys.executable, "-c", COMPUTE, n, _flag(plant)])) for n in tried}
-    expect(all(found[n] == found[1] for n in tried), f"results depend on the number of threads: {found}")
-    return len(tried) * len(found[1]), "digests"
-
-
-def processes(plant: bool) -> tuple[int, str]:
-    """D2: pieces written by several processes at once, in any order, are the pieces of one run."""
-    order = list(range(PIECES))
-    trees = {}
-    for workers in PROCESSES[-1:] if plant else PROCESSES:
-        random.Random(workers).shuffle(order)
-        with tempfile.TemporaryDirectory() as folder:
-            for begin in range(0, PIECES, workers):
-                _together([[folder, i * PIECE, PIECE, _flag(plant)] for i in order[begin : begin + workers]])
-            whole = b"".join(path.read_bytes() for path in sorted(Path(folder).iterdir()))
-            trees[workers] = hashlib.sha256(whole).hexdigest()
-    with tempfile.TemporaryDirectory() as folder:
-        _together([[folder, 0, PIECES * PIECE, "plain"]])
-        trees[0] = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(folder).iterdir()))).hexdigest()
-    expect(len(set(trees.values())) == 1, f"results depend on processes or their order: {trees}")
-    return len(PROCESSES) * PIECES, "pieces"
-
-
 def environment(plant: bool) -> tuple[int, str]:
     """D3: the same command in different surroundings, twice in the first."""
     digests = []
@@ -114,16 +63,6 @@ def environment(plant: bool) -> tuple[int, str]:
         shutil.rmtree(cwd)
     expect(len(set(digests)) == 1, f"files depend on the surroundings: {digests}")
     return len(digests), "runs"
-
-
-def _together(argument_lists: list[list[object]]) -> None:
-    """Several processes at once."""
-    running = [
-        subprocess.Popen([sys.executable, "-c", WRITE_PIECE, *map(str, arguments)], cwd=ROOT, env=os.environ)
-        for arguments in argument_lists
-    ]
-    statuses = [process.wait() for process in running]
-    expect(not any(statuses), f"a process failed: {statuses}")
 
 
 def _flag(plant: bool) -> str:
@@ -176,4 +115,4 @@ def builders(plant: bool) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
-    main(threads, processes, environment, builders)
+    main(environment, builders)

@@ -1,7 +1,7 @@
-"""L10, D4: every part computes, to the last bit, what the committed numbers say: here, and with other compilers,
+"""D4: every part computes, to the last bit, what the committed numbers say, with other compilers,
 optimisation levels and machines.
 
-``python -m tests.verify.signature installed|platforms [--plant]``; ``--accept`` writes the numbers of this package.
+``python -m tests.verify.signature [--plant]``; ``--accept`` writes the numbers of this package.
 Platforms build ``bench/signature.cpp``; the foreign machines are emulated: apt-get install qemu-user
 g++-aarch64-linux-gnu g++-s390x-linux-gnu clang
 """
@@ -35,20 +35,6 @@ def numbers() -> dict[str, str]:
     """What the installed package computes."""
     result: dict[str, str] = json.loads(run([sys.executable, "-m", "recommit.cli", "bench", "--signature", "--json"]))
     return result
-
-
-def installed(plant: bool) -> tuple[int, str]:
-    """Compare every part; planted: one bit of one number is off."""
-    golden = json.loads(GOLDEN.read_text())
-    found = numbers()
-    if plant:
-        part = next(iter(found))
-        found[part] = f"{int(found[part], 16) ^ 1:016x}"
-    expect(
-        found == golden,
-        f"expected {golden}\n     got {found}\nif that is meant: python -m tests.verify.signature --accept",
-    )
-    return len(found), "numbers"
 
 
 def compiler(name: str) -> str | None:
@@ -88,4 +74,4 @@ if __name__ == "__main__":
     if "--accept" in sys.argv[1:]:
         GOLDEN.write_text(json.dumps(numbers(), indent=2) + "\n")
     else:
-        main(installed, platforms)
+        main(platforms)

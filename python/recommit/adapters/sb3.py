@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
-from recommit.envs.vector import PuzzleVectorEnv
+from recommit.envs.puzzles import PuzzleVectorEnv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -52,7 +52,7 @@ VERBS = {
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",), "cli", (), True),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),
     "data import": Verb(data.import_, "boxoban boxoban-levels", ("what", "folder")),
-    "data show": Verb(data.show, "data --picture data.png", ("folder",), *DATA),
+    "data show": Verb(data.show, "data", ("folder",), *DATA),
     "data export": Verb(data.export, "data --out parquet", ("folder",), *DATA),
     "sweep verify": Verb(verify, "sweep/card.json --policy policy.py:make", ("card",)),
     "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import sampling, symmetry
+from recommit.data import assignment, sampling
 from recommit.storage.errors import WrongDataSpec
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
 
     None of them is in the data's own test split, nor among as many test instances of this length; with ``disjoint:
     layouts`` no room is, and with ``regions`` all are of the regions that are for tests. What is trained or validated
-    on cannot be among them, see ``symmetry``.
+    on cannot be among them, see ``assignment``.
     """
     if spec.published:
         raise WrongDataSpec(f"fresh: expected a generator, which has other instances, got the {spec.generator} levels")
@@ -51,8 +51,8 @@ def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sam
 
 def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArray[np.uint64]) -> None:
     """Refuse states that somebody may have trained, validated or been judged on, turned and mirrored ones included."""
-    keys = symmetry.split_keys(spec, states)
-    trained, judged = ~symmetry.members(spec, states, keys, "test"), np.isin(keys, read_before)
+    keys = assignment.split_keys(spec, states)
+    trained, judged = ~assignment.members(spec, states, keys, "test"), np.isin(keys, read_before)
     if trained.any() or judged.any():
         raise WrongDataSpec(
             f"fresh: expected instances that nobody has read, got {trained.sum()} of training or validation and "
@@ -64,14 +64,14 @@ def _read_before(spec: DataSpec, count: int, length: tuple[int, ...]) -> NDArray
     """Sorted keys of the data's own test split, and of an evaluation's on instances of this length."""
     many = max(count, spec.test)
     every = [starts(spec, "test", many, reach) for reach in {(), length}]
-    return np.unique(np.concatenate([symmetry.split_keys(spec, each.states) for each in every]))
+    return np.unique(np.concatenate([assignment.split_keys(spec, each.states) for each in every]))
 
 
 def rooms(spec: DataSpec, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:
     """One number per instance, the same for those in the same room, where the data keeps rooms apart; else None."""
     if spec.disjoint != "layouts":
         return None
-    return np.unique(symmetry.split_keys(spec, states), return_inverse=True)[1].astype(np.int64)
+    return np.unique(assignment.split_keys(spec, states), return_inverse=True)[1].astype(np.int64)
 
 
 def name(states: NDArray[np.uint8]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import parquet, rows, shards, symmetry
+from recommit.data import assignment, parquet, rows, shards
 from recommit.data.shards import Record
 from recommit.data.spec import SPLITS, DataSpec
 from recommit.storage import errors, files
@@ -180,7 +180,7 @@ def training_keys(folder: Path, spec: DataSpec, records: list[Record], threads: 
 def measure_overlap(spec: DataSpec, test: LabelledRows, keys: NDArray[np.uint64]) -> dict[str, int]:
     """How many test starts, and states on the paths of test instances, have one of the keys of training paths."""
     expert = test[test.kind == rows.EXPERT]
-    hit = np.isin(symmetry.keys(spec.task, expert.states), keys)
+    hit = np.isin(assignment.keys(spec.task, expert.states), keys)
     start = expert.t == 0
     counts = (int(start.sum()), int((hit & start).sum()), len(expert), int(hit.sum()), len(keys))
     return dict(zip(OVERLAPS, counts, strict=True))

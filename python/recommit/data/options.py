@@ -42,7 +42,6 @@ class BuildOptions:
             unfiltered, medium or hard.
         shard: Instances per file (default: 4096).
         workers: Processes (with Ray and no cluster: cores).
-        threads: Threads of each.
         engine: Local processes, or a Ray cluster that shares the folder.
     """
 
@@ -62,7 +61,6 @@ class BuildOptions:
     generator: str | None = None
     shard: int | None = None
     workers: int = 1
-    threads: int = 1
     engine: Literal["local", "ray"] = "local"
 
     def __post_init__(self) -> None:
@@ -145,20 +143,16 @@ class ShowOptions:
     Args:
         folder: The data set.
         split: train, validation, test or all.
-        picture: Also draw into this file, .png, .svg or .pdf.
         verify: Check it instead: files against the manifest, rows against the rules of the puzzle.
         labels: With --verify: also solve every state again.
     """
 
     folder: Path
     split: str = "all"
-    picture: Path | None = None
     verify: bool = False
     labels: bool = False
 
     def __post_init__(self) -> None:
-        if self.picture and self.picture.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise WrongDataSpec(f"picture: expected a name that ends in .png, .svg, .pdf, got {self.picture}")
         if self.labels and not self.verify:
             raise WrongDataSpec("labels: expected --verify beside it, got none")
 
@@ -170,9 +164,6 @@ class ExportOptions:
     Args:
         folder: The data set.
         out: Where the files go.
-        split: train, validation, test or all.
-        cell: Pixels per cell.
-        states_per_file: States in one file at most.
         push: Instead of --out: put the data set itself into this repository of a hub, OWNER/NAME, with a card that
             loads it back. Nothing is sent without --send.
         hub: With --push: a local folder that stands in for the hub.
@@ -182,17 +173,11 @@ class ExportOptions:
 
     folder: Path
     out: Path | None = None
-    split: str = "all"
-    cell: int = 28
-    states_per_file: int = 4096
     push: str | None = None
     hub: Path | None = None
     send: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in (("cell", self.cell), ("states_per_file", self.states_per_file)):
-            if value < 1:
-                raise WrongDataSpec(f"{name}: expected at least 1, got {value}")
         if (self.out is None) == (self.push is None):
             raise WrongDataSpec(f"out: expected one of --out and --push, got --out {self.out} --push {self.push}")
         if (self.hub or self.send) and self.push is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import boxoban, symmetry
+from recommit.data import assignment, boxoban
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -151,9 +151,9 @@ def _accepted(
         share = 1.0 if spec.published else _SHARE[stream.split]
         wanted = 16 + int((count - have) / share * 1.05)
         candidates = stream.read(max(wanted, stream.used // 16))
-        keys = symmetry.keys(spec.task, candidates.states, stream.threads)
-        deciding = symmetry.split_keys(spec, candidates.states) if spec.disjoint == "layouts" else keys
-        keep = symmetry.members(spec, candidates.states, deciding, stream.split, stream.threads)
+        keys = assignment.keys(spec.task, candidates.states, stream.threads)
+        deciding = assignment.split_keys(spec, candidates.states) if spec.disjoint == "layouts" else keys
+        keep = assignment.members(spec, candidates.states, deciding, stream.split, stream.threads)
         keep &= ~_contains(taken, keys)
         if apart is not None:
             keep &= ~_contains(apart, deciding)

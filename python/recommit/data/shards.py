@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import labels, parquet, rows, sampling, symmetry
+from recommit.data import assignment, labels, parquet, rows, sampling
 from recommit.storage import errors, files, jsonl, verified
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def intact(folder: Path, record: Record) -> bool:
 def keys(folder: Path, spec: DataSpec, record: Record) -> NDArray[np.uint64]:
     """The distinct symmetry keys of a shard's expert states, ascending."""
     content = read(folder, spec, record)
-    return np.unique(symmetry.keys(spec.task, content.states[content.kind == rows.EXPERT]))
+    return np.unique(assignment.keys(spec.task, content.states[content.kind == rows.EXPERT]))
 
 
 class ShardJournal(jsonl.JsonLines):

@@ -1,4 +1,4 @@
-"""What is in a data set: numbers, and one picture of them."""
+"""Statistics of a data set."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import ACTIONS
 from recommit.data import rows, shards
 from recommit.data.manifest import overlap_text
-from recommit.storage import errors
-from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from recommit.data.dataset import Dataset
@@ -88,52 +83,3 @@ def _first_line(statistics: dict[str, Any]) -> str:
 def _median(histogram: dict[str, int]) -> int:
     values, counts = list(map(int, histogram)), np.cumsum(list(histogram.values()))
     return values[int(np.searchsorted(counts, counts[-1] / 2))]
-
-
-def picture(dataset: Dataset, path: Path, statistics: dict[str, Any] | None = None) -> None:
-    """Draw the statistics and some boards into a PNG, SVG or PDF file."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise errors.need("matplotlib", "report") from None
-    statistics = statistics or describe(dataset)
-    figure = Figure(figsize=(13, 6.8), layout="constrained")
-    figure.suptitle(_first_line(statistics))
-    above, below = figure.subplots(2, len(_CHARTS))
-    for axes, (name, label) in zip(above, _CHARTS.items(), strict=True):
-        values = statistics[name]
-        axes.bar(list(values), list(values.values()))
-        axes.set_xticks(range(0, len(values), 1 + len(values) // 9))
-        axes.set(title=name.replace("_", " "), xlabel=label)
-    for axes, (image, caption) in zip(below, _examples(dataset, len(_CHARTS)), strict=False):
-        axes.imshow(image)
-        axes.set_title(caption, fontsize=10)
-    for axes in below:
-        axes.set_axis_off()
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix.removeprefix(".") or None, dpi=110)
-
-
-#: Histograms that are drawn, and what their bars are.
-_CHARTS = {
-    "lengths": "optimal length of an instance",
-    "distances": "actions from a state to the goal",
-    "admissible": "depths that a state admits",
-    "optimal_actions": "optimal actions of a state",
-}
-
-
-def _examples(dataset: Dataset, most: int) -> list[tuple[NDArray[np.uint8], str]]:
-    """Boards of all distances of the first shard, far ones first and a dead one last, with their best actions."""
-    content = next(dataset.shards(), None)
-    if content is None:
-        raise errors.WrongDataSpec("split: expected one that has rows, got an empty one")
-    dead, alive = np.flatnonzero(content.dead)[:1], np.flatnonzero(~content.dead)
-    order = alive[np.argsort(-content.distance[alive], kind="stable")]
-    chosen = order[np.linspace(0, len(order) - 1, min(most - len(dead), len(order))).astype(int)]
-    some = content[np.concatenate([chosen, dead])]
-    captions = [
-        f"distance {distance}\n{' or '.join(ACTIONS[a] for a in np.flatnonzero(best))}" if distance >= 0 else "dead"
-        for distance, best in zip(some.distance, rows.masks(some.optimal), strict=True)
-    ]
-    return list(zip(dataset.puzzle.render(some.states), captions, strict=True))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import manifest, rows, shards, symmetry
+from recommit.data import assignment, manifest, rows, shards
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None
     per_path = sum(rows.sample_count(length) for length in expert.length[at].tolist())
     _same(name, "samples of expert paths", per_path, shards.samples(expert))
     states = np.ascontiguousarray(expert.states[at])
-    keys = symmetry.split_keys(dataset.spec, states)
-    _all(name, "split", symmetry.members(dataset.spec, states, keys, shards.parse_name(name)[0]))
+    keys = assignment.split_keys(dataset.spec, states)
+    _all(name, "split", assignment.members(dataset.spec, states, keys, shards.parse_name(name)[0]))
     for index, difficulty in enumerate(dataset.spec.difficulties):
         low, high = difficulty.length
         _all(name, "length", (low <= content.length) & (content.length <= high), content.difficulty == index)

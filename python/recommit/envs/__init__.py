@@ -15,9 +15,8 @@ from recommit import registration
 from recommit.envs.base import EnvOptions, VectorOptions
 from recommit.envs.branching import Branches, Branching, Ending, Executed
 from recommit.envs.commit import Commit, VectorCommit
-from recommit.envs.single import PuzzleEnv
+from recommit.envs.puzzles import PuzzleEnv, PuzzleVectorEnv
 from recommit.envs.snapshot import NotRestored, SnapshotEnv, SnapshotPuzzle
-from recommit.envs.vector import PuzzleVectorEnv
 from recommit.puzzles.registry import PUZZLES
 
 registration.register()

@@ -1,38 +1,44 @@
-"""What one environment and a vector of them share: options, levels, observations, and episodes in compiled code."""
+"""What one puzzle environment and a vector of them share: options, start states, and episodes in compiled code.
+
+Start states form a bank, made once, so that no reset waits for a generator.
+"""
 
 from __future__ import annotations
 
+import os
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.error import ClosedEnvironmentError
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 from recommit import _core
-from recommit.envs import starts
-from recommit.puzzles import checks, levels
+from recommit.puzzles import checks
 from recommit.puzzles.frames import style
+from recommit.puzzles.levels import Levels, format_levels, read_levels
+from recommit.puzzles.puzzle import Instances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-    from recommit.puzzles.frames import Frames
     from recommit.puzzles.puzzle import Puzzle
 
     Bytes = NDArray[np.uint8]
+    Bools = NDArray[np.bool_]
     Info = dict[str, Any]
 
+#: What ``levels`` may be: a file, levels that were read, generated instances, or states.
+Source = str | os.PathLike[str] | Levels | Instances | Any
+#: An exact optimal length of every start, or (shortest, longest).
+Length = int | tuple[int, int]
+MAX_BANK = 2**24
 MAX_STEPS = 2**31 - 1
 RENDER_MODES = ("rgb_array", "ansi")
-_AUTORESET = {
-    AutoresetMode.NEXT_STEP: _core.Autoreset.NEXT_STEP,
-    AutoresetMode.SAME_STEP: _core.Autoreset.SAME_STEP,
-    AutoresetMode.DISABLED: _core.Autoreset.DISABLED,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +49,7 @@ class EnvOptions:
     """Rows and columns, or one number for both; None: 3x3 for sliding, 8x8 for the others, or that of ``levels``."""
     boxes: int | None = None
     """Boxes of a generated Sokoban level; None: two."""
-    levels: starts.Source | None = None
+    levels: Source | None = None
     """Starts from a file or an array, instead of generated ones."""
     observation: str = "grid"
     """``"grid"`` (cell codes) or ``"rgb"``."""
@@ -59,7 +65,7 @@ class EnvOptions:
     """Levels in the generated bank."""
     bank_seed: int = 0
     """The seed that they come from."""
-    length: starts.Length | None = None
+    length: Length | None = None
     """Exact optimal length of every generated start, or (shortest, longest); None: as the generator draws."""
     info_distance: bool = False
     """Adds ``distance`` to ``info``: the exact number of actions to the goal, -1 where there is no way."""
@@ -81,33 +87,84 @@ class VectorOptions(EnvOptions):
     """At most this many threads; None for all cores. Results do not depend on it."""
 
 
-class View:
-    """Turns ``uint8[N, rows, columns]`` into observations and frames of one style (cell size, theme, crop)."""
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """The starts of an environment: ``states``, or else those that (task, size, seed, length) generate."""
 
-    def __init__(self, task: Puzzle, bank: _core.LevelBank, options: EnvOptions) -> None:
-        checks.choice("observation", options.observation, ("grid", "rgb"))
-        self.task = task
-        self.shape = bank.shape
-        self.rgb = options.observation == "rgb"
-        style(options.cell, options.theme, options.crop)
-        if options.crop and not bank.walled:
-            raise ValueError("crop: expected levels with walls all around, got others; nothing can be left out")
-        self.cell, self.theme, self.crop = options.cell, options.theme, options.crop
+    task: Puzzle
+    states: Bytes | None
+    size: int
+    seed: int
+    length: tuple[int, int] | None
 
-    def space(self) -> spaces.Box:
-        """The space of one observation."""
-        if not self.rgb:
-            return spaces.Box(0, self.task.highest, self.shape, np.uint8)
-        rows, cols = (side - 2 if self.crop else side for side in self.shape)
-        return spaces.Box(0, 255, (rows * self.cell, cols * self.cell, 3), np.uint8)
+    @property
+    def core(self) -> _core.LevelBank:
+        """The bank as compiled code reads it; generated ones are made once in a process."""
+        made: _core.LevelBank = (
+            _generated(self.task, self.size, self.seed, self.length)
+            if self.states is None
+            else self.task.core.make_bank(self.states)
+        )
+        return made
 
-    def persistent(self, states: Bytes, threads: int | None) -> Frames:
-        """Pictures that are brought up to date in place."""
-        return self.task.frames(states, self.cell, theme=self.theme, crop=self.crop, threads=threads)
+    def __len__(self) -> int:
+        return self.size if self.states is None else len(self.states)
 
-    def frames(self, states: Bytes, threads: int | None = None) -> Bytes:
-        """One fresh picture per state."""
-        return self.task.render(states, self.cell, theme=self.theme, crop=self.crop, threads=threads)
+    def state(self, level: int) -> Bytes:
+        if self.states is None:
+            (drawn,) = self.task.generate(1, seed=self.seed, length=self.length, start=level).states
+            return drawn
+        return self.states[level]
+
+    def of_length(self, length: Length | None) -> Bank:
+        """The same number of starts from the same seed, of another length."""
+        if length is not None and self.states is not None:
+            raise ValueError(f"length: expected None where levels are given, got {length}")
+        return replace(self, length=None if length is None else checks.window(length, 1, MAX_STEPS))
+
+
+@lru_cache(maxsize=64)
+def _generated(task: Puzzle, size: int, seed: int, length: tuple[int, int] | None) -> _core.LevelBank:
+    bank: _core.LevelBank = task.core.make_bank(task.generate(size, seed=seed, length=length).states)
+    return bank
+
+
+def _bank(kind: type[Puzzle], options: EnvOptions) -> Bank:
+    """The bank of the options; sizes must not contradict each other."""
+    size, boxes, levels = options.size, options.boxes, options.levels
+    if boxes is not None and (levels is not None or not kind.most_boxes):
+        where = "where levels are given" if levels is not None else f"for {kind.task}"
+        raise ValueError(f"boxes: expected None {where}, got {boxes}")
+    wanted: Any = None if size is None else checks.pair("size", size)
+    states = None if levels is None else _states(kind.task, levels)
+    if states is None:
+        task = kind.of(wanted or kind.usual.size, 2 if boxes is None else boxes)
+    else:
+        shape = states.shape[1:]
+        if wanted not in (None, shape):
+            raise ValueError(f"levels: expected states of {wanted[0]}x{wanted[1]}, got {shape[0]}x{shape[1]}")
+        task = kind.of_states(shape)
+    count = checks.integer("bank_size", options.bank_size, 1, MAX_BANK)
+    seed = checks.integer("bank_seed", options.bank_seed, 0, checks.MAX_SEED)
+    return Bank(task, states, count, seed, None).of_length(options.length)
+
+
+def _states(task: str, source: Source) -> Bytes:
+    """Start states; what is wrong with them is a ``ValueError``, since ``gymnasium.make`` repeats all arguments, arrays
+    among them, in a ``TypeError``."""
+    levels = read_levels(source) if isinstance(source, (str, os.PathLike)) else source
+    if isinstance(levels, (Levels, Instances)):
+        if levels.task != task:
+            raise ValueError(f"levels: expected {task} levels, got {levels.task} levels")
+        return np.ascontiguousarray(levels.states)
+    if not isinstance(levels, np.ndarray):
+        expected = "a path, Levels, Instances or a numpy array"
+        raise ValueError(f"levels: expected {expected}, got {type(levels).__name__}")  # noqa: TRY004
+    if levels.dtype != np.uint8 or levels.ndim != 3:
+        raise ValueError(
+            f"levels: expected uint8 states of shape [N, rows, columns], got {levels.dtype} of shape {levels.shape}"
+        )
+    return levels
 
 
 class Episodes:
@@ -117,19 +174,26 @@ class Episodes:
     #: The puzzle that is played.
     kind: ClassVar[type[Puzzle]]
 
-    def _prepare(self, options: EnvOptions, slots: int, threads: int | None, autoreset: AutoresetMode) -> None:
-        """Check the options, and make the levels and the episodes."""
-        self.task, states = starts.task_and_states(self.kind, options.size, options.boxes, options.levels)
+    def _prepare(self, options: EnvOptions, slots: int, threads: int | None, autoreset: AutoresetMode) -> spaces.Box:
+        """Make the levels and the episodes; returns the space of an observation."""
+        self._bank = _bank(self.kind, options)
+        self.task, core = self._bank.task, self._bank.core
         if options.render_mode is not None:
             checks.choice("render_mode", options.render_mode, RENDER_MODES)
-        self.render_mode = options.render_mode
+        checks.choice("observation", options.observation, ("grid", "rgb"))
+        self._look: dict[str, Any] = style(options.cell, options.theme, options.crop)
+        if options.crop and not core.walled:
+            raise ValueError("crop: expected levels with walls all around, got others; nothing can be left out")
+        self.render_mode, self.shows_pictures = options.render_mode, options.observation == "rgb"
         self.max_steps = checks.integer("max_steps", options.max_steps, 1, MAX_STEPS)
-        self._bank = starts.bank(self.task, states, options.bank_size, options.bank_seed, options.length)
-        self._view = View(self.task, self._bank.core, options)
         self._info_distance = options.info_distance
         self._seeded = False
         self._slots, self.threads, self.autoreset_mode = slots, threads, autoreset
         self._start(None)
+        if not self.shows_pictures:
+            return spaces.Box(0, self.task.highest, core.shape, np.uint8)
+        rows, cols = ((side - 2 * options.crop) * options.cell for side in core.shape)
+        return spaces.Box(0, 255, (rows, cols, 3), np.uint8)
 
     def _start(self, saved: tuple[Any, ...] | None) -> None:
         """Make the episodes, or go on from saved ones."""
@@ -137,32 +201,70 @@ class Episodes:
             self._bank.core,
             slots=self._slots,
             max_steps=self.max_steps,
-            autoreset=_AUTORESET[self.autoreset_mode],
+            autoreset=getattr(_core.Autoreset, self.autoreset_mode.name),
             threads=self.threads,
         )
         if saved is not None:
             episodes.restore(*saved)
         self._episodes: _core.Episodes | None = episodes
 
-    def _open(self) -> _core.Episodes:
+    def _open(self, *, running: bool = False) -> _core.Episodes:
         if self._episodes is None:
             raise ClosedEnvironmentError("env: expected an open environment, got one that was closed")
+        if running and not self._seeded:
+            raise ResetNeeded("step: expected a call of reset first, got none")
         return self._episodes
 
-    def set_length(self, length: starts.Length | None) -> None:
+    def set_length(self, length: Length | None) -> None:
         """Later episodes start from a bank of this exact optimal length; those that run go on."""
         self._bank = self._bank.of_length(length)
         self._open().draw_from(self._bank.core)
+
+    def _options(self, options: Info | None, *names: str) -> Info:
+        """Options of ``reset``: none has another name, and a state and a level exclude each other."""
+        options = options or {}
+        for name in options:
+            checks.choice("options", name, (*names, "state", "level"))
+        if "state" in options and "level" in options:
+            raise ValueError("options: expected either state or level, got both")
+        return options
+
+    def _place(self, options: Info, chosen: Bools) -> None:
+        """Start the chosen slots where ``options`` say, if they do; an error leaves them where their episode starts."""
+        if not {"state", "level"} & {*options}:
+            return
+        states = self._wanted(options, len(chosen))
+        try:
+            self._open().place(np.ascontiguousarray(states[chosen]), chosen)
+        except (TypeError, ValueError) as error:
+            raise type(error)(str(error).replace("levels:", "state:", 1)) from None
+
+    def _wanted(self, options: Info, slots: int) -> Bytes:
+        if "state" in options:
+            state = np.asarray(options["state"])
+            if state.ndim not in (2, 3) or state.shape[:-2] not in ((), (slots,)):
+                raise ValueError(
+                    f"state: expected one state, or one for each of {slots} slots, got shape {state.shape}"
+                )
+            return np.broadcast_to(state, (slots, *state.shape[-2:]))
+        numbers = np.asarray(options["level"])
+        if numbers.shape not in ((), (slots,)):
+            raise ValueError(f"level: expected one number, or {slots}, got shape {numbers.shape}")
+        last = len(self._bank) - 1
+        levels = [checks.integer("level", each, 0, last) for each in np.broadcast_to(numbers, (slots,))]
+        return np.stack([self._bank.state(each) for each in levels])
+
+    def _frames(self, states: Bytes) -> Bytes:
+        return self.task.render(states, **self._look, threads=self.threads)
 
     def _distances(self, states: Bytes) -> NDArray[np.int64]:
         return self.task.distance(states, threads=self.threads).astype(np.int64)
 
     def _rendered(self) -> list[str] | Bytes | None:
-        """A text or a picture per slot."""
         states = self._open().grids()
         if self.render_mode == "ansi":
-            return [levels.format_levels(state[None], task=self.task.task).strip("\n") + "\n" for state in states]
-        return None if self.render_mode is None else self._view.frames(states, self.threads)
+            return [format_levels(state[None], task=self.task.task).strip("\n") + "\n" for state in states]
+        return None if self.render_mode is None else self._frames(states)
 
     def __copy__(self) -> Self:
         return deepcopy(self)  # a copy that shared its episodes would be no copy

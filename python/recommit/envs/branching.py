@@ -1,4 +1,4 @@
-"""Branches: from where an episode is, what would each depth come to?
+"""Branches: the outcome of each depth from the current moment of an episode.
 
 ``save`` and ``load`` go back to a moment, ``commit`` executes actions open loop, ``follow`` plays on under a rule.
 ``branch`` puts them together: for every depth h, h actions of the plan, and then the base rule to the end. Where the
@@ -7,7 +7,7 @@ the base rule, and to take the best depth in every state is never worse than the
 rule takes are among those compared.
 
 Where it is not, a *future* is a number: future 0 is what the episode itself will meet, the others are drawn again, and
-all depths meet the same. The best depth in future 0 is clairvoyant: it knows what nobody could know.
+all depths meet the same. The best depth in future 0 is clairvoyant.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_STEPS = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Executed:
-    """What one commitment did."""
+    """Outcome of one commitment."""
 
     observation: Any
     reward: float
@@ -52,7 +52,7 @@ class Executed:
 
 @dataclass(frozen=True)
 class Ending:
-    """What the rest of an episode came to."""
+    """Outcome of the rest of an episode."""
 
     success: bool
     reward: float
@@ -64,7 +64,7 @@ class Ending:
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """[futures, depths] what each depth came to, from here to the end; this query counts too."""
+    """[futures, depths] outcomes of each depth, from here to the end; this query counts too."""
 
     depths: tuple[int, ...]
     futures: tuple[int, ...]
@@ -75,25 +75,21 @@ class Branches:
     ticks: Counts
     #: Actions that ran of the first commitment.
     executed: Counts
-    #: Does the environment say at all whether an episode succeeded?
+    #: Whether the environment ever reported success or failure.
     says_success: bool = field(default=True, kw_only=True)
 
-    def refuse_unsaid(self) -> None:
-        """Refuse an environment whose episodes all count as failed."""
-        if not self.says_success:
+    def values(self, price: float = 0.0) -> Floats:
+        """[depths] success less the price of the queries, the mean of the futures."""
+        if not self.says_success:  # all episodes would count as failed
             raise ValueError(
                 "branches: expected an environment whose info has success or is_success, got one that has neither; "
                 "compare rewards: branches.depths[branches.reward.mean(axis=0).argmax()]"
             )
-
-    def values(self, price: float = 0.0) -> Floats:
-        """[depths] success less the price of the queries, the mean of the futures."""
-        self.refuse_unsaid()
         result: Floats = (self.success - price * self.queries).mean(axis=0)
         return result
 
     def best(self, price: float = 0.0) -> int:
-        """The depth with the highest value; of equals the deepest."""
+        """The depth of the highest value, the deepest of equals."""
         values = self.values(price)
         return max(depth for depth, value in zip(self.depths, values, strict=True) if value >= values.max() - 1e-12)
 
@@ -107,11 +103,8 @@ class Branching(ABC):
         #: The last observation, and the clocks: ticks, queries, and actions of plans.
         self.observation: Any = None
         self.t = self.k = self.actions = 0
-        #: Has the episode ended, by success or otherwise?
         self.over = True
-        self.success = False
-        #: Has the environment ever said whether an episode succeeded?
-        self.says_success = False
+        self.success = self.says_success = False
 
     @abstractmethod
     def save(self) -> Any:
@@ -186,7 +179,6 @@ class Branching(ABC):
         return Branches(wanted, numbers, *columns, says_success=self.says_success)
 
     def _deviated(self, planner: Planner, plans: Plans, depth: int, base: Rule) -> tuple[Any, ...]:
-        """The numbers of one of the ``Branches``."""
         begin = self._clocks
         first = self.commit(plans.actions[0, :depth])
         rest = self.follow(planner, base, plans.tail(np.array([depth])))

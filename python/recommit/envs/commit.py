@@ -11,7 +11,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode
 
-from recommit.envs.vector import Batched, PuzzleVectorEnv
+from recommit.envs.puzzles import Batched, PuzzleVectorEnv
 from recommit.puzzles import checks
 
 if TYPE_CHECKING:
@@ -70,41 +70,34 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._running = False
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Any, Info]:
-        """Begin an episode with the whole budget."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._t = self._k = 0
         self._running = True
         return observation, self._with_clocks(info, [])
 
-    def step(self, action: dict[str, Any]) -> tuple[Any, float, bool, bool, Info]:
-        """One decision."""
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         if self._flat:
-            action = self._unpacked(action)
+            row = np.asarray(action)
+            if row.shape != (width := 1 + max(self.depths),):
+                raise ValueError(f"action: expected {width} integers, a depth's index first, got {row.shape}")
+            action = {"depth_index": row[0], "actions": row[1:]}
         if not isinstance(action, dict) or set(action) != {"depth_index", "actions"}:
             got = sorted(action) if isinstance(action, dict) else type(action).__name__
             raise ValueError(f"action: expected a dict with 'depth_index' and 'actions', got {got}")
-        depth = self.depths[checks.integer("depth_index", _scalar(action["depth_index"]), 0, len(self.depths) - 1)]
+        depth = self.depths[checks.integer("depth_index", action["depth_index"], 0, len(self.depths) - 1)]
         actions = self._checked_actions(action["actions"])
         if len(actions) < depth:
             raise ValueError(f"actions: expected at least {depth} actions for depth {depth}, got {len(actions)}")
         return self._execute(actions[:depth])
 
     def commit(self, depth: int, actions: Sequence[int]) -> tuple[Any, float, bool, bool, Info]:
-        """One decision, said directly: ``depth`` actions, and these are they."""
+        """One decision of ``depth`` actions."""
         if depth not in self.depths:
             raise ValueError(f"depth: expected one of {self.depths}, got {depth!r}")
         checked = self._checked_actions(actions)
         if len(checked) != depth:
             raise ValueError(f"actions: expected {depth} actions for depth {depth}, got {len(checked)}")
         return self._execute(checked)
-
-    def _unpacked(self, action: Any) -> dict[str, Any]:
-        row = np.asarray(action)
-        if row.shape != (1 + max(self.depths),):
-            raise ValueError(
-                f"action: expected {1 + max(self.depths)} integers, a depth's index first, got {row.shape}"
-            )
-        return {"depth_index": row[0].item(), "actions": row[1:]}
 
     def _execute(self, actions: list[int]) -> tuple[Any, float, bool, bool, Info]:
         if not self._running:
@@ -129,10 +122,8 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _checked_actions(self, actions: Sequence[int]) -> list[int]:
         array = np.asarray(actions)
-        if array.ndim != 1:
-            raise ValueError(f"actions: expected one dimension, got shape {array.shape}")
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"actions: expected integers, got dtype {array.dtype}")
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(f"actions: expected a row of integers, got {array.dtype} of shape {array.shape}")
         last = self._first + self._count - 1
         wrong = np.flatnonzero((array < self._first) | (array > last))
         if len(wrong):
@@ -152,12 +143,7 @@ class VectorCommit(Batched):
     episodes ended, ``final_obs``.
     """
 
-    def __init__(
-        self,
-        envs: PuzzleVectorEnv,
-        depths: Sequence[int] = (1, 2, 4, 8),
-        budget: int = 15,
-    ) -> None:
+    def __init__(self, envs: PuzzleVectorEnv, depths: Sequence[int] = (1, 2, 4, 8), budget: int = 15) -> None:
         if not isinstance(envs, PuzzleVectorEnv):
             raise TypeError(f"envs: expected a vector of our puzzles, got {type(envs).__name__}")
         if envs.shows_pictures or envs.autoreset_mode is AutoresetMode.NEXT_STEP:
@@ -204,7 +190,6 @@ class VectorCommit(Batched):
         return self._states.copy(), solved.astype(np.float32), solved.copy(), truncated, info
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002
-        """Free the episodes."""
         self._envs.close()
 
     def _next(self, ended: Bools, info: Info) -> None:
@@ -253,8 +238,3 @@ def checked_depths(depths: Sequence[int]) -> tuple[int, ...]:
     if not checked or list(checked) != sorted(set(checked)):
         raise ValueError(f"depths: expected at least one depth, in ascending order, got {tuple(depths)}")
     return checked
-
-
-def _scalar(value: Any) -> Any:
-    """A zero-dimensional array, as spaces sample them, as its number."""
-    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value

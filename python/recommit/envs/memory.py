@@ -1,8 +1,8 @@
 """What an environment remembers, found by walking its attributes, and put back in place.
 
 Every object that can be reached from it and that can change is written down: attributes, lists, dicts, sets, arrays,
-random generators, and MuJoCo's model and data. Numbers and texts are held by whoever has them. What is put back are
-contents, so that objects stay who they are and two names of one array stay two names of one array.
+random generators, and MuJoCo's model and data. What is put back are contents, so that objects keep their identity and
+two names of one array stay two names of one array.
 
 Arrays that are views of MuJoCo's own memory (``env._target_pos`` of Meta-World's basketball) follow the data, and are
 left to it. What cannot be looked into (an object of compiled code, one with slots) is ``left_out``.
@@ -38,10 +38,26 @@ FIXED = (
 )
 #: Bytes of an object that has attributes and weak references and nothing else; one with more is of compiled code.
 WITH_ATTRIBUTES = object.__basicsize__ + 16
-#: What has a content besides its attributes.
-CONTAINERS = (dict, list, tuple, set, deque, np.ndarray)
 #: Arrays of a MuJoCo model that are large and that no environment changes.
 LARGE = ("mesh_", "tex_", "hfield_", "skin_", "names", "text_", "bvh_", "oct_")
+
+
+def refill(target: Any, content: Any) -> None:
+    """Replace what a dict, set or deque holds."""
+    target.clear()
+    (target.extend if isinstance(target, deque) else target.update)(content)
+
+
+#: Types with a content besides attributes: how to take it, and how to put it back.
+CONTENTS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], Any]], ...] = (
+    (dict, dict, refill),
+    (set, set, refill),
+    (deque, list, refill),
+    (list, list, lambda target, content: target.__setitem__(slice(None), content)),
+    (np.random.Generator, lambda g: g.bit_generator.state, lambda g, state: setattr(g.bit_generator, "state", state)),
+    (np.random.RandomState, np.random.RandomState.get_state, np.random.RandomState.set_state),
+    (random.Random, random.Random.getstate, random.Random.setstate),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +71,6 @@ class Memory:
     left_out: tuple[str, ...]
 
     def restore(self) -> None:
-        """Everything as it was."""
         for restore in self.restores:
             restore()
 
@@ -67,38 +82,30 @@ class Walker:
     _views: dict[int, tuple[Any, Arrays]] = field(default_factory=dict)
 
     def memory(self, *roots: Any) -> Memory:
-        """Of everything that can be reached from the roots."""
         restores: list[Restore] = []
         simulations: list[Restore] = []  # after all else: the data are made from the model
         generators: list[np.random.Generator] = []
         left: set[str] = set()
         for thing in reachable(roots):
-            kind = type(thing).__name__
-            if kind == "MjModel" or kind == "MjData":
-                (restores if kind == "MjModel" else simulations).append(self._mujoco(thing))
-            elif isinstance(thing, np.random.Generator):
-                generators.append(thing)
-                restores.append(_generator(thing))
+            kind = type(thing)
+            if kind.__name__ == "MjModel":
+                restores.append(self._arrays(thing))
+            elif kind.__name__ == "MjData":
+                simulations.append(_data(thing, self._arrays(thing)))
             else:
-                restore = _restore(thing)
-                if restore is not None:
-                    restores.append(restore)
-                own: Any = type(thing)
-                if _holds_more(own) if restore else not isinstance(thing, (*CONTAINERS, MethodType, partial)):
-                    left.add(f"{type(thing).__module__}.{kind}")
-            if isinstance(thing, CONTAINERS) and hasattr(thing, "__dict__"):  # of a class of somebody's own
-                restores.append(_names(_attributes(thing)))
+                restores += _restores(thing)
+                generators += [thing] if isinstance(thing, np.random.Generator) else []
+                left |= {f"{kind.__module__}.{kind.__name__}"} if _opaque(kind) else set()
         return Memory(restores + simulations, generators, tuple(sorted(left)))
 
-    def _mujoco(self, thing: Any) -> Restore:
-        views = self.views(thing)
-        arrays = [(view, view.copy()) for view in views.values()]
+    def _arrays(self, thing: Any) -> Restore:
+        arrays = [(view, view.copy()) for view in self.views(thing).values()]
 
         def restore() -> None:
             for view, content in arrays:
                 np.copyto(view, content)
 
-        return restore if type(thing).__name__ == "MjModel" else _data(thing, restore)
+        return restore
 
     def views(self, thing: Any) -> Arrays:
         """The arrays of a model or of data; of data those that keep their place, without constraints and contacts."""
@@ -137,87 +144,52 @@ def reachable(roots: tuple[Any, ...]) -> Iterator[Any]:
             waiting.append(thing.__self__)
         elif isinstance(thing, partial):
             waiting += [thing.func, *thing.args, *thing.keywords.values()]
-        waiting += _attributes(thing).values()
+        waiting += (_attributes(thing) or {}).values()
 
 
-def _attributes(thing: Any) -> dict[str, Any]:
+def _attributes(thing: Any) -> dict[str, Any] | None:
     found = None if isinstance(thing, MethodType) else getattr(thing, "__dict__", None)
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else None
 
 
-def _restore(thing: Any) -> Restore | None:
-    """Puts back the content of one object; None where there is none that it could."""
+def _restores(thing: Any) -> Iterator[Restore]:
+    """Put back the content of one object, and its attributes."""
     if isinstance(thing, np.ndarray):
-        return _array(thing)
-    if isinstance(thing, np.random.RandomState | random.Random):
-        return _legacy(thing)
-    if isinstance(thing, _tensors()):
-        return _torch(thing)
-    if isinstance(thing, list):
-        return _filled(thing, list(thing), lambda target, content: target.__setitem__(slice(None), content))
-    if isinstance(thing, set | deque):
-        return _filled(thing, list(thing), lambda target, content: (target.clear(), _more(target)(content)))
-    if isinstance(thing, MethodType) or not isinstance(getattr(thing, "__dict__", thing), dict):
-        return None
-    return _names(thing if isinstance(thing, dict) else _attributes(thing))
-
-
-@cache
-def _holds_more(kind: type) -> bool:
-    """Do objects of this kind hold more than attributes: in slots, or where only compiled code looks?"""
-    if issubclass(kind, (*CONTAINERS, partial, np.random.RandomState, random.Random, *_tensors())):
-        return False
-    slots = (name for each in kind.__mro__ for name in np.atleast_1d(vars(each).get("__slots__", ())).tolist())
-    return kind.__basicsize__ > WITH_ATTRIBUTES or bool({*slots} - {"__dict__", "__weakref__"})
-
-
-def _tensors() -> tuple[type, ...]:
-    torch = sys.modules.get("torch")
-    return () if torch is None else (torch.Tensor, torch.Generator)
-
-
-def _names(values: dict[Any, Any]) -> Restore:
-    return _filled(values, dict(values), lambda target, content: (target.clear(), target.update(content)))
-
-
-def _more(target: Any) -> Callable[[Any], Any]:
-    more: Callable[[Any], Any] = target.update if isinstance(target, set) else target.extend
-    return more
+        owner: Any = thing
+        while isinstance(owner, np.ndarray) and owner.base is not None:
+            owner = owner.base
+        if thing.flags.writeable and type(owner).__name__ != "PyCapsule":  # which MuJoCo's memory is
+            yield _filled(thing, thing.copy(), np.copyto)
+    elif (content := _content(type(thing))) is not None:
+        yield _filled(thing, content[0](thing), content[1])
+    if (attributes := _attributes(thing)) is not None:
+        yield _filled(attributes, dict(attributes), refill)
 
 
 def _filled(target: Any, content: Any, fill: Callable[[Any, Any], Any]) -> Restore:
     return lambda: fill(target, content)
 
 
-def _array(array: NDArray[Any]) -> Restore | None:
-    """None of an array that cannot be written, and of a view of MuJoCo's memory."""
-    owner: Any = array
-    while isinstance(owner, np.ndarray) and owner.base is not None:
-        owner = owner.base
-    if not array.flags.writeable or type(owner).__name__ == "PyCapsule":
-        return None
-    content = array.copy()
-    return lambda: np.copyto(array, content)
+@cache
+def _content(kind: type) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]] | None:
+    """How the content of objects of this kind is taken and put back; None where there is none."""
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, torch.Tensor):
+        return lambda tensor: tensor.detach().clone(), lambda tensor, content: tensor.detach().copy_(content)
+    if torch is not None and issubclass(kind, torch.Generator):
+        return kind.get_state, kind.set_state  # type: ignore[attr-defined]
+    return next(((take, put) for base, take, put in CONTENTS if issubclass(kind, base)), None)
 
 
-def _generator(generator: np.random.Generator) -> Restore:
-    state = generator.bit_generator.state
-    return lambda: setattr(generator.bit_generator, "state", state)
-
-
-def _legacy(source: Any) -> Restore:
-    if isinstance(source, random.Random):
-        numbers = source.getstate()
-        return lambda: source.setstate(numbers)
-    state = source.get_state()
-    return lambda: source.set_state(state)
-
-
-def _torch(thing: Any) -> Restore:
-    if hasattr(thing, "get_state"):
-        return _filled(thing, thing.get_state(), lambda target, state: target.set_state(state))
-    content = thing.detach().clone()
-    return lambda: thing.detach().copy_(content)
+@cache
+def _opaque(kind: type) -> bool:
+    """True if objects of this kind hold more than content and attributes: in slots, or where only compiled code
+    looks."""
+    if _content(kind) is not None or issubclass(kind, (tuple, np.ndarray, MethodType, partial)):
+        return False
+    slots = (name for each in kind.__mro__ for name in np.atleast_1d(vars(each).get("__slots__", ())).tolist())
+    plain = WITH_ATTRIBUTES if kind.__dictoffset__ else object.__basicsize__
+    return kind.__basicsize__ > plain or bool({*slots} - {"__dict__", "__weakref__"})
 
 
 def _data(data: Any, arrays: Restore) -> Restore:

@@ -87,7 +87,6 @@ class SnapshotEnv(Branching):
         self._walker = Walker()
 
     def reset(self, seed: int | None = None) -> Any:
-        """Begin an episode."""
         observation, _ = self.env.reset(seed=seed)
         self.observation = observation
         self.t = self.k = self.actions = 0
@@ -98,7 +97,6 @@ class SnapshotEnv(Branching):
         return observation
 
     def save(self) -> Snapshot:
-        """This moment."""
         known = {name: getattr(self, name) for name in self.kept}
         return Snapshot(self.env, self._walker.memory(self.env), deepcopy(known))
 
@@ -200,23 +198,19 @@ class SnapshotPuzzle(Branching):
         self.task, self.says_success = task, True
 
     def reset(self, state: Any) -> Any:
-        """Begin an episode in this state."""
         self.observation = np.array(state, np.uint8)
         self.success = self.over = bool(self.task.is_solved(self.observation))
         self.t = self.k = self.actions = 0
         return self.observation
 
     def save(self) -> dict[str, Any]:
-        """This moment."""
         return {**vars(self), "observation": self.observation.copy()}
 
     def load(self, snapshot: dict[str, Any], future: int = 0) -> None:  # noqa: ARG002  (nothing is left to chance)
-        """Back to it; all futures are alike."""
         vars(self).update(snapshot)
         self.observation = self.observation.copy()
 
     def commit(self, actions: Any) -> Executed:
-        """One query and its actions, in the puzzle's ``execute``."""
         if self.over:
             raise ValueError("commit: expected a running episode, got one that is over; call reset first")
         plan = np.asarray(actions, np.uint8)[: self.max_steps - self.t]

@@ -285,10 +285,11 @@ class Evaluation:
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
         same_plans = regret.plans_digests(options.names, self.run_folder)
-        regret.add_gain_shares(summary, played, self.rooms, prices, same_plans)
+        rows, priced = summaries.table(played, self.rooms, prices), prices is not None
+        summaries.add_gain_shares(summary, rows, priced=priced, plans=same_plans)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
-        compared = summaries.compare(options.agents, self.budgets, played, self.rooms, prices)
+        compared = summaries.compare(options.agents, self.budgets, rows, priced=priced)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
         if costs := self.store.entries(COMPUTE):  # also of an earlier call: then its digest is on the list

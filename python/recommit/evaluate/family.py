@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from recommit.evaluate import transcripts
 from recommit.evaluate.agent_names import HEADS, AgentName
 from recommit.evaluate.options import split_words
-from recommit.runs.checkpoints import TornCheckpoint, verify
+from recommit.results import table
+from recommit.runs.checkpoints import verify
 from recommit.runs.directory import best_policy, recipe_of, recipes_of
-from recommit.storage import verified
+from recommit.storage import errors, verified
 from recommit.storage.verified import DIGESTS
 from recommit.train.families import BUDGET, member
 
@@ -125,7 +126,7 @@ class Members:
         for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
             try:
                 step = verify(folder)
-            except TornCheckpoint:
+            except errors.Damaged:
                 continue
             checkpoints[stage_of(step, steps)] = StageCheckpoint(step, folder / "policy")
         return checkpoints
@@ -231,8 +232,9 @@ class FamilyResults:
 def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] | None:
     """Choose of fixed depths the one that solves most, on ``test`` or ``validation`` instances; ties to the smaller
     depth."""
-    field = "solve_rate" if by == "test" else "validation_solve_rate"
-    return max(rows, key=lambda r: (r[field], -depth_of(r)), default=None)
+    field, by_depth = "solve_rate" if by == "test" else "validation_solve_rate", {depth_of(row): row for row in rows}
+    chosen = table.best({depth: row[field] for depth, row in by_depth.items()})
+    return None if chosen is None else by_depth[chosen]
 
 
 def depth_of(row: dict[str, Any]) -> int:

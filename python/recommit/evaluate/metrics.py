@@ -9,8 +9,11 @@ import numpy as np
 
 from recommit.policy.config import MOST_ACTIONS
 from recommit.puzzles.solutions import UNSOLVABLE
+from recommit.results.table import pareto
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from recommit.prices import Prices
@@ -220,37 +223,14 @@ def over_budgets(rows: DecisionRows, length: NDArray[np.int32], largest: int) ->
     return [{k: float(v) for k, v in line.items()} for line in curve]
 
 
-@dataclass(frozen=True)
-class ParetoPoint:
-    """An agent in the plane of what is wanted: many solved, few actions."""
-
-    name: str
-    solve_rate: float
-    actions: float
-
-    def dominates(self, other: ParetoPoint) -> bool:
-        """At least as good in both, better in one."""
-        return (
-            self.solve_rate >= other.solve_rate
-            and self.actions <= other.actions
-            and (self.solve_rate > other.solve_rate or self.actions < other.actions)
-        )
-
-
-def pareto_front(points: list[ParetoPoint]) -> list[ParetoPoint]:
-    """The points that none dominates, by actions."""
-    undominated_points = [p for p in points if not any(q.dominates(p) for q in points)]
-    return sorted(undominated_points, key=lambda p: (p.actions, -p.solve_rate))
-
-
-def hypervolume(points: list[ParetoPoint], most: float) -> float:
+def hypervolume(points: Mapping[str, tuple[float, float]], most: float) -> float:
     """Mean over action allowances 0..``most`` of the best solve rate that needs no more actions."""
     total, best, reached = 0.0, 0.0, 0.0
-    for point in pareto_front(points):
-        if point.actions >= most:
+    for solve_rate, actions in (points[name] for name in pareto(points)):
+        if actions >= most:
             break
-        total += best * (point.actions - reached)
-        best, reached = max(best, point.solve_rate), point.actions
+        total += best * (actions - reached)
+        best, reached = max(best, solve_rate), actions
     return (total + best * (most - reached)) / most
 
 

@@ -1,11 +1,8 @@
-"""Regret of commitments, and gain share of agents, exactly: both against the oracle depth of the same plans.
+"""Regret of commitments, exactly: against the oracle depth of the same plans.
 
-Regret: the states that an agent observed are known. From each of them, and from wherever the head's other depths would
+The states that an agent observed are known. From each of them, and from wherever the head's other depths would
 have led, the best way on is searched under the observations that remained, as the oracle does it for starts
 (``recommit.graph.oracle``). So all depths of every commitment have their exact value, under the largest budget.
-
-Gain share: how much of the way from the best fixed depth to the oracle depth an agent goes. Heads that were trained on
-a run's plans share its oracle and its fixed depths.
 """
 
 from __future__ import annotations
@@ -13,29 +10,27 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.evaluate.agent_names import ORACLE, AgentName, file_name
-from recommit.evaluate.summaries import per_instance, value
+from recommit.evaluate.agent_names import file_name
 from recommit.graph import oracle
 from recommit.graph.episodes import episodes
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
 from recommit.policy.checkpoint import local_folder, read_config, read_weights
 from recommit.prices import Prices
-from recommit.stats import gain_interval
 from recommit.storage.files import file_sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from recommit.evaluate.agent_names import AgentName
     from recommit.evaluate.agents import PolicyPlayer
-    from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.store import EvaluationStore
     from recommit.graph.episodes import Chooser
     from recommit.graph.regret import Attribution
@@ -130,52 +125,6 @@ def _visited(player: PolicyPlayer, every: Sequence[Ints], starts: Ints) -> list[
 
 def _again(depths: tuple[int, ...], taken: Ints) -> Chooser:
     return lambda turn, who, _nodes: np.searchsorted(depths, taken[turn, who])
-
-
-def add_gain_shares(
-    summary: list[dict[str, Any]],
-    played: dict[tuple[str, str], list[EpisodeRows]],
-    rooms: NDArray[Any] | None = None,
-    prices: Prices | None = None,
-    plans: Mapping[str, str] | None = None,
-) -> None:
-    """Give every row its gain share in instances solved, where the oracle of its plans and fixed depths were played.
-
-    The best fixed depth solves most validation instances, of equals the shallower. ``gain`` is None where the oracle
-    solves no more. At ``prices`` all of it is in values instead. Runs make the same plans where ``plans`` has the same
-    digest for them.
-    """
-    chosen_by = "validation_solve_rate" if prices is None else "validation_value"
-
-    def preference(agent: AgentName) -> tuple[int, bool]:
-        return -agent.depth, not agent.run  # of equals the shallower; of one depth that of the evaluation's own run
-
-    for alike in _by_plans(summary, plans or {}):
-        top = next((row for row in alike if AgentName.parse(row["agent"]).base == ORACLE), None)
-        every = [row for row in alike if chosen_by in row]
-        if top is None or not every:
-            continue
-        fixed = max(every, key=lambda row: (row[chosen_by], *preference(AgentName.parse(row["agent"]))))
-        for row in alike:
-            three = (played[one["agent"], one["budget"]] for one in (row, fixed, top))
-            rule, at_least, at_most = (
-                per_instance(each, "solved") if prices is None else value(each, prices) for each in three
-            )
-            share = gain_interval(rule, at_least, at_most, rooms)
-            row["gain"], row["gain_low"], row["gain_high"] = (
-                (share.mean, share.low, share.high) if share else (None, None, None)
-            )
-            row["gain_fixed"], row["gain_oracle"] = fixed["agent"], top["agent"]
-
-
-def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """Rows of one budget whose agents play the same greedy plans."""
-    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for row in summary:
-        agent = AgentName.parse(row["agent"])
-        if agent.asks_policy and not agent.samples_actions:
-            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.augmentations), []).append(row)
-    return list(groups.values())
 
 
 def plans_digest(policy: Path) -> str:

@@ -166,6 +166,21 @@ def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, A
     return record
 
 
+def checked(agent: str, record: dict[str, Any]) -> str:
+    """What a verification has not seen, in words."""
+    if not agent:
+        return (
+            "not checked: who played them, kind and sha256 of the agent, the version of recommit; name the agent to "
+            "play again"
+        )
+    if record["agent"]["kind"] not in COMPUTED:
+        return f"{agent} has the same ones"
+    return (
+        f"played again, {agent} does the same but for at most {OTHERWISE:g} % of the levels, which another processor "
+        f"may round otherwise, and {DRIFT:g} of the value"
+    )
+
+
 def _played_again(path: Path, record: dict[str, Any], split: FrozenSplit, agent: ScoredAgent) -> None:
     """Refuse a record of another agent, and one that says more for it than chance does on another processor: whoever
     made it may have put better commitments into a few levels."""
@@ -287,7 +302,8 @@ def _of_function(path: Path, name: str, *, trusted: bool) -> ScoredAgent:
         raise ValueError(f"agent: expected a Python file, got none by the name {path}")
     found = definition("agent", path, name, trusted=trusted)
     if not callable(found):
-        raise TypeError(f"agent: expected a function {name} in {path}, got {type(found).__name__}")
+        what = "nothing by that name" if found is None else type(found).__name__
+        raise ValueError(f"agent: expected a function {name} in {path}, got {what}")  # noqa: TRY004
 
     def play(split: FrozenSplit, budget: int) -> DecisionRows:
         def act(states: NDArray[np.uint8], turn: int) -> tuple[Any, Any]:

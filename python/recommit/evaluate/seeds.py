@@ -1,31 +1,31 @@
 """Evaluations of several seeds of one family, taken together: one row per agent, whichever seed trained it.
 
-Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. The interval is over
-instances (over rooms, where the data keeps rooms apart), of the mean over seeds; how far seeds lie apart stands beside
-it.
+Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. Of several seeds
+intervals are about the method: t over training seeds, or over instances (rooms, where the data keeps rooms apart) where
+that is wider. Of one seed they are about this very policy, over instances.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import stats
 from recommit.data import parquet
 from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind, seed_of
 from recommit.evaluate.options import split_words
-from recommit.evaluate.text import Grid
 from recommit.prices import Prices
+from recommit.results import intervals
+from recommit.results.grid import Grid, number, percent, spread
+from recommit.results.table import Results
 from recommit.rollout.decision_rows import MOST_INSTANCES
-from recommit.stats import gain_interval
 from recommit.storage import verified
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,31 +57,6 @@ ROWS = (
     "fixed-[1-8]@world-model",
     "oracle-dp(@world-model)?",
 )
-HEAD: tuple[str, ...] = (
-    "agent",
-    "seeds",
-    "solved %",
-    "actions",
-    "adaptive is ahead, points",
-    "95 %",
-    "by seed",
-    "its actions",
-    "95 %",
-)
-#: Further columns, where every seed's evaluation has what they need.
-VALUE, GAIN = ("value", "95 %"), ("gain share", "95 %")
-
-
-@dataclass(frozen=True)
-class Played:
-    """One agent under one budget in one evaluation, per instance (means over what it samples)."""
-
-    solved: NDArray[np.float64]
-    actions: NDArray[np.float64]
-    rooms: NDArray[np.int64] | None  #: which instances are in the same room
-    value: NDArray[np.float64]  #: at the evaluation's prices; solved where nothing has a price
-    #: The kinds of the best fixed depth and of the oracle that its gain share is between; empty where there are none.
-    ends: tuple[str, ...] = ()
 
 
 def kind(agent: str, augmentations: int = 0) -> str:
@@ -92,31 +67,33 @@ def kind(agent: str, augmentations: int = 0) -> str:
     return str(replace(name, run=run_kind(name.run), augmentations=own))
 
 
-def read(folder: str | Path) -> dict[tuple[str, str], Played]:
-    """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
-    plan, rooms, ends = _plan(folder), rooms_of(folder), _ends(folder)
-    own, prices, augmentations = seed_of(plan["run"]), _prices(plan), _augmentations(plan)
-    path, table = Path(folder) / "episodes.parquet", _table(folder, "episodes.parquet")
-    columns = parquet.columns(path, table, EPISODES)
+def read(folder: str | Path, number: int = 0) -> Results:
+    """An evaluation's episodes by kind of agent, as those of training seed ``number``, without runs of other seeds than
+    the evaluation's own."""
+    plan, rooms = _plan(folder), rooms_of(folder)
+    own, augmentations = seed_of(plan["run"]), _augmentations(plan)
+    path = Path(folder) / "episodes.parquet"
+    columns = parquet.columns(path, _table(folder, path.name), EPISODES)
     parquet.within(path, "instance", columns["instance"], 0, MOST_INSTANCES - 1)
-    agents, budgets = columns["agent"], columns["budget"]
-    by_kind: dict[tuple[str, str], Played] = {}
-    for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
-        if own and seed_of(AgentName.parse(agent).run) not in ("", own):
-            continue
-        rows = np.flatnonzero((agents == agent) & (budgets == budget))
-        count = int(columns["instance"][rows].max()) + 1
-        if len(rows) % count:
-            raise ValueError(f"{path}: expected all {count} instances of {agent} for every seed, got {len(rows)} rows")
-        order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]
-        solved, actions, decisions = (
-            columns[name][order].astype(np.float64).reshape(-1, count).mean(axis=0)
-            for name in ("solved", "actions", "decisions")
-        )
-        value = prices.returns(solved, actions, decisions)
-        played = Played(solved, actions, rooms, value, ends.get((agent, budget), ()))
-        by_kind.setdefault((kind(agent, augmentations), budget), played)
-    return by_kind
+    kinds: dict[str, str] = {}  # of agents of one kind the first counts
+    for agent in dict.fromkeys(columns["agent"].tolist()):
+        if not own or seed_of(AgentName.parse(agent).run) in ("", own):
+            kinds.setdefault(kind(agent, augmentations), agent)
+    names = {agent: name for name, agent in kinds.items()}
+    rows = np.flatnonzero([agent in names for agent in columns["agent"].tolist()])
+    solved, actions, decisions = (columns[each][rows].astype(np.float64) for each in ("solved", "actions", "decisions"))
+    instance = columns["instance"][rows].astype(np.int64)
+    return Results(
+        np.array([names[agent] for agent in columns["agent"][rows].tolist()], object),
+        columns["budget"][rows],
+        np.full(len(rows), number, np.int64),
+        instance,
+        instance if rooms is None else rooms[instance],
+        solved,
+        actions,
+        decisions,
+        _prices(plan).returns(solved, actions, decisions),
+    )
 
 
 def _augmentations(plan: dict[str, Any]) -> int:
@@ -130,12 +107,15 @@ def _prices(plan: dict[str, Any]) -> Prices:
 
 
 def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """By agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
+    """By kind of agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
     if not verified.exists(Path(folder), "summary.json"):
         return {}
     augmentations = _augmentations(_plan(folder))
     return {
-        (row["agent"], row["budget"]): (kind(row["gain_fixed"], augmentations), kind(row["gain_oracle"], augmentations))
+        (kind(row["agent"], augmentations), row["budget"]): (
+            kind(row["gain_fixed"], augmentations),
+            kind(row["gain_oracle"], augmentations),
+        )
         for row in verified.rows(Path(folder), "summary.json")
         if row.get("gain_fixed")
     }
@@ -161,8 +141,18 @@ def together(folders: Sequence[str | Path]) -> str:
     title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
     blocks = [f"## {budget.capitalize()} budget\n\n{grid.markdown()}" for budget, grid in grids(folders).items()]
     plan = _plan(folders[0])
-    split = f"Figures are of {split_words(plan.get('split', 'test'), plan.get('fresh', 0))}."
+    split = f"Figures are of {split_words(plan.get('split', 'test'), plan.get('fresh', 0))}. {caption(len(folders))}"
     return "\n\n".join([title, split, *blocks, *missing(folders)]) + "\n"
+
+
+def caption(seeds: int) -> str:
+    """What intervals of so many seeds are about."""
+    if seeds == 1:
+        return "Intervals are about this very policy, over instances: another training seed may differ by more."
+    return (
+        f"Intervals are about the method: t over {seeds} training seeds, or over instances where that is wider; of an "
+        "agent of one seed they are about that policy, over instances."
+    )
 
 
 def missing(folders: Sequence[str | Path]) -> list[str]:
@@ -184,58 +174,59 @@ def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
     if any(_prices(plan) != _prices(plans[0]) for plan in plans):
         raise ValueError(f"folders: expected evaluations at the same prices, got {len(folders)} that differ")
-    every = [read(folder) for folder in folders]
+    every = [read(folder, number) for number, folder in enumerate(folders)]
     for folder, one in zip(folders, every, strict=True):
-        if without := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one]:
+        if without := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one.keys]:
             raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {without[0]}")
-    priced = _prices(plans[0]) != Prices()
-    return {budget: _grid([_under(one, budget) for one in every], priced) for budget in plans[0]["budgets"]}
+    rows, ends, priced = Results.joined(every), [_ends(folder) for folder in folders], _prices(plans[0]) != Prices()
+    return {budget: _grid(rows, budget, ends, priced) for budget in plans[0]["budgets"]}
 
 
-def _under(one: dict[tuple[str, str], Played], budget: str) -> dict[str, Played]:
-    return {agent: played for (agent, own), played in one.items() if own == budget}
-
-
-def _grid(every: list[dict[str, Played]], priced: bool) -> Grid:
+def _grid(rows: Results, budget: str, ends: Sequence[dict[tuple[str, str], tuple[str, str]]], priced: bool) -> Grid:
     """A row per agent, over the seeds that have it; values and gain shares where some agent has them."""
-    agents = [
-        agent for row in ROWS for agent in dict.fromkeys(a for one in every for a in one) if re.fullmatch(row, agent)
-    ]
-    head, lines, having = HEAD, [], {agent: [one for one in every if agent in one] for agent in agents}
-    gains = {agent: _gain(seeds, agent) for agent, seeds in having.items()}
-    head += (VALUE if priced else ()) + (GAIN if any(any(cells) for cells in gains.values()) else ())
-    for agent, seeds in having.items():
-        cells = _cells(agent, seeds)
-        if priced:
-            value = stats.bootstrap(np.mean([one[agent].value for one in seeds], axis=0), seeds[0][agent].rooms)
-            cells += [f"{value.mean:.3f}", f"{value.low:.3f} .. {value.high:.3f}"]
-        lines.append([*cells, *gains[agent]][: len(head)])
-    return Grid.of(head, lines)
+    played = [agent for agent, own in rows.keys if own == budget]
+    agents = [agent for row in ROWS for agent in played if re.fullmatch(row, agent)]
+    gains = {agent: _gain(rows, agent, budget, ends) for agent in agents}
+
+    def ahead(agent: str, column: str, scale: float = 1.0) -> str:
+        less = rows.difference("adaptive", agent, budget, column)
+        return "" if agent == "adaptive" else spread(less, 1, scale, sign=True)
+
+    columns: dict[str, Callable[[str], str]] = {
+        "agent": lambda agent: readable(AgentName.parse(agent)),
+        "seeds": lambda agent: str(len(rows.seeds(agent, budget))),
+        "solved %": lambda agent: percent(rows.mean(agent, budget, "solved").mean),
+        "actions": lambda agent: number(rows.mean(agent, budget, "actions").mean),
+        "adaptive is ahead, points (95 %)": lambda agent: ahead(agent, "solved", 100.0),
+        "by seed": lambda agent: _by_seed(rows, agent, budget),
+        "its actions (95 %)": lambda agent: ahead(agent, "actions"),
+    }
+    if priced:
+        columns["value (95 %)"] = lambda agent: spread(rows.mean(agent, budget, "returns"), 3)
+    if any(gains.values()):
+        columns["gain share (95 %)"] = lambda agent: gains[agent]
+    return Grid.by(columns, agents)
 
 
-def _gain(having: list[dict[str, Played]], agent: str) -> list[str]:
-    """Gain share of the mean over seeds; empty where a seed that has the agent lacks its fixed depth or its oracle."""
-    three = [[one.get(name) for name in (agent, *one[agent].ends)] for one in having]
-    values = [[played.value for played in row if played] for row in three]
-    if any(len(row) < 3 for row in values):
-        return ["", ""]
-    rule, fixed, oracle = (np.mean(column, axis=0) for column in zip(*values, strict=True))
-    share = gain_interval(rule, fixed, oracle, having[0][agent].rooms)
-    return [f"{share.mean:.2f}", f"{share.low:.2f} .. {share.high:.2f}"] if share else ["-", "-"]
+def _gain(rows: Results, agent: str, budget: str, ends: Sequence[dict[tuple[str, str], tuple[str, str]]]) -> str:
+    """Gain share over the seeds; empty where a seed that has the agent lacks its fixed depth or its oracle."""
+    seeds = rows.seeds(agent, budget)
+    values = list[list[Any]]()
+    for seed in seeds:
+        names = agent, *ends[seed].get((agent, budget), ())
+        there = [name for name in names if (name, budget) in rows.keys and seed in rows.seeds(name, budget)]
+        if len(there) < 3:
+            return ""
+        values.append([rows.values(name, budget, "returns", [seed]) for name in there])
+    rule, fixed, oracle = (np.stack(column) for column in zip(*values, strict=True))
+    return spread(intervals.gain(rule, fixed, oracle, rows.groups(agent, budget)), 2)
 
 
-def _cells(agent: str, having: list[dict[str, Played]]) -> list[str]:
-    solved, actions = (np.mean([getattr(one[agent], n).mean() for one in having]) for n in ("solved", "actions"))
-    shown = [readable(AgentName.parse(agent)), str(len(having)), f"{100 * solved:.1f}", f"{actions:.1f}"]
-    pairs = [(one["adaptive"], one[agent]) for one in having]
-    if agent == "adaptive":
-        rates = ", ".join(f"{100 * own.solved.mean():.1f} at {own.actions.mean():.1f}" for own, _ in pairs)
-        return [*shown, "", "", rates, "", ""]
-    by_seed = ", ".join(f"{100 * (own.solved - other.solved).mean():+.1f}" for own, other in pairs)
-    return [*shown, *_ahead(pairs, "solved", 100), by_seed, *_ahead(pairs, "actions", 1)]
-
-
-def _ahead(pairs: list[tuple[Played, Played]], name: str, times: float) -> list[str]:
-    each = np.mean([getattr(own, name) - getattr(other, name) for own, other in pairs], axis=0)
-    ahead = stats.bootstrap(each, pairs[0][0].rooms)
-    return [f"{times * ahead.mean:+.1f}", f"{times * ahead.low:+.1f} .. {times * ahead.high:+.1f}"]
+def _by_seed(rows: Results, agent: str, budget: str) -> str:
+    """What adaptive is ahead on each seed; of itself, what it solves at which actions."""
+    each = []
+    for seed in rows.seeds(agent, budget):
+        one, its = (rows.values(name, budget, "solved", [seed]).mean() for name in ("adaptive", agent))
+        at = number(rows.values(agent, budget, "actions", [seed]).mean())
+        each.append(f"{percent(its)} at {at}" if agent == "adaptive" else number(one - its, 1, 100.0, sign=True))
+    return ", ".join(each)

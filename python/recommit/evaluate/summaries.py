@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import stats
 from recommit.evaluate import metrics
+from recommit.evaluate.agent_names import ORACLE, AgentName
 from recommit.evaluate.metrics import EpisodeRows
+from recommit.results import intervals
+from recommit.results.table import Results, best, flat
 from recommit.rollout.trace import joined
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from numpy.typing import NDArray
 
     from recommit.prices import Prices
@@ -31,10 +36,10 @@ def row(
     also of the value. By distance, the decisions of all seeds together."""
     rows = [metrics.within(one, k) for one in rows]
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
-    merged["solve_low"], merged["solve_high"] = stats.share(per_instance(played, "solved"), rooms)
+    solved = intervals.share(per_instance(played, "solved"), rooms)
+    merged["solve_low"], merged["solve_high"] = solved.low, solved.high
     if prices is not None:
-        valued = stats.bootstrap(value(played, prices), rooms)
-        merged |= {"value": valued.mean, "value_low": valued.low, "value_high": valued.high}
+        merged |= flat("value", intervals.mean(value(played, prices), rooms))
     every = pooled(rows, played)
     merged["by_distance_solved"] = metrics.by_distance(*every, k, edges=edges)
     merged["by_distance"] = metrics.by_distance(*every, k, solved_only=False, edges=edges)
@@ -99,39 +104,85 @@ def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def compare(
-    names: tuple[str, ...],
-    budgets: dict[str, int],
+def table(
     played: dict[tuple[str, str], list[EpisodeRows]],
     rooms: NDArray[np.int64] | None = None,
     prices: Prices | None = None,
-) -> list[dict[str, Any]]:
-    """The first agent against each other one, on the same instances: differences with 95 % intervals."""
-    comparisons = []
-    for budget in budgets:
-        one = played[names[0], budget]
-        units = len(one[0].solved) if rooms is None else len(np.unique(rooms))
-        for other_name in names[1:]:
-            other = played[other_name, budget]
-            solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
-            actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"), rooms)
-            valued = None if prices is None else stats.bootstrap(value(one, prices) - value(other, prices), rooms)
-            single = len(one) == len(other) == 1
-            comparisons.append(
-                {
-                    "agent": names[0],
-                    "against": other_name,
-                    "budget": budget,
-                    "solve_difference": vars(solved),
-                    "actions_difference": vars(actions),
-                    **({} if valued is None else {"value_difference": vars(valued)}),
-                    "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
-                    "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
-                    # One instance, or one room, has no spread.
-                    "dominates_significantly": bool(units > 1 and solved.low > 0 and actions.high < 0),
-                }
+) -> Results:
+    """Episodes of one trained policy and its rivals as rows of the results table."""
+    parts = []
+    for (agent, budget), repeated in played.items():
+        for one in repeated:
+            count, instance, solved = len(one), np.arange(len(one)), one.solved.astype(np.float64)
+            parts.append(
+                Results(
+                    agent=np.full(count, agent, object),
+                    budget=np.full(count, budget, object),
+                    seed=np.zeros(count, np.int64),
+                    instance=instance,
+                    group=instance if rooms is None else rooms,
+                    solved=solved,
+                    actions=one.actions.astype(np.float64),
+                    observations=one.decisions.astype(np.float64),
+                    returns=one.value(prices) if prices else solved,
+                )
             )
+    return Results.joined(parts)
+
+
+def compare(names: tuple[str, ...], budgets: Iterable[str], rows: Results, *, priced: bool) -> list[dict[str, Any]]:
+    """The first agent against each other one, on the same instances: differences with 95 % intervals and p."""
+    columns = {"solve": "solved", "actions": "actions", **({"value": "returns"} if priced else {})}
+    comparisons = []
+    for budget, other in product(budgets, names[1:]):
+        less = {name: rows.difference(names[0], other, budget, column) for name, column in columns.items()}
+        solved, actions = less["solve"], less["actions"]
+        better = solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)
+        comparisons.append(
+            {
+                "agent": names[0],
+                "against": other,
+                "budget": budget,
+                **{f"{name}_difference": each.values() for name, each in less.items()},
+                "dominates": bool(better),
+                "dominates_significantly": solved.sign > 0 > actions.sign,
+            }
+        )
     return comparisons
+
+
+def add_gain_shares(
+    summary: list[dict[str, Any]], rows: Results, *, priced: bool = False, plans: Mapping[str, str] | None = None
+) -> None:
+    """Give every row its gain share in instances solved, or in value, where the oracle of its plans and fixed depths
+    were played.
+
+    The best fixed depth is that of validation instances, of equals the shallower, of one depth that of the evaluation's
+    own run. ``gain`` is None where the oracle is no better. Runs make the same plans where ``plans`` has the same
+    digest for them.
+    """
+    chosen_by, column = ("validation_value", "returns") if priced else ("validation_solve_rate", "solved")
+    for alike in _by_plans(summary, plans or {}):
+        by_key = {(AgentName.parse(row["agent"]).depth, AgentName.parse(row["agent"]).run): row for row in alike}
+        oracle = next((row for row in alike if AgentName.parse(row["agent"]).base == ORACLE), None)
+        fixed = best({key: row[chosen_by] for key, row in by_key.items() if chosen_by in row})
+        if oracle is None or fixed is None:
+            continue
+        both = by_key[fixed], oracle
+        for row in alike:
+            rule, least, most = (rows.values(each["agent"], row["budget"], column) for each in (row, *both))
+            row |= flat("gain", intervals.gain(rule, least, most, rows.groups(row["agent"], row["budget"])))
+            row["gain_fixed"], row["gain_oracle"] = (each["agent"] for each in both)
+
+
+def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[list[dict[str, Any]]]:
+    """Rows of one budget whose agents play the same greedy plans."""
+    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for row in summary:
+        agent = AgentName.parse(row["agent"])
+        if agent.asks_policy and not agent.samples_actions:
+            groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.augmentations), []).append(row)
+    return list(groups.values())
 
 
 def value(played: list[EpisodeRows], prices: Prices) -> NDArray[np.float64]:

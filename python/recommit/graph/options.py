@@ -91,7 +91,6 @@ class GraphScoreOptions:
             scored without and with a memory. The file is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
-        fitted: Folders of heads that recommit train head wrote; the graph needs features.
         budget: Observations per episode, several for several tables (default: that of the graph, or those of
             the puzzle).
         price_action: What an action costs where observations have a price too; reaching the goal is worth 1. With 0
@@ -100,8 +99,6 @@ class GraphScoreOptions:
             these.
         split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
             orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
-        without_budget: Also say what the way to the goal costs without a budget: at each price of an observation, or at
-            the price of an action. Loops cost infinity and are counted. Rules of the present plan only.
     """
 
     graph: Path
@@ -111,12 +108,10 @@ class GraphScoreOptions:
     rule: Path | None = None
     run_code: bool = False
     table: Path | None = None
-    fitted: tuple[Path, ...] = ()
     budget: tuple[int, ...] = ()
     price_action: float = 0.01
     price_observation: tuple[float, ...] = ()
     split: bool = False
-    without_budget: bool = False
 
 
 @dataclass(frozen=True)

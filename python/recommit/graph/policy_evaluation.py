@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.values import chosen_rows
+from recommit.graph.values import backup, chosen_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,8 +72,6 @@ class PolicyEvaluation:
     value of the planned states at their distance. States that nobody can solve any more, or not with the observations
     left, are never solved, which is a theorem; what is done there until the end still has its price, that of as many
     commitments of average cost, or else to lose a level would save what playing on costs.
-
-    ``discount`` is a factor per executed action on what follows, the goal excepted.
     """
 
     def __init__(
@@ -83,8 +81,6 @@ class PolicyEvaluation:
         budget: int,
         prices: Prices,
         budgets: Sequence[int] = (),
-        *,
-        discount: float = 1.0,
     ) -> None:
         self.graph, self.rows = graph, chosen_rows(graph)
         distance = graph.distance
@@ -97,10 +93,6 @@ class PolicyEvaluation:
         self.cost = prices.cost(graph.executed[self.rows])
         self._places = self._planned + self._longest + 2
         self._unplanned = bool((self._landing > self._planned).any())
-        self._factor = None
-        if discount != 1.0:
-            onward = discount ** graph.executed[self.rows].astype(np.float64)
-            self._factor = np.where(self._landing == self._planned, 1.0, onward)
         count = np.bincount([min(k, budget) for k in budgets] or [budget], minlength=budget + 1)
         self.begin: Floats = count / max(len(budgets), 1)
         self._starts = np.bincount(self._place[starts], minlength=self._places).astype(np.float64)
@@ -150,20 +142,21 @@ class PolicyEvaluation:
         """Q [K + 1, rows, depths], and the value of every place [K + 1, places]; of distances only where they count, or
         are asked for."""
         q_values = np.zeros((len(self.begin), *self._landing.shape))
-        value = np.zeros((len(self.begin), self._places))
-        value[:, self._planned] = 1.0  # a goal, whatever is left
+        table = np.zeros((len(self.begin), self._places))
+        table[:, self._planned] = 1.0  # a goal, whatever is left
         estimated = by_distance or self._unplanned
         # The cost of a decision in a lost state.
         wasted = float((self.cost * probs).sum(axis=-1).mean()) if estimated and self._planned else 0.0
-        for k in range(1, len(q_values)):
-            onward = value[k - 1][self._landing]
-            if self._factor is not None:
-                onward *= self._factor
-            np.subtract(onward, self.cost, out=q_values[k])
-            own = value[k, : self._planned] = np.einsum("nd,nd->n", probs if probs.ndim == 2 else probs[k], q_values[k])
+
+        def expected(k: int, before: Floats, value: Floats) -> None:
+            np.subtract(before[self._landing], self.cost, out=q_values[k])
+            own = value[: self._planned] = np.einsum("nd,nd->n", probs if probs.ndim == 2 else probs[k], q_values[k])
             if estimated:
-                value[k, self._planned + 1 :] = self._mean_by_distance(own, k, -wasted * k)
-        return q_values, value
+                value[self._planned + 1 :] = self._mean_by_distance(own, k, -wasted * k)
+
+        for _ in backup(len(table) - 1, table.__getitem__, expected):
+            pass
+        return q_values, table
 
     def _forward(self, probs: Floats) -> Floats:
         """Expected visits [K + 1, places]."""

@@ -21,8 +21,7 @@ from recommit.graph.rule_episodes import RulesOnGraph
 from recommit.graph.values import OptimalValues, optimal_values, outcomes
 from recommit.horizon import ThresholdRule, rule_registry
 from recommit.prices import RATIOS, Prices, Setting
-from recommit.results.table import best
-from recommit.stats import bootstrap, gain_interval, mean_gain
+from recommit.results import intervals, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +94,10 @@ class GraphScorer:
 
     def best_fixed(self, setting: Setting) -> int:
         """The best fixed depth."""
-        return self.graph.depths[int(np.argmax([values[setting].mean() for values in self._fixed]))]
+        means = [float(values[setting].mean()) for values in self._fixed]
+        best = table.best(dict(zip(self.graph.depths, means, strict=True)))
+        assert best is not None
+        return best
 
     def fixed(self, setting: Setting, depth: int) -> Floats:
         """[starts] values of a fixed depth."""
@@ -159,9 +161,9 @@ class Sweep:
         places = [self.settings.index(each) for each in settings]
         value = np.stack([self.settings[i].prices.returns(*self.ends[:, i].T) for i in places], axis=1).mean(axis=1)
         merits = zip(value.tolist(), (-self.ends[:, places, 1].mean(axis=1)).tolist(), strict=True)
-        threshold = best(dict(zip(self.thresholds.tolist(), merits, strict=True)))
-        assert threshold is not None
-        return threshold
+        best = table.best(dict(zip(self.thresholds.tolist(), merits, strict=True)))
+        assert best is not None
+        return float(best)
 
 
 @dataclass(frozen=True)
@@ -194,8 +196,8 @@ class RuleScore(SettingRow):
     actions: float
     observations: float
     value: float
-    value_low: float
-    value_high: float
+    value_low: float | None
+    value_high: float | None
     #: None where the oracle depth is no better than the best fixed depth.
     gain: float | None
     gain_low: float | None
@@ -242,26 +244,22 @@ def _row(
 ) -> RuleScore:
     played = scorer.played(entry if threshold is None else entry.at(threshold), setting)
     solved, actions, observations = played.outcome()
-    value = setting.prices.returns(solved, actions, observations)
-    spread = bootstrap(value, scorer.graph.groups)
+    returns = setting.prices.returns(solved, actions, observations)
+    value = intervals.mean(returns, scorer.graph.groups)
     fixed = scorer.fixed(setting, chosen_on.best_fixed(setting))
-    gain = gain_interval(value, fixed, scorer.oracle(setting), scorer.graph.groups)
+    gain = intervals.gain(returns, fixed, scorer.oracle(setting), scorer.graph.groups)
+    prices = setting.prices
+    ended = {"solved": solved, "actions": actions, "observations": observations}
     return RuleScore(
-        entry.name,
-        setting.budget,
-        setting.prices.action,
-        setting.prices.observation,
-        threshold,
-        shared,
-        solved=float(solved.mean()),
-        actions=float(actions.mean()),
-        observations=float(observations.mean()),
-        value=float(value.mean()),
-        value_low=spread.low,
-        value_high=spread.high,
-        gain=gain.mean if gain else None,
-        gain_low=gain.low if gain else None,
-        gain_high=gain.high if gain else None,
+        rule=entry.name,
+        budget=setting.budget,
+        price_action=prices.action,
+        price_observation=prices.observation,
+        threshold=threshold,
+        shared=shared,
+        **{name: float(each.mean()) for name, each in ended.items()},
+        **table.flat("value", value),
+        **table.flat("gain", gain),
         causes=played.shares(),
     )
 
@@ -300,6 +298,6 @@ def mean_gains(
     for entry in entries:
         threshold = chosen_on.sweep(entry).best(settings) if entry.swept else None
         own = by_price(here.values(entry if threshold is None else entry.at(threshold)))
-        means = mean_gain(own, fixed, oracle, scorer.graph.groups)
-        rows.append(MeanGain(entry.name, budget, price_action, threshold, *means))
+        gain, shares = intervals.mean_gain(own, fixed, oracle, scorer.graph.groups)
+        rows.append(MeanGain(entry.name, budget, price_action, threshold, *table.ends(gain), tuple(shares)))
     return rows

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from recommit.graph.regret import CAUSES
 from recommit.prices import RATIOS
-from recommit.storage.terminal_text import grid
+from recommit.results.grid import Grid, figure, number, percent, spread
+from recommit.results.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from recommit.graph.decomposition import RuleCosts, RuleParts
+    from recommit.graph.decomposition import Ends, RuleParts
     from recommit.graph.graph import CommitmentGraph
     from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, MeanGain, RuleScore
@@ -71,29 +73,27 @@ Content (sha256 of all numbers): `{manifest["content"]}`. The files are those of
 """
 
 
+#: Columns of the table of rules.
+SCORES: dict[str, Callable[[RuleScore], str]] = {
+    "rule": lambda row: row.rule,
+    "threshold": lambda row: _threshold(row) + (" (one for all)" if row.shared else ""),
+    "solved": lambda row: percent(row.solved),
+    "actions": lambda row: number(row.actions),
+    "observations": lambda row: number(row.observations, 2),
+    "value": lambda row: percent(row.value),
+    "gain share (95 %)": lambda row: figure(vars(row), "gain", 2),
+}
+
+
 def scores(scorer: GraphScorer, rows: Sequence[RuleScore], chosen_on: GraphScorer | None = None) -> str:
     """A table per setting, in Markdown; thresholds and fixed depths are ``chosen_on`` another graph, or on this one."""
-    head = ("rule", "threshold", "solved", "actions", "observations", "value", "gain share", "95 %", "most is lost by")
-    parts = []
+    columns, parts = {**SCORES, "most is lost by": lambda row: _most(row.causes)}, []
     for setting in scorer.settings:
         depth = (chosen_on or scorer).best_fixed(setting)
         fixed, oracle = scorer.fixed(setting, depth).mean(), scorer.oracle(setting).mean()
         about = f"Best fixed depth: {depth}, value {100 * fixed:.1f}. Oracle depth: {100 * oracle:.1f}."
-        lines = [
-            [
-                row.rule,
-                _cell(row.threshold, ".3g") + (" (one for all)" if row.shared else ""),
-                f"{100 * row.solved:.1f}",
-                f"{row.actions:.1f}",
-                f"{row.observations:.2f}",
-                f"{100 * row.value:.1f}",
-                _cell(row.gain),
-                _between(row.gain_low, row.gain_high),
-                _most(row.causes),
-            ]
-            for row in _by_value(rows, setting)
-        ]
-        parts.append(f"## {setting.label()}\n\n{about}\n\n{grid(head, lines)}\n")
+        grid = Grid.by(columns, _by_value(rows, setting))
+        parts.append(f"## {setting.label()}\n\n{about}\n\n{grid.markdown()}\n")
     note = "Thresholds and fixed depths were chosen on this graph itself: what is said of them is their best.\n\n"
     lost = "Episodes that can no longer reach the goal count one action at each observation that is left.\n\n"
     return (note if chosen_on is None else "") + (lost if scorer.graph.budget else "") + "\n".join(parts)
@@ -102,66 +102,37 @@ def scores(scorer: GraphScorer, rows: Sequence[RuleScore], chosen_on: GraphScore
 def over_prices(rows: Sequence[MeanGain]) -> str:
     """A table per budget, in Markdown: the mean over all prices of an observation, and some of them."""
     parts, some = [], [RATIOS.index(ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0, 8.0)]
-    head = ("rule", "threshold", "mean", "95 %", *(f"at {RATIOS[i]:g}" for i in some))
+    columns: dict[str, Callable[[MeanGain], str]] = {
+        "rule": lambda row: row.rule,
+        "threshold": _threshold,
+        "mean (95 %)": lambda row: figure(vars(row), "gain", 2),
+        **{f"at {RATIOS[i]:g}": partial(lambda i, row: number(row.by_price[i], 2), i) for i in some},
+    }
     for budget in dict.fromkeys(row.budget for row in rows):
         own = [row for row in rows if row.budget == budget]
         title = (
             f"## Gain share over prices of an observation, K = {budget}\n\nAn observation costs 1/8 to 8 actions, "
             f"an action {own[0].price_action:g}; the mean is over log prices.\n"
         )
-        lines = [
-            [
-                row.rule,
-                _cell(row.threshold, ".3g"),
-                _cell(row.gain),
-                _between(row.gain_low, row.gain_high),
-                *(_cell(row.by_price[i]) for i in some),
-            ]
-            for row in sorted(own, key=lambda each: -np.inf if each.gain is None else each.gain, reverse=True)
-        ]
-        parts.append(f"{title}\n{grid(head, lines)}\n")
+        own.sort(key=lambda each: -np.inf if each.gain is None else each.gain, reverse=True)
+        parts.append(f"{title}\n{Grid.by(columns, own).markdown()}\n")
     return "\n".join(parts)
 
 
 def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
     """A table per setting, in Markdown: what plans lose and what depths lose, first the mean of both orders."""
-    head = ("rule", "value", "optimal", "plans lose", "95 %", "depths lose", "95 %", "plans first", "depths first")
-    parts = []
-    for setting in settings:
-        lines = [
-            [
-                row.rule,
-                f"{100 * row.value:.1f}",
-                f"{100 * row.best:.1f}",
-                *_points(row.plans_lose),
-                *_points(row.depths_lose),
-                *(f"{100 * one:.1f}, then {100 * other:.1f}" for one, other in (row.plans_first, row.depths_first)),
-            ]
-            for row in _by_value(rows, setting)
-        ]
-        parts.append(f"## Plans or depths, {setting.label()}\n\n{grid(head, lines)}\n")
-    return "\n".join(parts)
-
-
-def without_budget(rows: Sequence[RuleCosts]) -> str:
-    """A table per price of an observation, in Markdown: from where rules reach the goal, and what their ways cost."""
-    head = ("rule", "threshold", "reached", "loops", "loses the level", "cost", "cheapest", "more", "95 %")
-    parts = []
-    for action, observation in dict.fromkeys((row.price_action, row.price_observation) for row in rows):
-        own = [row for row in rows if (row.price_action, row.price_observation) == (action, observation)]
-        lines = [
-            [
-                row.rule,
-                _cell(row.threshold, ".3g"),
-                *(f"{100 * share:.1f}" for share in (row.reached, row.loops, row.lost)),
-                *(_cell(None if cost is None else 100 * cost, ".1f") for cost in (row.cost, row.cheapest)),
-                *(_points(row.more) if row.more else ("", "")),
-            ]
-            for row in sorted(own, key=lambda each: (-each.reached, each.cost or 0.0))
-        ]
-        title = f"## Without a budget, {action:g} per action, {observation:g} per observation"
-        reachable = f"The best depths reach the goal from {100 * own[0].reachable:.1f} % of the starts."
-        parts.append(f"{title}\n\n{reachable}\n\n{grid(head, lines)}\n")
+    order = lambda pair: f"{100 * pair[0]:.1f}, then {100 * pair[1]:.1f}"
+    columns: dict[str, Callable[[RuleParts], str]] = {
+        "rule": lambda row: row.rule,
+        "value": lambda row: percent(row.value),
+        "optimal": lambda row: percent(row.best),
+        "plans lose (95 %)": lambda row: _points(row.plans_lose),
+        "depths lose (95 %)": lambda row: _points(row.depths_lose),
+        "plans first": lambda row: order(row.plans_first),
+        "depths first": lambda row: order(row.depths_first),
+    }
+    grids = {setting: Grid.by(columns, _by_value(rows, setting)) for setting in settings}
+    parts = [f"## Plans or depths, {setting.label()}\n\n{grid.markdown()}\n" for setting, grid in grids.items()]
     return "\n".join(parts)
 
 
@@ -169,17 +140,12 @@ def _by_value(rows: Sequence[Row], setting: Setting) -> list[Row]:
     return sorted((row for row in rows if row.under(setting)), key=lambda row: -row.value)
 
 
-def _cell(value: float | None, form: str = ".2f") -> str:
-    return "" if value is None else format(value, form)
+def _threshold(row: RuleScore | MeanGain) -> str:
+    return "" if row.threshold is None else f"{row.threshold:.3g}"
 
 
-def _between(low: float | None, high: float | None) -> str:
-    return "" if low is None else f"{low:.2f} to {high:.2f}"
-
-
-def _points(ends: tuple[float, float, float]) -> list[str]:
-    mean, low, high = (100 * value for value in ends)
-    return [f"{mean:.1f}", f"{low:.1f} to {high:.1f}"]
+def _points(ends: Ends) -> str:
+    return spread(Interval.of(dict(zip(("mean", "low", "high"), ends, strict=True))), 1, 100.0)
 
 
 def _most(causes: dict[str, float]) -> str:

@@ -93,11 +93,9 @@ class ActionDecoder(nn.Module):
         task: int,
         depths: Tensor | None = None,
         noise: Tensor | None = None,
-        *,
-        apart: bool = False,
     ) -> Any:
-        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; of z of
-        several augmentations [batch, copies, width] those of their mean, or each ``apart`` [batch, copies, n + 1, 4].
+        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; for z of
+        several augmentations [batch, copies, width] those of their mean.
 
         Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at
         it.
@@ -109,8 +107,7 @@ class ActionDecoder(nn.Module):
         x, beside = self._begun(copies.rows(z), copies.repeated(depths), started)
         for block in self.blocks:
             x, _ = block(x, None, beside)
-        logits = self.outputs[task](self.norm(x[:, self.first :]))
-        return copies.apart(logits) if apart else copies.mean(logits)
+        return copies.mean(self.outputs[task](self.norm(x[:, self.first :])))
 
     def plans(
         self, z: Tensor, task: int, *, depths: Tensor | None = None, noise: Tensor | None = None

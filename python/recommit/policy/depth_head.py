@@ -46,10 +46,9 @@ class DepthHead(nn.Linear):
         return super().forward(F.gelu(sums, approximate=self._gelu))
 
 
-def confidence(scores: Tensor) -> Tensor:
-    """How sure greedy plans with ``scores`` [batch, n, 4] are: each action's probability, that of all up to it, its
-    entropy."""
-    logs = scores.float().log_softmax(-1)
+def confidence(logs: Tensor) -> Tensor:
+    """How sure greedy plans are whose actions have the log probabilities ``logs`` [batch, n, 4]: each action's
+    probability, that of all up to it, its entropy."""
     best = logs.max(-1).values
     return torch.cat([best.exp(), best.cumsum(-1).exp(), -(logs.exp() * logs).sum(-1)], dim=-1)
 

@@ -11,7 +11,7 @@ import numpy as np
 from recommit.evaluate.agent_names import ORACLE
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
-from recommit.stats import Z95
+from recommit.results.intervals import Z95
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
-from recommit.report import by_distance, comparison, plotting
+from recommit.report import agents as agents_
+from recommit.report import by_distance, plotting
 from recommit.report.by_distance import FEW
-from recommit.report.html import csv_text
 from recommit.report.plotting import COLOURS, DEPTHS, SOFT
+from recommit.results.grid import csv_text
+from recommit.results.table import pareto as pareto_front
 from recommit.storage import files
 from recommit.storage.terminal_text import plain
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from recommit.report.agents import AgentPoint
     from recommit.report.by_distance import DepthCounts, RegretByDistance
-    from recommit.report.comparison import AgentPoint
     from recommit.report.reading import Folder
 
 #: A mark per role, its size, and the words of a legend; those of the first agent are its own.
@@ -89,9 +90,9 @@ def _made(
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
     """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
     depths and depth rules alone, or of everybody."""
-    points = comparison.points(folder, budget)
+    points = agents_.points(folder, budget)
     if compared_only:
-        shown = comparison.compared(folder, budget)
+        shown = agents_.compared(folder, budget)
         own = [p for p in points if not (p.agent.run or p.agent.role == "privileged" or p.agent.samples_actions)]
         points = [p for p in points if p.agent in shown or p in own]
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
@@ -127,10 +128,9 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
 
 def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
     """A step through the agents that none dominates, of all that are no oracles."""
-    could = [metrics.ParetoPoint(p.agent.name, p.solved, p.actions) for p in points if p.agent.base not in PRIVILEGED]
-    front = metrics.pareto_front(could)
-    if front:
-        xs, ys = [p.actions for p in front], [p.solve_rate for p in front]
+    could = {p.agent.name: (p.solved, p.actions) for p in points if p.agent.base not in PRIVILEGED}
+    if could:
+        ys, xs = map(list, zip(*(could[name] for name in pareto_front(could)), strict=True))
         right = 1.05 * max(p.actions_high for p in points)
         axes.step([*xs, right], [*ys, ys[-1]], where="post", color=SOFT, lw=1.1, alpha=0.7, label="Pareto front")
 

@@ -15,8 +15,9 @@ from recommit.graph.regret import CAUSES, attribute
 from recommit.report import page
 from recommit.report.by_distance import regret_by_distance
 from recommit.report.document import asset, document
-from recommit.report.html import Html, interval, number, table, tag
+from recommit.report.html import Html, tag
 from recommit.report.page import Section
+from recommit.results.grid import Grid, number
 from recommit.storage import files
 
 if TYPE_CHECKING:
@@ -84,24 +85,7 @@ def make(scorer: GraphScorer, rows: Sequence[RuleScore], entries: Sequence[Named
 
 def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
     own = sorted((row for row in rows if row.under(setting)), key=lambda row: -row.value)
-    head = ("rule", "threshold", "solved, %", "actions", "observations", "value", "gain share", "95 %")
-    cells = [
-        (
-            "",
-            [
-                row.rule + (" (one threshold for all)" if row.shared else ""),
-                number(row.threshold, 3),
-                number(100 * row.solved),
-                number(row.actions),
-                number(row.observations, 2),
-                number(100 * row.value),
-                number(row.gain, 2),
-                interval(row.gain_low, row.gain_high, 2),
-            ],
-        )
-        for row in own
-    ]
-    return table(head, cells, setting.label())
+    return Html(Grid.by(text.SCORES, own).html(setting.label()))
 
 
 def _regret(
@@ -120,21 +104,18 @@ def _regret(
 def _worst(scorer: GraphScorer, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
     if not places:
         return [tag("p", f"{name} has no regret: every depth is one of the best.", class_="missing")]
-    head = ("commitment", "distance", "remaining budget", "depth", "best depth", "regret", "cause")
-    cells = [
-        (
-            "",
-            [
-                tag("a", str(i), href=f"#i={i}"),
-                *(number(each[key], 0) for key in ("distance", "remaining", "depth", "best_depth")),
-                number(each["regret"], 3),
-                each["cause"],
-            ],
-        )
-        for i, each in enumerate(text.described(scorer.graph, rows, places))
-    ]
+    columns = {
+        "commitment": lambda each: tag("a", str(each[0]), href=f"#i={each[0]}"),
+        "distance": lambda each: str(each[1]["distance"]),
+        "remaining budget": lambda each: str(each[1]["remaining"]),
+        "depth": lambda each: str(each[1]["depth"]),
+        "best depth": lambda each: str(each[1]["best_depth"]),
+        "regret": lambda each: number(each[1]["regret"], 3),
+        "cause": lambda each: each[1]["cause"],
+    }
+    grid = Grid.by(columns, enumerate(text.described(scorer.graph, rows, places)))
     label = f"Commitments of {name} with the most regret, {setting.label()}"
-    return [table(head, cells, label), Html(asset("viewer.html"))]
+    return [Html(grid.html(label)), Html(asset("viewer.html"))]
 
 
 def pack(scorer: GraphScorer, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:

@@ -6,21 +6,16 @@ Names of agents and instances come from files that anybody may have written. Wha
 from __future__ import annotations
 
 import base64
-import csv
 import html
-import io
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
+from recommit.results.grid import MINUS
 from recommit.storage.terminal_text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-#: A spreadsheet takes cells that begin so for formulas.
-_FORMULA = ("=", "+", "-", "@", "\t")
-#: Of numbers below zero, and where there is no number.
-MINUS, NONE = "\u2212", "\u2013"
+    from collections.abc import Iterable
 
 
 def letters(numbers: Iterable[int]) -> str:
@@ -32,6 +27,9 @@ class Html(str):
     """Text that is HTML already."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
 
 
 def escaped(value: object) -> Html:
@@ -56,48 +54,9 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
     return Html(f"<{name}{''.join(written)}>{joined(*children)}</{name}>")
 
 
-def table(
-    head: Sequence[object],
-    rows: Sequence[tuple[str, Sequence[object]]],
-    label: str,
-    *,
-    columns: Sequence[str] = (),
-) -> Html:
-    """A table that scrolls by itself where it is wider than the screen; a row is its class and its cells, ``columns``
-    are classes of columns."""
-    kinds = [kind or None for kind in columns] or [None] * len(head)
-    top = tag("tr", *(tag("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True)))
-    body = [
-        tag(
-            "tr",
-            tag("th", cells[0], scope="row"),
-            *(tag("td", cell, class_=kind) for cell, kind in zip(cells[1:], kinds[1:], strict=False)),
-            class_=class_ or None,
-        )
-        for class_, cells in rows
-    ]
-    element = tag("table", tag("caption", label), tag("thead", top), tag("tbody", *body))
-    return tag("div", element, class_="wide", tabindex=0, role="region", aria_label=label)
-
-
-def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
-    """A number with a typographic minus; a dash for None."""
-    if value is None:
-        return NONE
-    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
-    return text.replace("-", MINUS)
-
-
-def percent(value: float | None) -> str:
-    """A share as per cent."""
-    return NONE if value is None else number(100 * value)
-
-
-def interval(low: float | None, high: float | None, digits: int = 1, *, sign: bool = False) -> str:
-    """Both ends of an interval; empty where there is none."""
-    return (
-        "" if low is None or high is None else f"{number(low, digits, sign=sign)} .. {number(high, digits, sign=sign)}"
-    )
+def minus(text: str) -> str:
+    """Text with typographic minus signs before digits."""
+    return re.sub(r"(?<![\w.])-(?=\d)", MINUS, text)
 
 
 def with_code(line: str) -> Html:
@@ -111,24 +70,6 @@ def json_script(identity: str, value: Any) -> Html:
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Html(f'<script type="application/json" id="{escaped(identity)}">{text}</script>')
-
-
-def csv_text(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Comma-separated values that a spreadsheet shows and does not compute."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for row in [head, *rows]:
-        writer.writerow([_cell(value) for value in row])
-    return out.getvalue()
-
-
-def _cell(value: object) -> object:
-    if value is None or isinstance(value, (bool, int)):
-        return "" if value is None else value
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    text = plain(value)
-    return "'" + text if text.startswith(_FORMULA) else text
 
 
 def data_link(kind: str, content: bytes) -> str:

@@ -51,15 +51,16 @@ class Section(NamedTuple):
 SECTIONS = {
     "table": Section(
         "All agents",
-        "Small figures are 95 % intervals. Differences are paired, puzzle by puzzle, and bold where they are "
-        "significant. The first agent dominates another if it solves as much with as few actions, and is better in "
-        "one of the two; a yes alone has both intervals on its side.",
+        "Small figures are 95 % intervals over puzzles, about these very policies: another training seed may differ by "
+        "more. Differences are paired, puzzle by puzzle, and bold where they are significant. The first agent "
+        "dominates another if it solves as much with as few actions, and is better in one of the two; a yes alone has "
+        "both intervals on its side.",
         "Agents",
     ),
     "seeds": Section(
         "All seeds",
-        "Every seed's policy is compared with the agents of its own seed, on the same instances; intervals are over "
-        "instances (over rooms, where the data keeps rooms apart), of the mean over seeds.",
+        "Every seed's policy is compared with the agents of its own seed, on the same instances. In brackets: 95 % "
+        "intervals.",
         "Seeds",
     ),
     "pareto": Section(
@@ -192,7 +193,7 @@ def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
         return []
     every = [folder.path, *others]
     lacks = [tag("p", line, class_="missing") for line in across.missing(every)]
-    note = tag("p", f"{len(every)} evaluations of the same instances.", class_="quiet")
+    note = tag("p", f"{len(every)} evaluations of the same instances. {across.caption(len(every))}", class_="quiet")
     return [note, published.seeds(across.grids(every)), *lacks]
 
 

@@ -17,6 +17,7 @@ from recommit.evaluate.seeds import EPISODES, ROOM
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MOST_ACTIONS
 from recommit.report.agents import Agent, agents_of
+from recommit.results.table import best
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import errors, safe_open, verified
 
@@ -30,13 +31,12 @@ SUMMARY: verified.Fields = {
     **dict.fromkeys(("solve_rate", "solve_low", "solve_high", "actions_per_episode"), verified.NUMBER),
     **dict.fromkeys(("decisions_per_episode", "spl", "lost", "mean_depth"), verified.PERHAPS),
 }
-_DIFFERENCE = dict.fromkeys(("mean", "low", "high"), verified.NUMBER)
+_DIFFERENCE = {**dict.fromkeys(("mean", "p"), verified.NUMBER), **dict.fromkeys(("low", "high"), verified.PERHAPS)}
 COMPARISON: verified.Fields = {
     "against": str,
     "budget": str,
     "solve_difference": _DIFFERENCE,
     "actions_difference": _DIFFERENCE,
-    "mcnemar_p": verified.PERHAPS,
     "dominates": bool,
     "dominates_significantly": bool,
 }
@@ -144,21 +144,21 @@ class Folder:
         Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
         other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
-        fixed = self._fixed()
-        if not fixed:
-            return None
-        chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in fixed)
-        by = "validation_solve_rate" if chosen else "solve_rate"
-        return max(fixed, key=lambda a: (self.row(a, budget)[by], -a.depth)), chosen
+        chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in self._fixed())
+        best = self._best(budget, "validation_solve_rate" if chosen else "solve_rate")
+        return None if best is None else (best, chosen)
 
     def lucky_fixed(self, budget: str) -> Agent | None:
         """The fixed depth that solves most test instances, where that is more than the one chosen on others."""
-        best = self.best_fixed(budget)
-        if best is None:
+        best, most = self.best_fixed(budget), self._best(budget, "solve_rate")
+        if best is None or most is None:
             return None
-        most = max(self._fixed(), key=lambda a: (self.row(a, budget)["solve_rate"], -a.depth))
-        more = self.row(most, budget)["solve_rate"] > self.row(best[0], budget)["solve_rate"]
-        return most if more else None
+        return most if self.row(most, budget)["solve_rate"] > self.row(best[0], budget)["solve_rate"] else None
+
+    def _best(self, budget: str, field: str) -> Agent | None:
+        fixed = self._fixed()
+        place = best({(agent.depth, i): self.row(agent, budget)[field] for i, agent in enumerate(fixed)})
+        return None if place is None else fixed[place[1]]
 
     def _fixed(self) -> list[Agent]:
         """Those with greedy actions, as the first agent's."""

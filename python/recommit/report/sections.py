@@ -11,12 +11,13 @@ import numpy as np
 from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 from recommit.evaluate.options import split_words
 from recommit.evaluate.text import dominance
-from recommit.report import comparison
-from recommit.report.html import MINUS, NONE, Html, interval, joined, number, percent, table, tag
+from recommit.report import agents as agents_
+from recommit.report.html import Html, joined, minus, tag
+from recommit.results.grid import DASH, Grid, ends, number, percent
+from recommit.results.intervals import Interval
 
 if TYPE_CHECKING:
-    from recommit.report.agents import Agent
-    from recommit.report.comparison import AgentPoint
+    from recommit.report.agents import Agent, AgentPoint
     from recommit.report.reading import Folder
 
 #: What "significant" means, once.
@@ -42,11 +43,6 @@ def compared(folder: Folder, agent: Agent, budget: str) -> dict[str, Any] | None
     return next((c for c in folder.comparisons if c["against"] == agent.name and c["budget"] == budget), None)
 
 
-def significant(low: float, high: float) -> int:
-    """The sign of a significant difference, else 0."""
-    return (low > 0) - (high < 0)
-
-
 def verdict(folder: Folder, budget: str) -> str:
     """The first agent against the best fixed depth in one sentence, no more than the intervals show."""
     own, best = folder.row(folder.first, budget), folder.best_fixed(budget)
@@ -63,17 +59,17 @@ def verdict(folder: Folder, budget: str) -> str:
     if one is None:
         text = f"{words} solves {solved}\u00a0% in {actions} actions, the best fixed depth"
         return f"{text} {figures[0]}\u00a0% in {figures[1]}."
-    less, spent = one["solve_difference"], one["actions_difference"]
-    sign, paid = (significant(each["low"], each["high"]) for each in (less, spent))
+    less, spent = (Interval.of(one[f"{name}_difference"]) for name in ("solve", "actions"))
+    sign, paid = less.sign, spent.sign
     both = f"{solved} and {figures[0]}\u00a0%", f"{actions} and {figures[1]}"
     if not sign and not paid:
         text = f"{words} and the best fixed depth do not differ significantly: they solve {both[0]}"
         return f"{text} in {both[1]} actions."
     text = f"{words} solves about as much as the best fixed depth ({both[0]}, not significant)"
     if sign:
-        points = f"{number(100 * abs(less['mean']))} points {'more' if sign > 0 else 'fewer'}"
+        points = f"{number(100 * abs(less.mean))} points {'more' if sign > 0 else 'fewer'}"
         text = f"{words} solves {points} than the best fixed depth ({both[0]})"
-    count = f"{number(abs(spent['mean']))} {'more' if paid > 0 else 'fewer'} actions ({both[1]})"
+    count = f"{number(abs(spent.mean))} {'more' if paid > 0 else 'fewer'} actions ({both[1]})"
     return f"{text} with {count}." if paid else f"{text}; the difference in actions ({both[1]}) is not significant."
 
 
@@ -130,7 +126,7 @@ def gain_share(folder: Folder, budget: str) -> Html | None:
     if row.get("gain") is None:
         return None
     low, high = row["gain_low"], row["gain_high"]
-    judged = "significant" if significant(low, high) else "not significant"
+    judged = "significant" if low is not None and (low > 0 or high < 0) else "not significant"
     constant, oracle = folder.constant(budget), folder.agent(ORACLE)
     priced = prices(folder) != UNPRICED
     figures = [
@@ -143,7 +139,7 @@ def gain_share(folder: Folder, budget: str) -> Html | None:
         f"The part of the way in {what} from {named}{figures[0]} to the oracle depth{figures[1]}, for the same plans."
     )
     figure = tag("strong", number(row["gain"], 2))
-    bounds = tag("span", f"{interval(low, high, 2)}, {judged}", class_="bounds")
+    bounds = tag("span", minus(f"{ends(low, high, 2)}, {judged}"), class_="bounds")
     parts = tag("h3", "Gain share of the depth rule"), tag("p", figure, " ", bounds, class_="figure")
     return tag("div", *parts, tag("p", words, class_="quiet"), class_="worth")
 
@@ -152,7 +148,7 @@ def _gain_words(folder: Folder, budget: str) -> str:
     row = folder.row(folder.first, budget)
     if row.get("gain") is None:
         return ""
-    return f" Gain share {number(row['gain'], 2)} ({interval(row['gain_low'], row['gain_high'], 2)})."
+    return f" Gain share {number(row['gain'], 2)} ({minus(ends(row['gain_low'], row['gain_high'], 2))})."
 
 
 UNPRICED = "solved episodes alone count"
@@ -174,12 +170,12 @@ def results(folder: Folder) -> Html:
 
 
 def _of_budget(folder: Folder, budget: str) -> Html:
-    points = {point.agent: point for point in comparison.points(folder, budget)}
-    why, parts = comparison.compared(folder, budget), []
-    for name, members in comparison.groups(folder, budget).items():
+    points = {point.agent: point for point in agents_.points(folder, budget)}
+    why, parts = agents_.compared(folder, budget), []
+    for name, members in agents_.groups(folder, budget).items():
         columns = [_columns(folder, points[agent], budget, why.get(agent, "")) for agent in members]
         head, classes, _ = zip(*columns[0], strict=True)
-        rows = [
+        rows: list[tuple[str, list[Any]]] = [
             ("first" if agent is folder.first else "", [cell for _, _, cell in cells])
             for agent, cells in zip(members, columns, strict=True)
         ]
@@ -187,8 +183,12 @@ def _of_budget(folder: Folder, budget: str) -> Html:
         reach = f", {number(min(solved))} to {number(max(solved))} % solved" if len(members) > 1 else ""
         about = f"{len(members)} agent{'s' if len(members) > 1 else ''}{reach}"
         summary = tag("summary", tag("b", name), " ", tag("small", about))
-        grid = table(head, rows, f"{name}, {budget} budget", columns=classes)
-        parts.append(tag("details", summary, grid, class_="group", open=name == comparison.COMPARED))
+        grid = Html(
+            Grid.of(head, [cells for _, cells in rows]).html(
+                f"{name}, {budget} budget", columns=classes, rows=[kind for kind, _ in rows]
+            )
+        )
+        parts.append(tag("details", summary, grid, class_="group", open=name == agents_.COMPARED))
     heading = tag("h3", f"{budget} budget: at most {folder.budgets[budget]} observations")
     return tag("div", tag("div", heading, _ASK, class_="line"), *parts, class_="agents")
 
@@ -199,14 +199,12 @@ def _columns(folder: Folder, point: AgentPoint, budget: str, why: str) -> list[t
     agent, row = point.agent, folder.row(point.agent, budget)
     swatch = tag("span", class_=f"swatch {agent.role}", aria_hidden="true")
     one = compared(folder, agent, budget)
-    p, dominated = None, ""
-    if one is not None:
-        p, dominated = one["mcnemar_p"], dominance(one)
+    p, dominated = (DASH, "") if one is None else (f"{one['solve_difference']['p']:.2g}", dominance(one))
     words = joined(swatch, tag("span", agent.words, title=agent.label), tag("small", why) if why else "")
     return [
         ("agent", "", words),
-        ("solved, %", "", _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high))),
-        ("actions", "", _with(number(point.actions), interval(point.actions_low, point.actions_high))),
+        ("solved, %", "", _with(percent(row["solve_rate"]), ends(point.solved_low, point.solved_high))),
+        ("actions", "", _with(number(point.actions), ends(point.actions_low, point.actions_high))),
         *_extra(folder, row, "gain share", ""),
         (f"{folder.first.words} minus this: solved, points", "wide-only", _difference(one, "solve_difference", 100)),
         ("... actions", "wide-only", _difference(one, "actions_difference", 1)),
@@ -217,7 +215,7 @@ def _columns(folder: Folder, point: AgentPoint, budget: str, why: str) -> list[t
         ("SPL, %", "rare", percent(row["spl"])),
         ("lost, %", "rare", percent(row["lost"])),
         ("mean depth", "rare", number(row["mean_depth"])),
-        ("McNemar p", "rare", NONE if p is None else f"{p:.2g}".replace("-", MINUS)),
+        ("p of the solved difference", "rare", p),
     ]
 
 
@@ -225,9 +223,9 @@ def _difference(one: dict[str, Any] | None, field: str, factor: float) -> object
     """The paired difference from an agent; empty for the first itself."""
     if one is None:
         return ""
-    mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
-    text = _with(number(mean, sign=True), interval(low, high, sign=True))
-    return tag("span", text, class_="significant" if significant(low, high) else None)
+    less = Interval.of(one[field]).scaled(factor)
+    text = _with(number(less.mean, sign=True), ends(less.low, less.high, sign=True))
+    return tag("span", text, class_="significant" if less.sign else None)
 
 
 def _extra(folder: Folder, row: dict[str, Any], name: str, kind: str) -> list[tuple[str, str, object]]:
@@ -236,14 +234,14 @@ def _extra(folder: Folder, row: dict[str, Any], name: str, kind: str) -> list[tu
     if all(each.get(key) is None for each in folder.summary):
         return []
     if row.get(key) is None:
-        return [(name, kind, NONE)]
+        return [(name, kind, DASH)]
     if name == "threshold":
         return [(name, kind, f"{row['threshold']:.3g}")]
-    return [(name, kind, _with(number(row[key], digits), interval(row[f"{key}_low"], row[f"{key}_high"], digits)))]
+    return [(name, kind, _with(number(row[key], digits), ends(row[f"{key}_low"], row[f"{key}_high"], digits)))]
 
 
 def _with(value: str, small: str) -> Html:
-    return joined(value, " ", tag("small", small)) if small else joined(value)
+    return joined(minus(value), " ", tag("small", minus(small))) if small else joined(minus(value))
 
 
 def failures(folder: Folder, watched: set[int]) -> Html:
@@ -264,10 +262,10 @@ def failures(folder: Folder, watched: set[int]) -> Html:
             i: [a.words for a in folder.agents if a.base in PRIVILEGED and outcomes[a]["solved"][i] > 0] for i in places
         }
         length = folder.instances["length"]
-        rows = [("", [_link(i, folder, watched), str(length[i]), "; ".join(able[i]) or "nobody"]) for i in places]
+        rows = [[_link(i, folder, watched), str(length[i]), "; ".join(able[i]) or "none"] for i in places]
         more = f" (the first {LISTED} of {int(none.sum())})" if none.sum() > LISTED else ""
         head = ("instance", "length", "solved by privileged agents")
-        parts.append(table(head, rows, f"Instances that no policy solves{more}"))
+        parts.append(Html(Grid.of(head, rows).html(f"Instances that no policy solves{more}")))
     shares = {a.words: float(outcomes[a]["lost"].mean()) for a in folder.agents if outcomes[a]["lost"].any()}
     lost = "; ".join(f"{words} {percent(share)} %" for words, share in shares.items()) or "none"
     parts.append(tag("p", f"Episodes that ended in a state that cannot be solved: {lost}."))

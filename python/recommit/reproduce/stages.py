@@ -29,10 +29,11 @@ def reproduce(options: ReproduceOptions, *, quiet: bool = False) -> int:
         raise ValueError("out: expected a folder, got none")
     folder = options.out.absolute()
     lines, fleet = preset.load(options.preset, folder), options.fleet()
-    for line in lines if fleet.ranks > 1 else ():
-        if line.config is not None and line.config.engine.kind == "plain":
-            raise ValueError(f"gpus_per_run: expected 1 for {line.out} with engine.kind plain, got {fleet.ranks}")
-    marks = {line.out.relative_to(folder).parts[0] for line in lines}
+    for line in lines:
+        if (config := line.config) is not None:
+            fleet.check(line.out.name, config.engine.kind)
+    places = [place for line in lines for place in (line.out, *line.inputs)]
+    marks = {place.relative_to(folder).parts[0] for place in places}
     ownership.refuse_foreign(folder, (*marks, LOGS), "a reproduction of this preset")
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away

@@ -1,4 +1,4 @@
-"""Intervals of means, shares, paired differences and gain shares: one method for each kind, with the p of its inversion.
+"""Intervals of means, shares, paired differences and gain shares: one method for each kind, and p by its inversion.
 
 ======================  =====================================================================================
 share of episodes       Wilson's score interval
@@ -118,7 +118,9 @@ def gain(rule: ArrayLike, fixed: ArrayLike, oracle: ArrayLike, groups: Groups = 
     return None if taken.size == 0 or there.mean() <= LEAST_GAIN else _ratio(taken, there, groups)
 
 
-def mean_gain(rule: Floats, fixed: Floats, oracle: Floats, groups: Groups) -> tuple[Interval | None, list[float | None]]:
+def mean_gain(
+    rule: Floats, fixed: Floats, oracle: Floats, groups: Groups
+) -> tuple[Interval | None, list[float | None]]:
     """The mean gain share over prices, of values [starts, prices], and the gain share at each price; None where the
     oracle is no better."""
     taken, there = rule - fixed, oracle - fixed
@@ -147,7 +149,7 @@ def _ratio(over: Floats, under: Floats, groups: Groups) -> Interval:
 def _student(estimate: float, moves: Floats, groups: Groups) -> Interval:
     """An estimate's interval from what each instance moves it by; the moves sum to zero."""
     if groups is not None:
-        moves = np.bincount(np.unique(groups, return_inverse=True)[1], moves)
+        moves = np.bincount(np.unique(groups, return_inverse=True)[1], moves).astype(np.float64)
     units = len(moves)
     if units < 2:
         return Interval(estimate, -inf, inf)
@@ -190,16 +192,20 @@ def _paired_shares(one: Floats, other: Floats, groups: Groups) -> Interval:
         return Interval(0.0, 0.0, 0.0)
     apart = one - other
     deviations = apart - apart.mean()
-    counts = [float(each.sum()) for each in (one * other, one * (1 - other), (1 - one) * other, (1 - one) * (1 - other))]
+    both, first, second = (float(each.sum()) for each in (one * other, one * (1 - other), (1 - one) * other))
     scale = _trials(apart, groups, float(deviations @ deviations)) / count
-    cells = [scale * each for each in counts]
-    estimate = (counts[1] - counts[2]) / count
+    cells = [scale * each for each in (both, first, second, count - both - first - second)]
+    estimate = (first - second) / count
     low, high = _newcombe(cells, Z95)
     if estimate == 0:
         return Interval(0.0, low, high)
-    excludes = lambda z: _newcombe(cells, z)[0] > 0 if estimate > 0 else _newcombe(cells, z)[1] < 0
-    within = (Z95, 40.0) if excludes(Z95) else (0.0, Z95)
-    p = erfc(_root(lambda z: -1.0 if excludes(z) else 1.0, *within) / sqrt(2.0))
+
+    def reach(z: float) -> float:
+        """How far the interval at this quantile reaches beyond zero."""
+        low, high = _newcombe(cells, z)
+        return -low if estimate > 0 else high
+
+    p = erfc(_root(reach, *((Z95, 40.0) if reach(Z95) < 0 else (0.0, Z95))) / sqrt(2.0))
     return Interval(estimate, low, high, p)
 
 

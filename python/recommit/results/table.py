@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from recommit.results import intervals
 from recommit.results.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,27 +50,41 @@ class Results:
         every = list(parts)
         return cls(*(np.concatenate([getattr(part, each.name) for part in every]) for each in fields(cls)))
 
-    def where(self, agent: str, budget: str | int) -> Results:
-        """Rows of one agent under one budget."""
-        own = np.flatnonzero((self.agent == agent) & (self.budget == budget))
-        return Results(*(getattr(self, each.name)[own] for each in fields(self)))
+    @cached_property
+    def _places(self) -> dict[tuple[Any, Any], NDArray[np.intp]]:
+        """Rows of each agent under each budget."""
+        places: dict[tuple[Any, Any], list[int]] = {}
+        for i, key in enumerate(zip(self.agent.tolist(), self.budget.tolist(), strict=True)):
+            places.setdefault(key, []).append(i)
+        return {key: np.array(rows, np.intp) for key, rows in places.items()}
 
-    def values(self, agent: str, budget: str | int, column: str) -> Floats:
-        """[seeds, instances] means of a column; [instances] of one seed. Every seed has the same instances."""
-        own = self.where(agent, budget)
-        seeds, row = np.unique(own.seed, return_inverse=True)
-        instances, place = np.unique(own.instance, return_inverse=True)
-        cells, size = row * len(instances) + place, len(seeds) * len(instances)
+    @property
+    def keys(self) -> list[tuple[Any, Any]]:
+        """Agents with their budgets, in the order of their first rows."""
+        return list(self._places)
+
+    def seeds(self, agent: str, budget: str | int) -> list[int]:
+        """Training seeds of an agent."""
+        own: list[int] = np.unique(self.seed[self._places[agent, budget]]).tolist()
+        return own
+
+    def values(self, agent: str, budget: str | int, column: str, seeds: Sequence[int] | None = None) -> Floats:
+        """[seeds, instances] means of a column, of all seeds or some; [instances] of one seed. Every seed has the same
+        instances."""
+        own, some = self._places[agent, budget], self.seeds(agent, budget) if seeds is None else seeds
+        own = own[np.isin(self.seed[own], some)]
+        instances, place = np.unique(self.instance[own], return_inverse=True)
+        cells, size = np.searchsorted(some, self.seed[own]) * len(instances) + place, len(some) * len(instances)
         played = np.bincount(cells, minlength=size)
         if (played == 0).any():
             raise ValueError(f"{agent}: expected all {len(instances)} instances for every seed, got some of them")
-        means: Floats = (np.bincount(cells, getattr(own, column), size) / played).reshape(len(seeds), -1)
-        return means[0] if len(seeds) == 1 else means
+        means: Floats = (np.bincount(cells, getattr(self, column)[own], size) / played).reshape(len(some), -1)
+        return means[0] if len(some) == 1 else means
 
     def groups(self, agent: str, budget: str | int) -> NDArray[np.int64]:
         """[instances] the group of each."""
-        own = self.where(agent, budget)
-        result: NDArray[np.int64] = own.group[np.unique(own.instance, return_index=True)[1]]
+        own = self._places[agent, budget]
+        result: NDArray[np.int64] = self.group[own][np.unique(self.instance[own], return_index=True)[1]]
         return result
 
     def mean(self, agent: str, budget: str | int, column: str) -> Interval:
@@ -77,9 +92,21 @@ class Results:
         return intervals.mean(self.values(agent, budget, column), self.groups(agent, budget))
 
     def difference(self, agent: str, other: str, budget: str | int, column: str) -> Interval:
-        """Mean of an agent minus that of another, paired by seed and instance."""
-        one, two = (self.values(name, budget, column) for name in (agent, other))
+        """Mean of an agent minus that of another, paired by instance and by the seeds that both have."""
+        seeds = sorted({*self.seeds(agent, budget)} & {*self.seeds(other, budget)})
+        one, two = (self.values(name, budget, column, seeds) for name in (agent, other))
         return intervals.difference(one, two, self.groups(agent, budget))
+
+
+def ends(interval: Interval | None) -> tuple[Any, float | None, float | None]:
+    """Mean, low and high of an interval as fields of a row; None for what it has not."""
+    values = {} if interval is None else interval.values()
+    return values.get("mean"), values.get("low"), values.get("high")
+
+
+def flat(name: str, interval: Interval | None) -> dict[str, Any]:
+    """A figure and its interval as fields of a row: NAME, NAME_low, NAME_high."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends(interval), strict=True))
 
 
 def best(merits: Mapping[Key, Any]) -> Key | None:

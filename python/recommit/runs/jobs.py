@@ -109,12 +109,12 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
     with Interrupt() as interrupt:
         try:
             while running or (waiting and not status):
-                while slots and not status and (job := _next(waiting, [each.job for each in running])):
-                    waiting.remove(job)
-                    if _stands(job, logs):
-                        board.finished(job.name)
+                while slots and not status and (ready := _next(waiting, [each.job for each in running])):
+                    waiting.remove(ready)
+                    if _stands(ready, logs):
+                        board.finished(ready.name)
                     else:
-                        running.append(_Running(fleet, slots.pop(0), job, logs))
+                        running.append(_Running(fleet, slots.pop(0), ready, logs))
                 if interrupt.number and not stopped:
                     stopped, status = True, INTERRUPTED
                     board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")

@@ -104,6 +104,11 @@ class Fleet:
         """Of a run."""
         return max(len(self.slots[0]), 1)
 
+    def check(self, name: str, engine: str) -> None:
+        """Refuse a run that ranks cannot share, before anything begins."""
+        if self.ranks > 1 and engine == "plain":
+            raise ValueError(f"gpus-per-run: expected 1 for {name} with engine.kind plain, got {self.ranks}")
+
     def launches(self, words: Sequence[str]) -> bool:
         """True if a launcher of one's own starts a command, which ends it by what it makes of SIGTERM."""
         return bool(self.launcher) and _module(words) is not None

@@ -25,7 +25,8 @@ def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe") ->
     """A dataclass from plain values: unknown names refused, numbers and lists converted. Nested ones may be there
     already."""
     values = mapping(values, name or owner)
-    hints, fields = hints_of(cls), [field for field in dataclasses.fields(cls) if field.init]
+    hints = hints_of(cls)  # type: ignore[arg-type]  # a class can be hashed
+    fields = [field for field in dataclasses.fields(cls) if field.init]
     names = [field.name for field in fields]
     if unknown := [str(key) for key in values if key not in names]:
         raise ValueError(f"{name or owner}: expected fields of {', '.join(names)}, got {', '.join(unknown)[:200]}")
@@ -36,7 +37,7 @@ def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe") ->
 
 def check(owner: str, config: Any, **least: float) -> None:
     """Refuse choices that a ``Literal`` field does not name, and fields below their ``least`` value."""
-    for name, hint in hints_of(type(config)).items():
+    for name, hint in hints_of(type(config)).items():  # type: ignore[arg-type]
         if typing.get_origin(hint) is Literal:
             _choice(hint, getattr(config, name), f"{owner}.{name}")
     for name, bound in least.items():

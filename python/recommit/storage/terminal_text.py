@@ -12,7 +12,6 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TextIO
 
 #: What a terminal, a spreadsheet or a parser might take for an order, and what is not seen or turns what is around it;
@@ -38,19 +37,6 @@ def plain(value: object) -> str:
 def cell(value: object) -> str:
     """Text for a table in Markdown that is read in a terminal too."""
     return _MARKDOWN.sub(lambda match: _ESCAPES[match[0]], plain(value))
-
-
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, padded so that it reads as plain text too; every column but the first to the right."""
-    rows = [[cell(value) for value in row] for row in rows]
-    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
-        return "| " + " | ".join(padded) + " |"
-
-    rule = "|" + "|".join("-" * (w + 1) + ("-" if i == 0 else ":") for i, w in enumerate(widths)) + "|"
-    return "\n".join([line(head), rule, *map(line, rows)])
 
 
 def say(text: object = "", *, end: str = "\n", over: bool = False) -> None:

@@ -40,7 +40,8 @@ def jobs(options: FamilyOptions) -> list[Job]:
     for budget in options.budgets or (None,):
         for variant in options.variants:
             said: dict[str, Any] = {"set": options.set, "steps": options.steps, "reward": options.reward}
-            GrpoOptions(options.recipe, variant=variant, budget=budget, **said).config()
+            config = GrpoOptions(options.recipe, variant=variant, budget=budget, **said).config()
+            options.fleet(elsewhere=True).check(variant, config.engine.kind)
             more = [] if budget is None else ["--budget", str(budget)]
             name = f"{variant}{'' if budget is None else f'{BUDGET}{budget}'}"
             every += [(seed, member(options.out, name, seed), ["--variant", variant, *more]) for seed in options.seeds]

@@ -228,47 +228,33 @@ class WorldModelOptions:
 
 @dataclass(frozen=True)
 class HeadOptions:
-    """Train a depth head on the plans of a commitment graph, without a simulator: our head for all prices and budgets,
-    or one by a method of the literature.
+    """Train a depth head for all prices and budgets on the plans of a commitment graph, without a simulator.
 
     Args:
         graph: A folder that recommit graph build wrote, from training starts.
-        out: The folder of the head. That of conditioned is a policy, which recommit evaluate RUN --agents adaptive@OUT
-            --price-action 0.01 --price-observation 0.02 plays for these prices; other methods write a rule for recommit
-            graph score --fitted OUT.
-        policy: The policy whose plans the graph has. conditioned needs the one that recommit train world-model wrote.
-            Other methods but hazard and verifier, whose numbers are no preferences, write it with the new head as
-            OUT/policy.
-        method: conditioned: one head for all prices and budgets, by exact advantages. exact: the same for one price.
-            paper: one-step rewards in groups of one state. episode: whole episodes. branch: continuations. ppo: sampled
-            episodes with a value head. q: values of depths by temporal differences. hazard: a probability to stop after
-            each depth, with a price per observation. verifier: the distance after each prefix, without episodes.
-        features: What the head reads: z of an observation, how sure the plan is of each action (confidence), or both;
-            agreement: confidence and how far augmentations agree. With z or agreement the graph needs --features. Of
-            method conditioned: conditioned, or z+conditioned.
-        updates: Updates, of each try of a method that has three; 80 if neither they nor cpu-seconds are said.
+        out: The folder of a policy with the head, which recommit evaluate RUN --agents adaptive@OUT --price-action 0.01
+            --price-observation 0.02 plays for these prices.
+        policy: The policy that recommit train world-model wrote, whose plans the graph has.
+        features: What the head reads: how sure the plan is of each action, what the world model expects of it, prices
+            and observations left; or z of the observation besides, for which the graph needs --features.
+        updates: Updates; 80 if neither they nor cpu-seconds are given.
         cpu_seconds: Processor time of the updates instead, or at most.
         hidden: Width of the hidden layer.
         depths: Depths to choose from (default: those of the policy's own head).
         budget: Numbers of observations, of equal parts of the episodes (default: those of the puzzle).
-        price_action: What an action costs; reaching the goal is worth 1. conditioned learns under many prices, and
-            plays for these.
+        price_action: What an action costs; reaching the goal is worth 1. The head learns under many prices, and plays
+            for these.
         price_observation: What an observation costs.
-        one_price: Of conditioned: learn under these two prices alone, to compare.
-        held: Share of the starts' groups that no update sees: the best check and the best try are chosen there.
+        one_price: Learn under these two prices alone, to compare.
+        held: Share of the starts' groups that no update sees: the best check is chosen there.
         seed: Of weights, prices and draws, and of which starts are held out.
         threads: Threads of torch; 0 for as many as it likes.
     """
 
     graph: Path
     out: Path
-    policy: Path | None = None
-    method: Literal["conditioned", "exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier"] = (
-        "conditioned"
-    )
-    features: (
-        Literal["z", "confidence", "z+confidence", "agreement", "z+agreement", "conditioned", "z+conditioned"] | None
-    ) = None
+    policy: Path
+    features: Literal["conditioned", "z+conditioned"] = "conditioned"
     updates: int = 0
     cpu_seconds: float = 0.0
     hidden: int = 64
@@ -280,17 +266,6 @@ class HeadOptions:
     held: float = 0.25
     seed: int = 0
     threads: int = 1
-
-    def __post_init__(self) -> None:
-        if self.method == "conditioned" and self.policy is None:
-            raise ValueError("policy: expected a folder that recommit train world-model wrote, got none")
-        if self.policy is not None and self.method in ("hazard", "verifier"):
-            raise ValueError(
-                f"policy: expected none with the method {self.method}, since a policy takes the depth with the largest "
-                f"of its head's numbers, got {self.policy}"
-            )
-        if self.one_price and self.method != "conditioned":
-            raise ValueError(f"one_price: expected it with the method conditioned alone, got it with {self.method}")
 
     @property
     def prices(self) -> Prices:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.stats import share
+from recommit.results.intervals import share
 from recommit.zero_shot.game import spl
 from recommit.zero_shot.parser import AnswerOutcome
 
@@ -55,7 +55,7 @@ def _row(
     played = [each.steps[:budget] for each in counted]
     count, solved = len(counted), sum(map(_solved, played))
     theirs = None if rooms is None else rooms[[each.index for each in counted]]
-    low, high = share(np.array(list(map(_solved, played)), bool), theirs)
+    within = share(np.array(list(map(_solved, played)), bool), theirs)
     outcomes = Counter(step.outcome for steps in played for step in steps)
     depths = Counter(step.depth for steps in played for step in steps if step.depth)
     return {
@@ -67,8 +67,8 @@ def _row(
         "cell": spec.game.cell,
         "solved": solved,
         "solve_rate": solved / count if count else None,
-        "solve_low": low,
-        "solve_high": high,
+        "solve_low": within.low,
+        "solve_high": within.high,
         "actions_per_episode": _mean([_executed(steps) for steps in played]),
         "decisions_per_episode": _mean([len(steps) for steps in played]),
         "spl": _mean(

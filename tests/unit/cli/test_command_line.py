@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from tests.waiting import HANG, ended
 
 import recommit
 from recommit.cli import command_line, flags
-from recommit.puzzles import registry
 from recommit.storage import errors
 
 pytest.importorskip("tyro")
@@ -52,24 +49,6 @@ def test_help_may_be_a_word(words: list[str], capsys: pytest.CaptureFixture[str]
     asked_as_a_word = capsys.readouterr().out
     assert command_line.main([*words[1:], "--help"]) == 0
     assert capsys.readouterr().out == asked_as_a_word
-
-
-@pytest.mark.parametrize("task", registry.TASKS)
-def test_every_puzzle_has_a_size_of_its_own_where_none_is_said(
-    task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "levels.txt"
-    assert command_line.main(["levels", "generate", "--task", task, "--count", "2", "--out", str(out)]) == 0
-    assert list(recommit.read_levels(out).shapes) == [registry.puzzle(task).usual.size] * 2
-    assert command_line.main(["solve", "--task", task, "--count", "2", "--json"]) == 0
-    assert "exact" in capsys.readouterr().out
-
-
-def test_bench_and_doctor_speak_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["doctor", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["works"] is True
-    assert command_line.main(["bench", "--signature", "--json"]) == 0
-    assert set(json.loads(capsys.readouterr().out)) >= {"gen", "sim", "render"}
 
 
 #: What is not there, a call, and the extra, or extras, that bring all that is missing.
@@ -136,13 +115,6 @@ sys.exit(main())
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
-def test_a_word_with_nul_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No system takes one in a name; what Python says of it names nothing."""
-    assert command_line.main(["levels", "generate", "--out", f"{tmp_path}/a\0b"]) == 2
-    assert "expected words without the character NUL, got" in capsys.readouterr().err
-
-
 def test_interrupted_is_130(tmp_path: Path) -> None:
     words = ["levels", "generate", "--size", "30", "--boxes", "20", "--count", "1000000", "--out", str(tmp_path / "x")]
     call = [sys.executable, "-c", BEGUN, *words]
@@ -154,17 +126,6 @@ def test_interrupted_is_130(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert said == f"recommit: interrupted; nothing was written to {tmp_path / 'x'}"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_ctrl_c_that_comes_wrapped_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """As Python 3.11 does with one that comes while a class is made."""
-
-    def verb(*_: object) -> int:
-        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
-
-    monkeypatch.setitem(command_line.VERBS, "doctor", SimpleNamespace(run=verb))
-    assert command_line.main(["doctor"]) == 130
-    assert capsys.readouterr().err == "recommit: interrupted\n"
 
 
 #: Line -> words that bash offers; the last word is what has been typed of it.

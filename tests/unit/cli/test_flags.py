@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from recommit.cli import command_line, flags
-from recommit.cli.flags import Verb, WrongCall, gathered
+from recommit.cli.flags import Verb, gathered
 
 pytest.importorskip("tyro")
 
@@ -76,27 +76,6 @@ def test_values_come_through_as_the_genuine_dataclass() -> None:
     assert parsed(*words) == (Options("x", 3, word="a", web=False, length=(8, 9, 7)), True)
     assert VERB.bound(file="x", count=3, json=True)() is None
     assert seen.pop() == (Options("x", count=3), True)
-
-
-@pytest.mark.parametrize("words", [["--word", "c"], ["--seed", "x"], ["--nonsense"]])
-def test_what_a_type_does_not_allow_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        parsed(*words)
-    assert stopped.value.code == 2
-    assert words[0] in capsys.readouterr().err
-
-
-def test_none_is_no_choice_that_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
-    for wrong in ("c", "None"):
-        with pytest.raises(SystemExit):
-            parsed("--word", wrong)
-        said = capsys.readouterr().err
-        assert "Expected one of ('b', 'a')." in " ".join(said.replace("│", " ").split())
-
-
-def test_what_the_dataclass_refuses_is_a_wrong_call() -> None:
-    with pytest.raises(WrongCall, match="count: expected at least 1, got 0"):
-        parsed("--count", "0")
 
 
 def test_the_help_shows_every_docstring_and_every_real_default(capsys: pytest.CaptureFixture[str]) -> None:

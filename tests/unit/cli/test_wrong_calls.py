@@ -106,13 +106,6 @@ def test_a_wrong_call_is_a_sentence_and_leaves_nothing(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["FILE", "FOLDER", "LEVEL"]
 
 
-def test_a_malformed_level_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "bad.txt").write_text("#####\n#@x.#\n#####\n")
-    for verb in (["levels", "check"], ["solve"]):
-        assert command_line.main([*verb, str(tmp_path / "bad.txt")]) == 1
-        assert "bad.txt: line 2, column 3: unknown character 'x'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
 def test_what_is_not_permitted_names_the_path_of_the_call(
     number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from tests.unit.storage.test_files import reseal
 import recommit
 import recommit.data
 from recommit.cli import main
-from recommit.data import manifest, rows, sampling, symmetry, verification
+from recommit.data import assignment, manifest, rows, sampling, verification
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 
@@ -70,7 +70,7 @@ def test_splits_do_not_leak(data):
     keys = {}
     for split in data.spec.counts:
         starts = recommit.data.open(data.folder, split).starts()
-        keys[split] = symmetry.keys(data.spec.task, starts.states)
+        keys[split] = assignment.keys(data.spec.task, starts.states)
     assert not set(keys["train"]) & (set(keys["test"]) | set(keys["validation"]))
     assert not set(keys["test"]) & set(keys["validation"])
     assert len(set(keys["test"])) == data.spec.test
@@ -89,20 +89,9 @@ def test_ids_give_the_instances_again(data):
         assert again.length[0] == starts.length[i]
 
 
-@pytest.mark.parametrize("recipe", [REVERSE, WALK], ids=["reverse", "walk"])
-def test_workers_change_no_byte(recipe, tmp_path):
-    one = recommit.data.build(recipe, tmp_path / "one")
-    assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
-    assert one.spec.generator == recipe.generator
-    with pytest.raises(
-        errors.WrongFolder, match=r"one: the folder belongs to another run: generator was '[a-z]+', is '[a-z]+'"
-    ):
-        recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
-
-
 def test_overlap_is_what_sets_say(data):
     def key(state):
-        return int(symmetry.keys(data.spec.task, state[None])[0])
+        return int(assignment.keys(data.spec.task, state[None])[0])
 
     train, test = (recommit.data.open(data.folder, split).columns() for split in ("train", "test"))
     seen = {key(s) for s in train.states[train.kind == rows.EXPERT]}
@@ -121,7 +110,7 @@ def on_shortest_paths(puzzle, states):
     """Keys of all boards on the shortest paths of ``states`` that are six or more actions from the goal."""
     keys = set()
     while len(states := states[puzzle.distance(states) >= 6]):
-        keys |= set(symmetry.keys(puzzle.task, states).tolist())
+        keys |= set(assignment.keys(puzzle.task, states).tolist())
         row, action = np.nonzero(puzzle.optimal_actions(states))
         states = np.unique(puzzle.step(np.ascontiguousarray(states[row]), action.astype(np.uint8)), axis=0)
     return keys
@@ -182,12 +171,6 @@ def test_too_small_a_world(tmp_path):
     plan = DataSpec("sliding", (2, 2), (Difficulty((1, 6)),), 10, test=64)
     with pytest.raises(errors.NotEnough, match="expected 64 distinct instances"):
         recommit.data.build(plan, tmp_path / "set")
-
-
-def test_seen_keys_are_found_in_any_number_of_threads(data):
-    records = data.manifest.of("train")
-    one = manifest.training_keys(data.folder, data.spec, records, 1)
-    assert np.array_equal(one, manifest.training_keys(data.folder, data.spec, records, 3))
 
 
 PLANTED = {

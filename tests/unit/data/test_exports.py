@@ -77,19 +77,6 @@ def test_parquet_with_images_and_messages(data, tmp_path):
         assert json.loads(answer["content"]) == {"actions": [recommit.ACTIONS[action] for action in actions]}
 
 
-def test_larger_files_leave_none_of_the_smaller_ones(data, tmp_path):
-    told: list[tuple[int, int]] = []
-    smaller = exports.export(data, tmp_path, states_per_file=5, progress=lambda *now: told.append(now))
-    assert [files for files, _ in told] == list(range(1, len(smaller) + 1))
-    assert told[-1][1] == sum(int((~each.dead).sum()) for each in data.shards())
-    mine = ("train-notes.txt", "train-1.jsonl", "more-00000.parquet")
-    for name in mine:
-        (tmp_path / name).touch()
-    larger = exports.export(data, tmp_path, states_per_file=1000)
-    assert len(larger) < len(smaller)
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*larger, *mine])
-
-
 def test_an_export_that_was_broken_off_has_no_row_twice(data, tmp_path, monkeypatch):
     """Of other sizes than the one before it, so that the names of the two say nothing of their rows."""
     before = exports.export(data, tmp_path, states_per_file=64)
@@ -135,8 +122,7 @@ def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
     assert recommit.data.open(place).columns().sha256() == data.columns().sha256()
 
 
-def test_statistics_and_their_picture(data, tmp_path):
-    pytest.importorskip("matplotlib")
+def test_statistics(data):
     found, content = show.describe(data), data.columns()
     assert (found["rows"], found["dead"]) == (len(content), int(content.dead.sum()))
     assert sum(found["kinds"].values()) == len(content)
@@ -145,35 +131,6 @@ def test_statistics_and_their_picture(data, tmp_path):
     assert sum(found["admissible"].values()) == found["samples"]
     ties = rows.masks(content.optimal)[content.distance > 0].sum(axis=1)
     assert found["optimal_actions"] == {str(n): int((ties == n).sum()) for n in sorted(set(ties.tolist()))}
-    show.picture(data, tmp_path / "show.png", found)
-    assert (tmp_path / "show.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def test_commands(tmp_path, capsys):
-    out, words = str(tmp_path / "set"), ["--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "2", "9"]
-
-    def run(*call):
-        status = main(["data", *map(str, call)])
-        return status, *capsys.readouterr()
-
-    status, said, progress = run("build", *words, "--count", 20, "--test", 4, "--out", out)
-    assert status == 0
-    assert "overlap: " in said
-    assert "rows/s" in progress
-    assert json.loads(run("show", out, "--json")[1])["instances"] == 24
-    assert "depth 8" in run("show", out)[1]
-    assert "all as they should be" in run("show", out, "--verify", "--labels")[1]
-    for call, message in [
-        (("show", tmp_path), "expected a finished data set"),
-        (("export", out, "--out", tmp_path / "x", "--states-per-file", 0), "states_per_file: expected at least 1"),
-        (("show", out, "--split", "validation", "--picture", tmp_path / "p.png"), "split: expected one that has rows"),
-        (("build", "--out", tmp_path / "x"), "expected --recipe or --task --count"),
-        (("build", *words, "--count", 20, "--seed", -1, "--out", tmp_path / "x"), "seed: expected 0.."),
-    ]:
-        status, _, error = run(*call)
-        assert status == 2
-        assert message in error
-    assert not (tmp_path / "x").exists()
 
 
 def test_looking_at_the_package_needs_no_extra():

@@ -73,8 +73,3 @@ def test_a_changed_file_is_refused(field, tmp_path, monkeypatch):
     monkeypatch.setattr(frozen, "FOLDER", tmp_path)
     with pytest.raises(Damaged, match="expected what was written there"):
         frozen.read("sliding-3x3")
-
-
-def test_another_name_lists_those_that_there_are():
-    with pytest.raises(ValueError, match="one of sliding-3x3, sliding-4x4, sokoban-7x7, got chess"):
-        frozen.read("chess")

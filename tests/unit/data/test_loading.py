@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
+from tests.refusals import refused
 from tests.unit.storage.test_files import reseal
 
 import recommit.data
@@ -112,21 +113,19 @@ def test_ranks_share_the_batches(data, world):
     assert names(next(feeds[0])) == names(next(alone))[: 60 // world]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"batch": 0}, "batch: expected at least 1, got 0"),
-        ({"batch": 1, "rank": 1}, r"rank: expected 0\.\.0, got 1"),
-    ],
-)
-def test_wrong_arguments(data, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        Feed(data, **wrong)
-
-
-def test_nothing_to_feed(data):
-    with pytest.raises(recommit.data.DataError, match="at least one row"):
-        Feed(recommit.data.open(data.folder, "test"), 1)
+def test_wrong_arguments(data, several):
+    refused(
+        [
+            (lambda: Feed(data, 0), "batch: expected at least 1, got 0"),
+            (lambda: Feed(data, 1, rank=1), "rank: expected 0..0, got 1"),
+            (lambda: Feed(recommit.data.open(data.folder, "test"), 1), "at least one row"),
+            (lambda: Mixture(several, 8, weights=(1, 1)), "mix: expected a number from 1 on for each of 3 data sets"),
+            (lambda: Mixture(several, 8, weights=(1, 0, 1)), "mix: expected a number from 1 on"),
+            (lambda: recommit.data.open(data.folder, "tset"), "split: expected one of train, validation, test or all"),
+            (lambda: recommit.data.open(data.folder.parent), "expected a finished data set"),
+        ],
+        ValueError,
+    )
 
 
 def rows(portions):
@@ -215,12 +214,6 @@ def test_any_number_of_ranks_goes_on_at_the_exact_next_row(several, world):
     for other in (Mixture(several, 10, seed=5), Mixture(several, 10, seed=4, weights=(1, 1, 1))):
         with pytest.raises(ValueError, match="state: expected one of"):
             other.load_state_dict(begun.state_dict())
-
-
-@pytest.mark.parametrize("weights", [(1, 1), (1, 0, 1)])
-def test_wrong_weights_are_refused(several, weights):
-    with pytest.raises(ValueError, match=r"mix: expected a number from 1 on for each of 3 data sets, got \["):
-        Mixture(several, 8, weights=weights)
 
 
 def test_names():

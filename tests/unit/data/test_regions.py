@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.reference import sliding
 
-from recommit.data import symmetry
+from recommit.data import assignment
 from recommit.puzzles.sliding import Sliding
 
 
@@ -32,7 +32,7 @@ def test_gates_take_turns_and_images_go_together(shape):
     states = np.array(gates, np.uint8).reshape(-1, *shape)
     own, images = (regions(Sliding(*shape), image) for image in Sliding.images(states))
     np.testing.assert_array_equal(own, images)
-    classes = dict(zip(symmetry.keys("sliding", states).tolist(), own.tolist(), strict=True))
+    classes = dict(zip(assignment.keys("sliding", states).tolist(), own.tolist(), strict=True))
     many = np.bincount(np.log2(list(classes.values())).astype(int), minlength=16)
     assert many.max() - many.min() <= 1
     assert many[0] >= 2  # for tests
@@ -40,4 +40,4 @@ def test_gates_take_turns_and_images_go_together(shape):
 
 def regions(puzzle, boards):
     states = np.ascontiguousarray(np.array(boards, np.uint8).reshape(-1, *puzzle.shape))
-    return symmetry.regions(puzzle, states)
+    return assignment.regions(puzzle, states)

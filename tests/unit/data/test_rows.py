@@ -9,7 +9,7 @@ import pytest
 
 import recommit
 from recommit import rng
-from recommit.data import labels, parquet, rows, symmetry
+from recommit.data import assignment, labels, parquet, rows
 from recommit.data.parquet import pa, pq
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
@@ -105,28 +105,28 @@ def transposed(boards):
 
 def test_sliding_keys():
     boards = recommit.Sliding(3).generate(3000, seed=1).states
-    keys = symmetry.keys("sliding", boards)
-    assert np.array_equal(keys, symmetry.keys("sliding", transposed(boards)))
+    keys = assignment.keys("sliding", boards)
+    assert np.array_equal(keys, assignment.keys("sliding", transposed(boards)))
     classes = {min(b.tobytes(), m.tobytes()) for b, m in zip(boards, transposed(boards), strict=True)}
     assert len(set(keys.tolist())) == len(classes)
-    share = np.bincount(symmetry.buckets(np.unique(keys)), minlength=16) / len(classes)
+    share = np.bincount(assignment.buckets(np.unique(keys)), minlength=16) / len(classes)
     assert (abs(share - 1 / 16) < 0.02).all()
 
 
 def test_sokoban_keys():
     levels = recommit.Sokoban(7, 2).generate(500, seed=1).states
-    keys = symmetry.keys("sokoban", levels)
+    keys = assignment.keys("sokoban", levels)
     for image in (levels[:, ::-1], levels[:, :, ::-1], levels.transpose(0, 2, 1), np.rot90(levels, axes=(1, 2))):
-        assert np.array_equal(keys, symmetry.keys("sokoban", np.ascontiguousarray(image)))
+        assert np.array_equal(keys, assignment.keys("sokoban", np.ascontiguousarray(image)))
     padded = np.ones((500, 9, 10), np.uint8)
     padded[:, 1:8, 2:9] = levels
-    assert np.array_equal(keys, symmetry.keys("sokoban", padded))
+    assert np.array_equal(keys, assignment.keys("sokoban", padded))
     assert len(set(keys.tolist())) > 490
 
 
 def test_splits_partition_the_keys():
     keys = rng.draw(rng.streams(0, 0, np.arange(4000)), 0)
-    member = [symmetry.belongs(keys, split) for split in ("train", "validation", "test")]
+    member = [assignment.belongs(keys, split) for split in ("train", "validation", "test")]
     assert (np.sum(member, axis=0) == 1).all()
 
 

@@ -13,7 +13,6 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from tests.unit.envs.battery import IDS, SMALL
 
-import recommit
 from recommit.envs import Commit, VectorCommit
 
 OURS = ["recommit/Sliding-v0", "recommit/Sokoban-v0"]
@@ -110,46 +109,6 @@ def test_actions_that_do_not_start_at_zero() -> None:
         env.commit(2, [1, 0])
 
 
-def test_wrong_calls_name_both_values() -> None:
-    env = Commit(gymnasium.make("recommit/Sliding-v0"))
-    with pytest.raises(ResetNeeded):
-        env.commit(1, [0])
-    env.reset(seed=0)
-    for depth, actions, error, message in (
-        (3, [0, 0, 0], ValueError, r"depth: expected one of \(1, 2, 4, 8\), got 3"),
-        (4, [0, 0], ValueError, "actions: expected 4 actions for depth 4, got 2"),
-        (2, [0, 9], ValueError, r"actions: expected values 0\.\.3, got 9 at position 1"),
-        (2, [0.0, 1.0], TypeError, "actions: expected integers, got dtype float64"),
-        (1, [[0]], ValueError, r"actions: expected one dimension, got shape \(1, 1\)"),
-    ):
-        with pytest.raises(error, match=message):
-            env.commit(depth, actions)
-    for action, message in (
-        (3, "expected a dict with 'depth_index' and 'actions', got int"),
-        ({"actions": [0]}, r"got \['actions'\]"),
-        ({"depth_index": 4, "actions": [0] * 8}, r"depth_index: expected 0\.\.3, got 4"),
-        ({"depth_index": 3, "actions": [0] * 7}, "actions: expected at least 8 actions for depth 8, got 7"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            env.step(action)
-    assert env.reset(seed=0)[1]["k"] == 0
-    for wrong, error, message in (
-        ({"depths": ()}, ValueError, r"depths: expected at least one depth, in ascending order, got \(\)"),
-        ({"depths": (2, 1)}, ValueError, r"ascending order, got \(2, 1\)"),
-        ({"depths": (0, 1)}, ValueError, r"depths: expected 1\.\.1024, got 0"),
-        ({"budget": 0}, ValueError, r"budget: expected 1\.\.2147483647, got 0"),
-        ({"budget": 1.5}, TypeError, "budget: expected an integer, got float"),
-    ):
-        with pytest.raises(error, match=message):
-            Commit(gymnasium.make("recommit/Sliding-v0"), **wrong)
-    with pytest.raises(TypeError, match=r"env: expected a gymnasium\.Env .*, got SlidingVectorEnv"):
-        Commit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2))
-    with pytest.raises(TypeError, match=r"env: expected a Discrete action space, got Dict.*Queue, and recommit sweep"):
-        Commit(env)
-    with pytest.raises(TypeError, match=r"env: expected a gymnasium\.Env .*, got Sliding"):
-        Commit(recommit.Sliding(3))
-
-
 def test_flat_is_the_same_decision() -> None:
     one, other = (Commit(gymnasium.make(LAKE), space=space) for space in ("dict", "flat"))
     assert other.action_space == spaces.MultiDiscrete([4] * 9)
@@ -202,20 +161,3 @@ def test_slots_that_are_over_must_be_reset() -> None:
         vector.step(rows)
     vector.reset(options={"reset_mask": np.array([True, True])})
     vector.step(rows)
-
-
-def test_wrong_calls_of_a_vector_change_nothing() -> None:
-    vector = VectorCommit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2, autoreset_mode="SAME_STEP"))
-    vector.reset(seed=0)
-    for rows, error, message in (
-        (np.zeros((2, 8), int), ValueError, r"actions: expected \(2, 8\) beside the depths, got \(2, 7\)"),
-        (np.full((2, 9), 4), ValueError, r"depth_index: expected 0..3, got 4..4"),
-        (np.zeros((2, 9)), TypeError, "depth_index: expected integers, got float64"),
-    ):
-        with pytest.raises(error, match=message):
-            vector.step(rows)
-    assert vector.step(np.zeros((2, 9), int))[4]["k"].tolist() == [1, 1]
-    with pytest.raises(TypeError, match="envs: expected a vector of our puzzles"):
-        VectorCommit(gymnasium.make_vec(LAKE, num_envs=2))
-    with pytest.raises(ValueError, match="got NEXT_STEP"):
-        VectorCommit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2))

@@ -10,8 +10,6 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from tests.unit.envs import battery
 
-import recommit
-
 LOOKS = [{"cell": 8, "theme": "dark"}, {"cell": 12, "crop": True}]
 
 
@@ -60,13 +58,3 @@ def test_one_environment_draws_the_same(name: str) -> None:
     assert np.array_equal(env.render(), image)
     assert image in env.observation_space
     assert vector.render() is None
-
-
-def test_open_levels_cannot_be_cropped() -> None:
-    level = np.array([[[5, 0, 3, 2], [0, 0, 0, 0]]], np.uint8)
-    with pytest.raises(ValueError, match="crop: expected levels with walls all around"):
-        gymnasium.make("recommit/Sokoban-v0", levels=level, observation="rgb", crop=True)
-    with pytest.raises(ValueError, match="theme: expected light or dark, got pink"):
-        gymnasium.make("recommit/Sokoban-v0", levels=level, theme="pink")
-    with pytest.raises(ValueError, match="render_mode: expected rgb_array or ansi, got video"):
-        recommit.envs.SokobanEnv(levels=level, render_mode="video")  # type: ignore[attr-defined]

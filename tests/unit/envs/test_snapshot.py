@@ -358,21 +358,6 @@ def test_a_puzzle_comes_back_and_counts_what_ran() -> None:
     assert np.array_equal(env.observation, graph.states[graph.distance.argmax()])
 
 
-def test_mistakes_are_named() -> None:
-    env = SnapshotEnv(Walk())
-    with pytest.raises(ValueError, match="expected a running episode"):
-        env.branch(planner, (1,), horizon.Fixed(1))
-    with pytest.raises(ValueError, match="hold: expected the action"):
-        SnapshotEnv(Walk(), latency=2)
-    env.reset(0)
-    with pytest.raises(ValueError, match=r"depths: expected 1\.\.6, got 7"):
-        env.branch(planner, (7,), horizon.Fixed(1))
-    with pytest.raises(ValueError, match="plans for one observation, got 2"):
-        env.branch(lambda _: horizon.Plans(np.zeros((2, 6, 1))), (1,), horizon.Fixed(1))
-    with pytest.raises(ValueError, match="one of this environment"):
-        SnapshotEnv(Walk()).load(env.save())
-
-
 def test_an_environment_that_holds_a_data_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_OBJECTS", 10)
     walk = Walk()

@@ -13,7 +13,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 import recommit
 from recommit.cli import main
-from recommit.data import symmetry
+from recommit.data import assignment
 from recommit.evaluate import EvaluateOptions, agent_names, evaluate
 from recommit.evaluate.agent_names import MEMORY, ON_PUZZLES, AgentName
 from recommit.evaluate.agents import PolicyPlayer
@@ -75,7 +75,7 @@ def test_it_writes_what_it_promises(done):
         assert np.mean([episodes["actions"][i] for i in mine]) == pytest.approx(row["actions_per_episode"])
     states = pq.read_table(done / "instances.parquet")["state"].to_pylist()
     grids = np.stack([np.frombuffer(state, np.uint8).reshape(2, 3) for state in states])
-    assert symmetry.belongs(symmetry.keys("sliding", grids), "test").all()
+    assert assignment.belongs(assignment.keys("sliding", grids), "test").all()
     compared = json.loads((done / "comparisons.json").read_text())
     assert {one["against"] for one in compared} == set(AGENTS[1:])
 

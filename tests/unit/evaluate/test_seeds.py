@@ -46,15 +46,15 @@ def rows(text):
 def test_figures_by_hand(tmp_path):
     table = rows(seeds.together([write(tmp_path / "0", 0), write(tmp_path / "1", 1)]))
     assert table["adaptive"][:3] == ["2", "87.5", "25.0"]
-    assert table["adaptive"][5] == "75.0 at 25.0, 100.0 at 25.0"
+    assert table["adaptive"][4] == "75.0 at 25.0, 100.0 at 25.0"
     shuffled = table["shuffled depths"]
-    assert shuffled[:4] == ["2", "37.5", "25.5", "+50.0"]
-    assert shuffled[5] == "+50.0, +50.0"
-    assert shuffled[6] == "-0.5"
+    assert shuffled[:3] == ["2", "37.5", "25.5"]
+    assert shuffled[3].startswith("+50.0 (")
+    assert shuffled[4] == "+50.0, +50.0"
+    assert shuffled[5].startswith("-0.5")
     trained = table["fixed depth 4 (RL)"]
-    assert trained[:4] == ["1", "50.0", "25.0", "+25.0"], (
-        "one seed has it; the other's evaluation has played this one's"
-    )
+    assert trained[:3] == ["1", "50.0", "25.0"]
+    assert trained[3].startswith("+25.0 ("), "one seed has it; the other's evaluation has played this one's"
 
 
 def test_augmentations_that_all_have_are_in_no_name(tmp_path):
@@ -62,10 +62,24 @@ def test_augmentations_that_all_have_are_in_no_name(tmp_path):
     assert seeds.together(every) == seeds.together(usual)
 
 
-def test_intervals_are_over_rooms(tmp_path):
-    """Adaptive is ahead in the second and the fourth instance, half of either room: rooms leave nothing to chance."""
-    table = rows(seeds.together([write(tmp_path / "0", 0, rooms=[0, 0, 1, 1])]))
-    assert table["shuffled depths"][4] == "+50.0 .. +50.0"
+def test_intervals_are_over_rooms_or_training_seeds(tmp_path):
+    """Adaptive is ahead in the second and the fourth instance; these are a room, or half of two."""
+    alike, apart = (
+        rows(seeds.together([write(tmp_path / str(rooms), 0, rooms=rooms)]))["shuffled depths"][3]
+        for rooms in ([0, 1, 0, 1], [0, 0, 1, 1])
+    )
+    low = lambda cell: float(cell.removeprefix("+50.0 (").split(" .. ")[0])
+    assert low(alike) < low(apart) < 50
+    one = write(tmp_path / "0", 0)
+    assert "about this very policy, over instances" in seeds.together([one])
+    SOLVED[2] = {"adaptive": [1, 1, 1, 1], "shuffled": [0, 0, 0, 0]}  # ahead by 100, where seed 0 is by 50
+    try:
+        text = seeds.together([one, write(tmp_path / "2", 2)])
+    finally:
+        del SOLVED[2]
+    half = 12.7062 * np.std([50.0, 100.0], ddof=1) / np.sqrt(2)
+    assert rows(text)["shuffled depths"][3] == f"+75.0 ({75 - half:+.1f} .. {75 + half:+.1f})"
+    assert "t over 2 training seeds" in text
 
 
 def test_other_instances_are_refused(tmp_path):
@@ -114,11 +128,11 @@ def test_gain_share_and_value_by_hand(tmp_path, look):
         name: np.mean([np.mean(solved) - look * looks for solved, looks in played]) for name, played in PLAYED.items()
     }
     share = (worth["adaptive"] - worth["fixed-4"]) / (worth["oracle-dp"] - worth["fixed-4"])
-    gains = cells(text, "gain share")
+    gains = {name: each.split(" ")[0] for name, each in cells(text, "gain share (95 %)").items()}
     assert gains["adaptive"] == f"{share:.2f}"
     assert (gains["fixed depth 4"], gains["oracle depth"]) == ("0.00", "1.00")
     if look:
-        assert cells(text, "value")["adaptive"] == f"{worth['adaptive']:.3f}"
+        assert cells(text, "value (95 %)")["adaptive"].startswith(f"{worth['adaptive']:.3f} (")
     else:
         assert "| value" not in text
         assert "Nothing has a price" in text
@@ -128,6 +142,6 @@ def test_seeds_that_lack_something_are_named(tmp_path):
     folders = [evaluated(tmp_path / "new", 0), evaluated(tmp_path / "old", 1, gain=False)]
     text = seeds.together(folders)
     assert "There are no gain shares: old lacks" in text
-    assert "gain share |" not in text
+    assert "gain share (95 %)" not in text
     with pytest.raises(ValueError, match="at the same prices, got 2 that differ"):
         seeds.together([folders[0], evaluated(tmp_path / "dear", 1, look=0.5)])

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 from tests.unit.train import runs
 
 from recommit.cli import main
-from recommit.data import held_out, symmetry
+from recommit.data import assignment, held_out
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.evaluate import splits
 from recommit.evaluate.options import EvaluateOptions
@@ -29,12 +29,12 @@ SIZES = ("--instances", "8", "--validation", "6", "--budgets", "5", "--quiet", "
 @pytest.mark.parametrize("spec", [BOARDS, ROOMS])
 def test_a_fresh_split_shares_nothing_with_what_was_read(spec):
     drawn = held_out.fresh(spec, 99, 24, ())
-    keys = symmetry.split_keys(spec, drawn.states)
+    keys = assignment.split_keys(spec, drawn.states)
     assert len(drawn) == 24
-    assert symmetry.belongs(keys, "test").all()  # what nothing is trained or validated on
+    assert assignment.belongs(keys, "test").all()  # what nothing is trained or validated on
     for count in (24, spec.test):
-        assert not np.isin(keys, symmetry.split_keys(spec, held_out.starts(spec, "test", count, ()).states)).any()
-    assert len(np.unique(symmetry.keys(spec.task, drawn.states))) == 24
+        assert not np.isin(keys, assignment.split_keys(spec, held_out.starts(spec, "test", count, ()).states)).any()
+    assert len(np.unique(assignment.keys(spec.task, drawn.states))) == 24
     again, other = held_out.fresh(spec, 99, 24, ()), held_out.fresh(spec, 98, 24, ())
     assert held_out.name(again.states) == held_out.name(drawn.states) != held_out.name(other.states)
 
@@ -43,10 +43,10 @@ def test_without_keeping_apart_starts_would_be_shared():
     """The planted defect: of a puzzle with few starts another seed alone draws many of them again."""
     spec = replace(BOARDS, size=(2, 3), difficulties=(Difficulty((2, 12)),), test=6)
     other = held_out.starts(replace(spec, seed=99), "test", 8, ())
-    seen = symmetry.keys("sliding", held_out.starts(spec, "test", 8, ()).states)
-    assert np.isin(symmetry.keys("sliding", other.states), seen).any()
-    drawn = symmetry.keys("sliding", held_out.fresh(spec, 99, 4, ()).states)
-    six = symmetry.keys("sliding", held_out.starts(spec, "test", 6, ()).states)
+    seen = assignment.keys("sliding", held_out.starts(spec, "test", 8, ()).states)
+    assert np.isin(assignment.keys("sliding", other.states), seen).any()
+    drawn = assignment.keys("sliding", held_out.fresh(spec, 99, 4, ()).states)
+    six = assignment.keys("sliding", held_out.starts(spec, "test", 6, ()).states)
     assert not np.isin(drawn, six).any()
 
 
@@ -56,7 +56,7 @@ def test_an_instance_of_another_split_slipped_in_is_refused(spec, split):
     """The planted defect: one start of training, validation or what was read before, among those drawn."""
     drawn = held_out.fresh(spec, 99, 8, ()).states
     other = held_out.starts(spec, split, 8, ()).states[:1]
-    before = np.sort(symmetry.split_keys(spec, held_out.starts(spec, "test", 8, ()).states))
+    before = np.sort(assignment.split_keys(spec, held_out.starts(spec, "test", 8, ()).states))
     held_out.refuse_shared(spec, drawn, before)
     words = "got 0 of training or validation and 1 of" if split == "test" else "got 1 of training or validation and 0"
     with pytest.raises(WrongDataSpec, match=words):
@@ -65,7 +65,7 @@ def test_an_instance_of_another_split_slipped_in_is_refused(spec, split):
 
 def test_a_share_that_training_has_is_refused(monkeypatch):
     """The planted defect: the fresh split reads candidates of training."""
-    monkeypatch.setitem(symmetry._BUCKETS, "fresh", (2, 3))
+    monkeypatch.setitem(assignment._BUCKETS, "fresh", (2, 3))
     with pytest.raises(WrongDataSpec, match="got 8 of training or validation"):
         held_out.fresh(BOARDS, 99, 8, ())
 
@@ -74,8 +74,8 @@ def test_choices_are_made_on_other_validation_instances_than_are_played():
     spec = EvaluateOptions("run", "out", ("fixed-4",), instances=9, validation=7, split="validation")
     played, chosen = splits.played(spec, BOARDS).states, splits.chosen_on(spec, BOARDS)
     assert (len(played), len(chosen)) == (9, 7)
-    both = symmetry.keys("sliding", np.concatenate([played, chosen]))
-    assert symmetry.belongs(both, "validation").all()
+    both = assignment.keys("sliding", np.concatenate([played, chosen]))
+    assert assignment.belongs(both, "validation").all()
     assert len(np.unique(both)) == 16
 
 

@@ -15,7 +15,7 @@ from recommit.graph.graph import ALL_DEPTHS
 from recommit.graph.score import GraphScorer, mean_gains
 from recommit.horizon import rule_registry
 from recommit.prices import RATIOS, Prices, Setting
-from recommit.stats import gain_interval, mean_gain
+from recommit.results.intervals import mean_gain
 
 BUDGET, ACTION = 2, 0.02
 
@@ -66,9 +66,10 @@ def test_a_fixed_depth_takes_at_most_nothing_and_the_oracle_all(scorer):
     here, groups = priced(scorer), scorer.graph.groups
     fixed = np.stack([here.fixed(each, here.best_fixed(each)) for each in here.settings], axis=1)
     oracle = np.stack([here.oracle(each) for each in here.settings], axis=1)
-    assert mean_gain(oracle, fixed, oracle, groups)[:3] == pytest.approx((1, 1, 1))
-    assert mean_gain(fixed, fixed, oracle, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
-    assert mean_gain(oracle, fixed, fixed, groups) == (None, None, None, (None,) * len(RATIOS)), "nothing to take"
+    for rule, wanted in ((oracle, 1.0), (fixed, 0.0)):
+        gain, _ = mean_gain(rule, fixed, oracle, groups)
+        assert (gain.mean, gain.low, gain.high) == pytest.approx((wanted,) * 3, abs=1e-12)
+    assert mean_gain(oracle, fixed, fixed, groups) == (None, [None] * len(RATIOS)), "nothing to take"
     for row in mean_gains(scorer, [rule_registry.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
         assert row.gain <= 1e-12
 
@@ -79,26 +80,3 @@ def test_one_threshold_serves_all_prices(scorer):
     there, every = priced(other), other.thresholds(entry).tolist()
     means = {v: np.mean(list(there.values(entry.at(v)).values())) for v in every}
     assert means[row.threshold] == pytest.approx(max(means.values()), abs=1e-15)
-
-
-def test_the_interval_is_that_of_groups():
-    rng = np.random.default_rng(2)
-    fixed, oracle = np.zeros((60, 2)), np.ones((60, 2))
-    rule = np.repeat(rng.random((6, 1)), 10, axis=0) * np.ones(2)
-    alone, together = (mean_gain(rule, fixed, oracle, groups) for groups in (np.arange(60), np.arange(60) // 10))
-    assert alone[0] == together[0]
-    assert together[2] - together[1] == pytest.approx(np.sqrt(10) * (alone[2] - alone[1]))
-
-
-def test_the_gain_of_the_fixed_depth_the_oracle_and_half_way():
-    generator = np.random.default_rng(1)
-    fixed, oracle = generator.random(200), 1.0 + generator.random(200)
-    rooms = np.arange(200) // 4
-    for values, expected in ((fixed, 0.0), (oracle, 1.0), ((fixed + oracle) / 2, 0.5)):
-        gain = gain_interval(values, fixed, oracle, rooms)
-        assert gain is not None
-        assert (gain.mean, gain.low, gain.high) == pytest.approx((expected,) * 3)
-    noisy = gain_interval(fixed + generator.random(200), fixed, oracle, rooms)
-    assert noisy is not None
-    assert noisy.low < noisy.mean < noisy.high
-    assert gain_interval(fixed, fixed, fixed) is None

@@ -128,7 +128,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
     tables = {"instances": instances, "episodes": summaries.episode_columns(played)}
     for name, values in tables.items():
         pq.write_table(pa.table(values), folder / f"{name}.parquet")
-    compared = summaries.compare(tuple(names.values()), BUDGETS, played)
+    compared = summaries.compare(tuple(names.values()), BUDGETS, summaries.table(played), priced=False)
     plan = {
         "run": "/somewhere/else/rl",
         "agents": list(names.values()),

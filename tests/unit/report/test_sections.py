@@ -18,7 +18,7 @@ def judged(evaluation, folder, solved, actions):
     compared = json.loads((copy / "comparisons.json").read_text())
     for one in compared:
         for name, (mean, low, high) in (("solve_difference", solved), ("actions_difference", actions)):
-            one[name] = {"mean": mean, "low": low, "high": high}
+            one[name] = {"mean": mean, "low": low, "high": high, "p": 0.5}
     (copy / "comparisons.json").write_text(json.dumps(compared))
     return sections.verdict(Folder(copy), "loose")
 

@@ -43,7 +43,9 @@ def test_any_words_stay_in_their_cells(grid):
     assert {*reader.tags} <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
     read = list(csv.reader(io.StringIO(made.csv(), newline="")))
     assert len(read) == 1 + len(rows)
-    assert not any(c.startswith(("=", "@", "\t")) or c[:1] in ("+", "-") and c[1:2].isalpha() for r in read for c in r)
+    assert not any(
+        c.startswith(("=", "@", "\t")) or (c[:1] in ("+", "-") and c[1:2].isalpha()) for r in read for c in r
+    )
 
 
 def test_figures():
@@ -55,7 +57,9 @@ def test_figures():
     assert [figure(row, "gain", 2), figure(row, "value"), figure(row, "x")] == ["0.50 (0.40 .. 0.61)", "-", "-"]
 
 
-@pytest.mark.parametrize(("given", "wanted"), [("=1+1", "'=1+1"), ("-2.5", "-2.5"), ("+1 =cmd", "'+1 =cmd"), (0.1, "0.1")])
+@pytest.mark.parametrize(
+    ("given", "wanted"), [("=1+1", "'=1+1"), ("-2.5", "-2.5"), ("+1 =cmd", "'+1 =cmd"), (0.1, "0.1")]
+)
 def test_a_spreadsheet_computes_nothing(given, wanted):
     assert csv_text(["a"], [[given]]) == f"a\n{wanted}\n"
 

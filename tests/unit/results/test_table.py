@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,22 +29,23 @@ def long_rows(seed=0, agents=("a", "b"), seeds=(0, 1), count=6, repeats=2):
 def test_queries_do_not_depend_on_the_order_of_rows(seed, random):
     rows = long_rows(seed)
     order = np.array(random.sample(range(len(rows)), len(rows)))
-    mixed = Results(*(column[order] for column in vars(rows).values()))
+    mixed = Results(*(getattr(rows, each.name)[order] for each in fields(rows)))
     for column in ("solved", "actions"):
-        wanted = [
-            [np.mean([getattr(rows, column)[k] for k in range(len(rows)) if (rows.agent[k], rows.seed[k], rows.instance[k]) == ("a", s, i)]) for i in range(6)]
-            for s in (0, 1)
-        ]  # fmt: skip
-        assert np.allclose(mixed.values("a", 5, column), wanted)
+        for number, own in enumerate((0, 1)):
+            for place in range(6):
+                mine = (rows.agent == "a") & (rows.seed == own) & (rows.instance == place)
+                value = mixed.values("a", 5, column)[number, place]
+                assert value == pytest.approx(getattr(rows, column)[mine].mean())
         found, again = (each.difference("a", "b", 5, column) for each in (rows, mixed))
         assert vars(again) == pytest.approx(vars(found))
-        assert found == intervals.difference(rows.values("a", 5, column), rows.values("b", 5, column), rows.groups("a", 5))
+        one, two = (rows.values(name, 5, column) for name in "ab")
+        assert found == intervals.difference(one, two, rows.groups("a", 5))
     assert len(Results.joined([rows, mixed])) == 2 * len(rows)
 
 
 def test_an_instance_that_a_seed_lacks_is_an_error():
     rows = long_rows(repeats=1)
-    part = Results(*(column[1:] for column in vars(rows).values()))
+    part = Results(*(getattr(rows, each.name)[1:] for each in fields(rows)))
     with pytest.raises(ValueError, match="all 6 instances for every seed"):
         part.values("a", 5, "solved")
 

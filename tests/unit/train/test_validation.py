@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 import recommit.data
-from recommit.data import symmetry
+from recommit.data import assignment
 from recommit.graph.episodes import Episodes
 from recommit.prices import Prices
 from recommit.runs.distributed import Team
@@ -31,7 +31,7 @@ def dataset(data):
 def test_instances_are_of_the_validation_split(dataset):
     (made,) = validation.tasks_of("it", dataset.spec, CONFIG)
     assert len(made.starts) == 15, "a 2x3 board has 18 such starts, fewer than 20"
-    assert symmetry.belongs(symmetry.keys("sliding", made.starts), "validation").all()
+    assert assignment.belongs(assignment.keys("sliding", made.starts), "validation").all()
     assert (made.states.distance > 0).all()
     assert len(set(made.states.distance.tolist())) > 3
     (longer,) = validation.tasks_of("it", dataset.spec, ValidationConfig(instances=6, length=(10, 12)))

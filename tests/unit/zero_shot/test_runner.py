@@ -11,7 +11,7 @@ from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import ACTIONS, answer, chat, error, expert, journal_of, reply
 
 import recommit
-from recommit.stats import wilson
+from recommit.results.intervals import wilson
 from recommit.storage import jsonl
 from recommit.storage.errors import FolderBusy
 from recommit.storage.lock import Lock
@@ -40,7 +40,7 @@ def test_an_expert_solves_everything(serve, tmp_path, capsys):
     assert (row["agent"], row["task"], row["budget"], row["decisions"]) == ("tiny", "sliding", "4", 4)
     assert (row["instances"], row["solved"], row["solve_rate"], row["spl"]) == (6, 6, 1.0, 1.0)
     assert row["actions_per_episode"] == sum(e["length"] for e in episodes) / 6
-    assert (row["solve_low"], row["solve_high"]) == wilson(6, 6)
+    assert (row["solve_low"], row["solve_high"]) == wilson(1.0, 6)
     assert row["outcomes"]["ok"] == len(decisions) == len(server.seen) == row["requests"] == len(journal_of(tmp_path))
     assert "solved 6 of 6: 100.0 % [61.0, 100.0]" in capsys.readouterr().out
 

@@ -19,7 +19,7 @@ pytest.importorskip("transformers", reason="the server is a part of it")
 from tests.waiting import HANG, until
 
 import recommit
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 from recommit.storage import jsonl
 
 pytestmark = pytest.mark.nightly

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as jsons
 from typing import TYPE_CHECKING, Any
 
-from recommit.cli.boards import check_place
 from recommit.data.options import BuildOptions, ExportOptions, ImportOptions, ShowOptions
 from recommit.storage.terminal_text import StatusLine, tell
 
@@ -35,7 +34,6 @@ def build(options: BuildOptions, json: bool = False) -> None:
             spec,
             options.out,
             workers=options.workers,
-            threads=options.threads,
             engine=options.engine,
             progress=None if json else progress,
         )
@@ -82,7 +80,7 @@ def import_(options: ImportOptions, json: bool = False) -> None:
 
 
 def show(options: ShowOptions, json: bool = False) -> None:
-    """Print what is in a data set, draw it, or check it.
+    """Print statistics of a data set, or check it.
 
     Args:
         json: Print JSON.
@@ -90,9 +88,7 @@ def show(options: ShowOptions, json: bool = False) -> None:
     from recommit.data import show as shown
     from recommit.data.dataset import open_folder
 
-    folder, picture = options.folder, options.picture
-    if picture:
-        check_place(picture)
+    folder = options.folder
     data = open_folder(folder, options.split)
     if options.verify:
         from recommit.data.verification import verify
@@ -103,8 +99,6 @@ def show(options: ShowOptions, json: bool = False) -> None:
         return
     statistics = shown.describe(data)
     _answer(statistics if json else shown.text(statistics))
-    if picture:
-        shown.picture(data, picture, statistics)
 
 
 def export(options: ExportOptions, json: bool = False) -> None:
@@ -120,14 +114,14 @@ def export(options: ExportOptions, json: bool = False) -> None:
     from recommit.data.exports import export as write
 
     assert options.out is not None
-    data = open_folder(options.folder, options.split)
+    data = open_folder(options.folder, None)
     line = StatusLine(terminal_only=True)
 
     def progress(files: int, states: int) -> None:
         line.show(f"{files:,} files, {states:,} of at most {len(data):,} states")
 
     try:
-        names = write(data, options.out, cell=options.cell, states_per_file=options.states_per_file, progress=progress)
+        names = write(data, options.out, progress=progress)
     finally:
         line.clear()
     written = {"folder": str(options.out), "files": len(names)}

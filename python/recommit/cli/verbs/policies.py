@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from json import dumps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from recommit.cli.boards import check_place
 from recommit.evaluate.score import ScoreOptions
 from recommit.policy import pretrained
-from recommit.storage.terminal_text import grid, tell
+from recommit.results.grid import Grid, ends, figure, number, percent
+from recommit.results.table import best
+from recommit.storage.terminal_text import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def policies(json: bool = False) -> None:
@@ -22,27 +28,41 @@ def policies(json: bool = False) -> None:
 
 def text(cards: dict[str, dict[str, Any]]) -> str:
     """A line for each policy and budget, and the best fixed depth beside it."""
-    head = ("policy", "budget", "solved, %", "95 % interval", "actions", "best fixed depth, %", "actions", "trained in")
     rows = [
-        _row(name, card, row) for name, card in cards.items() for row in card["figures"] if row["agent"] == "adaptive"
+        (name, card, row, _best_fixed(card, row["budget"]))
+        for name, card in cards.items()
+        for row in card["figures"]
+        if row["agent"] == "adaptive"
     ]
+    columns: dict[str, Callable[[Any], str]] = {
+        "policy": lambda each: each[0],
+        "budget": lambda each: f"{each[2]['budget']}, K = {each[2]['decisions']}",
+        "solved, % (95 %)": lambda each: _solved(each[2]),
+        "actions": lambda each: number(each[2]["actions_per_episode"]),
+        "best fixed depth, %": lambda each: f"{percent(each[3]['solve_rate'])} (h = {_depth(each[3])})",
+        "actions of it": lambda each: number(each[3]["actions_per_episode"]),
+        "trained in": lambda each: f"{60 * each[1]['hours']:.0f} min of one core",
+    }
     notes = [f"{name}: {card['about']}; commit {card['commit']}, seed {card['seed']}" for name, card in cards.items()]
-    return "\n".join([grid(head, rows), "", *notes])
+    return "\n".join([Grid.by(columns, rows).markdown(), "", *notes])
 
 
-def _row(name: str, card: dict[str, Any], row: dict[str, Any]) -> list[str]:
-    fixed = [r for r in card["figures"] if r["agent"].startswith("fixed-") and r["budget"] == row["budget"]]
-    best = max(fixed, key=lambda each: each["solve_rate"])
-    return [
-        name,
-        f"{row['budget']}, K = {row['decisions']}",
-        f"{100 * row['solve_rate']:.1f}",
-        f"{100 * row['solve_low']:.1f} .. {100 * row['solve_high']:.1f}",
-        f"{row['actions_per_episode']:.1f}",
-        f"{100 * best['solve_rate']:.1f} (h = {best['agent'].removeprefix('fixed-')})",
-        f"{best['actions_per_episode']:.1f}",
-        f"{60 * card['hours']:.0f} min of one core",
-    ]
+def _best_fixed(card: dict[str, Any], budget: str) -> dict[str, Any]:
+    rows = {
+        _depth(row): row for row in card["figures"] if row["agent"].startswith("fixed-") and row["budget"] == budget
+    }
+    found = best({depth: row["solve_rate"] for depth, row in rows.items()})
+    assert found is not None
+    result: dict[str, Any] = rows[found]
+    return result
+
+
+def _depth(row: dict[str, Any]) -> int:
+    return int(row["agent"].removeprefix("fixed-"))
+
+
+def _solved(row: dict[str, Any]) -> str:
+    return f"{percent(row['solve_rate'])} ({ends(row['solve_low'], row['solve_high'], scale=100.0)})"
 
 
 def score(options: ScoreOptions, json: bool = False) -> None:
@@ -53,27 +73,23 @@ def score(options: ScoreOptions, json: bool = False) -> None:
     """
     from recommit.evaluate import score as scoring
 
+    if options.out is not None:
+        check_place(options.out)
     record = scoring.score(options)
     if json:
         tell(dumps({key: value for key, value in record.items() if key != "commitments"}, indent=2))
         return
-    head = ("agent", "split", "K", "solved, %", "95 % interval", "actions", "observations", "value (95 %)")
-    tell(grid(head, [[record["name"], record["split"], *_scored(row)] for row in record["rows"]]))
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "agent": lambda _: record["name"],
+        "split": lambda _: record["split"],
+        "K": lambda row: str(row["decisions"]),
+        "solved, % (95 %)": _solved,
+        "actions": lambda row: number(row["actions_per_episode"]),
+        "observations": lambda row: number(row["decisions_per_episode"]),
+        "value (95 %)": lambda row: figure(row, "value", 1, 100.0),
+    }
+    tell(Grid.by(columns, record["rows"]).markdown())
     where = f"written to {options.out}"
     if options.verify:
-        played = f", and {options.agent} plays so" if options.agent else "; nobody played again, as no agent was named"
-        where = f"{options.verify}: figures follow from its commitments{played}"
+        where = f"{options.verify}: figures follow from its commitments; {scoring.checked(options.agent, record)}"
     tell(f"\n{where}; sha256 {record['sha256'][:16]}, agent {record['agent']['kind']} {record['agent']['sha256'][:16]}")
-
-
-def _scored(row: dict[str, Any]) -> list[str]:
-    low, high = 100 * row["solve_low"], 100 * row["solve_high"]
-    value = [100 * row[name] for name in ("value", "value_low", "value_high")]
-    return [
-        str(row["decisions"]),
-        f"{100 * row['solve_rate']:.1f}",
-        f"{low:.1f} .. {high:.1f}",
-        f"{row['actions_per_episode']:.1f}",
-        f"{row['decisions_per_episode']:.1f}",
-        f"{value[0]:.1f} ({value[1]:.1f} .. {value[2]:.1f})",
-    ]

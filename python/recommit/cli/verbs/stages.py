@@ -119,16 +119,15 @@ def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
 
 
 def head(options: HeadOptions, quiet: bool = False) -> None:
-    """Train a depth head on a graph's frozen plans: the price- and budget-conditioned head, or one by a baseline.
+    """Train a depth head for all prices and budgets on a graph's frozen plans.
 
     Args:
         quiet: Print nothing while training.
     """
-    from recommit.train.head import train_head
+    from recommit.train.heads.conditioned import train_head
 
     record = train_head(options, _teller(quiet))
-    what = f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates"
-    tell(f"{options.method}: {what}, in {options.out}")
+    tell(f"{100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates, in {options.out}")
 
 
 def _teller(quiet: bool) -> Callable[[str], None]:
@@ -141,20 +140,18 @@ def estimate(options: EstimateOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    line = StatusLine(terminal_only=True)
-    line.show(f"counting what {options.recipe} computes: some seconds, longer for a large model")
+    line = StatusLine()
     try:
-        from recommit.estimate.costs import text
-
-        estimates = options.estimates()
-        first = None if json else options.picture_first()
-        others = first.estimates() if first else [None] * len(estimates)
+        line.show(f"counting what {options.recipe} computes")
+        estimates = options.estimates(line.show)
     finally:
         line.clear()
     if json:
         tell(dumps([each.to_json() for each in estimates], indent=2))
         return
-    tell("\n".join(map(text, estimates, others)), end="")
+    from recommit.estimate.costs import text
+
+    tell("\n".join(map(text, estimates)), end="")
     if len({each.task for each in estimates}) > 1:
         tell(
             "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "

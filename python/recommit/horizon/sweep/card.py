@@ -113,11 +113,11 @@ def summary(card: Card) -> list[dict[str, Any]]:
         result.append(
             {
                 "name": name,
-                "score": _ends(intervals.share(values) if kind == "success" else intervals.mean(values)),
-                "queries": _ends(intervals.mean(queries)),
+                "score": [*table.ends(intervals.share(values) if kind == "success" else intervals.mean(values))],
+                "queries": [*table.ends(intervals.mean(queries))],
                 "queries_of_successes": float(won.mean()) if len(won) else None,
                 "ticks": float(np.mean(outcomes["ticks"])),
-                "minus_best_fixed": _ends(less),
+                "minus_best_fixed": [*table.ends(less)],
             }
         )
     front = table.pareto({i: (each["score"][0], each["queries"][0]) for i, each in enumerate(result)})
@@ -136,11 +136,6 @@ def difference(one: Outcomes, other: Outcomes, kind: str, price: float) -> Inter
     mean = won.mean + paid.mean
     low, high = np.hypot(won.mean - won.low, paid.mean - paid.low), np.hypot(won.high - won.mean, paid.high - paid.mean)
     return Interval(mean, mean - float(low), mean + float(high))
-
-
-def _ends(interval: Interval) -> list[float | None]:
-    values = interval.values()
-    return [values[name] for name in ("mean", "low", "high")]
 
 
 def made(content: Card) -> Card:
@@ -210,7 +205,9 @@ def _check(path: Path, card: Card) -> None:
                     )
     if type(card["batch"]) is not int or card["batch"] < 1:
         raise errors.Damaged(f"{path}: batch: expected a whole number from 1 on, got {card['batch']}")
-    if not all(isinstance(each, str) and _WELL_FORMED.fullmatch(each) for pair in card["versions"].items() for each in pair):
+    if not all(
+        isinstance(each, str) and _WELL_FORMED.fullmatch(each) for pair in card["versions"].items() for each in pair
+    ):
         raise errors.Damaged(f"{path}: versions: expected names and versions of packages, got something else")
     if missing := [name for name in ("python", "machine", "numpy") if name not in card["versions"]]:
         raise errors.Damaged(f"{path}: versions: expected that of {missing[0]}, got none")

@@ -56,11 +56,11 @@ def in_short(card: Card) -> str:
     names = {depth: name for name, depth in depths.items()}
     minus = {depth: _read(own[name]["minus_best_fixed"]) for name, depth in depths.items()}
     horizon, top = card["horizon"], max(minus, key=lambda depth: minus[depth].mean)
-    shown = lambda difference: _interval(difference, *((1, 100.0) if kind == "success" else (2, 1.0)))
+    digits, scale = (1, 100.0) if kind == "success" else (2, 1.0)
     if minus[top].low > 0:
         return (
             f"Validation picked {depths[best]} of {horizon} as the best fixed depth, but on the test episodes "
-            f"{top} is better by {shown(minus[top])}: {len(card['seeds']['validation'])} validation "
+            f"{top} is better by {spread(minus[top], digits, scale)}: {len(card['seeds']['validation'])} validation "
             "episodes are too few to choose by, more (--validation) would tell."
         )
     means = [each.mean for each in minus.values()]
@@ -71,11 +71,15 @@ def in_short(card: Card) -> str:
     if deepest != depths[best]:
         asks = [f"{own[names[depth]]['queries'][0]:.1f}" for depth in (deepest, depths[best])]
         parts = [
-            f"Execute {deepest} of {horizon} actions: no worse than the best fixed depth, {depths[best]}, by more than "
-            f"{words}, with {asks[0]} queries an episode instead of {asks[1]}"
+            (
+                f"Execute {deepest} of {horizon} actions: no worse than the best fixed depth, {depths[best]}, by more "
+                f"than {words}, with {asks[0]} queries an episode instead of {asks[1]}"
+            )
         ]
     else:
-        parts = [f"The best fixed depth is {deepest} of {horizon}" + ("" if deeper else ", the deepest that was played")]
+        parts = [
+            f"The best fixed depth is {deepest} of {horizon}" + ("" if deeper else ", the deepest that was played")
+        ]
     if deepest == depths[best] and any(each.high > margin for depth, each in minus.items() if depth < deepest):
         parts.append(f"these episodes do not tell whether a shallower one is better by more than {words}")
     if open_ := [depth for depth in deeper if minus[depth].high >= -margin]:
@@ -84,10 +88,10 @@ def in_short(card: Card) -> str:
     elif len(card["seeds"]["test"]) == 1:
         parts.append("one episode tells nothing: more (--episodes) would")
     if worse := [depth for depth in deeper if depth not in open_]:
-        parts.append(f"depth {worse[0]} differs by {shown(minus[worse[0]])}")
+        parts.append(f"depth {worse[0]} differs by {spread(minus[worse[0]], digits, scale)}")
     rule = best_on_validation(card, fixed=False)
     if rule and (ahead := _read(own[rule]["minus_best_fixed"])).low > 0:
-        parts.append(f"{cell(rule)} is better by {shown(ahead)}")
+        parts.append(f"{cell(rule)} is better by {spread(ahead, digits, scale)}")
     return "; ".join(parts) + "."
 
 
@@ -96,8 +100,8 @@ def _read(values: Sequence[float | None]) -> Interval:
     return Interval.of(dict(zip(("mean", "low", "high"), values, strict=True)))
 
 
-def _interval(values: Sequence[float | None] | Interval, digits: int, scale: float) -> str:
-    return spread(values if isinstance(values, Interval) else _read(values), digits, scale)
+def _interval(values: Sequence[float | None], digits: int, scale: float) -> str:
+    return spread(_read(values), digits, scale)
 
 
 def notes(card: Card) -> list[str]:

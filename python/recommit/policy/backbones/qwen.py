@@ -42,12 +42,10 @@ class QwenBackbone(TransformersBackbone):
         return bool(vision.window_size == self.token_pixels and not everywhere)
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
-        """See ``Backbone``: patches, drawn as such."""
         values, _ = task.patches(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
         return to_device(values, self.device)
 
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
-        """See ``Backbone.features``."""
         visual = self.base.visual
         if grid not in self._passes:
             self._passes[grid] = self._pass(visual, grid, pixels.device)
@@ -57,11 +55,9 @@ class QwenBackbone(TransformersBackbone):
         return VisionPass(visual, grid, device)
 
     def vision_modules(self) -> list[nn.Module]:
-        """See ``TransformersBackbone``."""
         return [self.base.visual]
 
     def processor(self) -> dict[str, Any]:
-        """See ``TransformersBackbone``."""
         vision = self.config.vision_config
         return {
             "image_processor_type": "Qwen2VLImageProcessor",
@@ -96,7 +92,7 @@ class VisionPass:
         self.masks = self._masks(config, row, col, cols * merge, device)
 
     def _masks(self, config: Any, row: Tensor, col: Tensor, width: int, device: torch.device) -> list[Tensor | None]:
-        """By layer, which patches see each other; None: all."""
+        """Attention masks between patches by layer; None: full attention."""
         side = config.window_size // config.patch_size
         window = (row // side) * math.ceil(width / side) + col // side
         mask = (window[:, None] == window[None]).to(device)
@@ -123,7 +119,7 @@ class VisionPass:
         return x.view(-1, self.patches, visual.config.hidden_size)
 
     def _taps(self, visual: Any) -> dict[int, nn.Module]:  # noqa: ARG002
-        """What reads features out of inner layers."""
+        """Modules that read features of inner layers, by layer."""
         return {}
 
     def _attend(self, attention: Any, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -147,7 +143,6 @@ class Qwen3Backbone(QwenBackbone):
         return False
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
-        """See ``Backbone``: drawn by the core, cut into patches here."""
         vision = self.config.vision_config
         frames = task.render(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
         normal = normalize(to_device(frames, self.device), NORMALIZATION)
@@ -157,7 +152,6 @@ class Qwen3Backbone(QwenBackbone):
         return DeepVisionPass(visual, grid, device)
 
     def processor(self) -> dict[str, Any]:
-        """See ``TransformersBackbone``."""
         sides = {"shortest_edge": self.token_pixels**2, "longest_edge": 16777216}
         rest = {name: value for name, value in super().processor().items() if not name.endswith("_pixels")}
         return {**rest, "size": sides, "image_mean": list(NORMALIZATION.mean), "image_std": list(NORMALIZATION.std)}

@@ -1,14 +1,18 @@
-"""One depth head for every price and every number of observations left: it reads both, beside the plan's confidence and
-what a world model expects of the plan.
+"""``recommit train head``: one depth head for every price and every number of observations left. It reads both, beside
+the plan's confidence and what a world model expects of the plan.
 
-It learns on a commitment graph of the policy's own plans by exact advantages, as ``exact`` does, but under other prices
-at every update, and with probabilities for each number of observations left. It does not follow a gradient: it imitates
-an advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). So many steps on one
+It learns on a commitment graph of the policy's own plans by exact advantages, under other prices at every update, and
+with probabilities for each number of observations left. It does not follow a gradient: it imitates an
+advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). So many steps on one
 evaluation do no harm, where a gradient that is out of date goes too far.
+
+Updates are counted, or end by the processor time that they take; reading states and checks on held-out starts are not
+counted. The updates are the same whatever the clock says, so that a fit of as many updates is the same fit, to the bit.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +21,23 @@ import torch
 import torch.nn.functional as F
 
 from recommit import rng
+from recommit.graph import files
 from recommit.policy.config import CONDITIONS, FEATURES, HeadConfig
-from recommit.policy.depth_head import DepthHead, conditions
+from recommit.policy.depth_head import DepthHead, conditions, confidence
+from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
-from recommit.train.heads.exact import drawn
-from recommit.train.heads.fitting import Extent, best_check
-from recommit.train.heads.problem import HeadProblem, head_inputs
+from recommit.runs.process import configure_inference, preserved_torch_state
+from recommit.storage.ownership import refuse_foreign
+from recommit.train.heads.problem import HeadProblem
+from recommit.train.heads.world_model import policy_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.options import HeadOptions
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
@@ -45,7 +52,28 @@ CHECKED = (Prices(), *(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0,
 PIECE = 8192
 #: The least probability and the largest advantage that a target goes by.
 LEAST, MOST = 1e-6, 8.0
+#: Checks on the held-out starts, evenly over a fit; updates without a number or a time.
+CHECKS, UPDATES = 8, 80
 NO_WORLD_MODEL = "policy: expected one with a world model (recommit train world-model), got one without"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How long a fit goes on: so many updates, or as many as fit into CPU seconds; 0 for no end by it."""
+
+    updates: int = 0
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.updates < 0 or self.seconds < 0 or not (self.updates or self.seconds):
+            raise ValueError(
+                f"updates, cpu_seconds: expected one of them above 0, got {self.updates} and {self.seconds}"
+            )
+
+    def share(self, updates: int, seconds: float) -> float:
+        """Which part of the fit is over."""
+        parts = [updates / self.updates] if self.updates else []
+        return max([*parts, *([seconds / self.seconds] if self.seconds else [])])
 
 
 @dataclass(frozen=True)
@@ -94,18 +122,28 @@ def weighted_target(probs: Floats, advantage: Floats) -> Floats:
     return result
 
 
+def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64]:
+    """So many places by their shares, which ``edges`` are the running sums of."""
+    uniform = rng.uniform(rng.streams(seed, rng.Purpose.ORDER, np.arange(count)), number)
+    result: NDArray[np.int64] = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
+    return result
+
+
 class ConditionedInputs:
     """What the head reads at the nodes of a graph, under prices and with so many observations left."""
 
     def __init__(self, policy: CommitPolicy, task: Puzzle, problem: HeadProblem, features: str = "conditioned") -> None:
-        graph, rows, z = problem.graph, problem.rows, "z" in FEATURES[features]
-        seen = None if graph.features is None or not z else graph.features[rows]
-        confidence = head_inputs("z+confidence" if z else "confidence", graph.probs[rows], seen).astype(np.float32)
+        graph, rows, parts = problem.graph, problem.rows, []
+        if "z" in FEATURES[features]:
+            if graph.features is None:
+                raise ValueError("graph: expected one with features (recommit graph build --features), got none")
+            parts = [torch.from_numpy(graph.features[rows])]
+        logs = torch.from_numpy(np.log(np.maximum(graph.probs[rows].astype(np.float64), 1e-30)))
         pieces = [rows[begin : begin + PIECE] for begin in range(0, len(rows), PIECE)]
         #: What the world model expects at the nodes.
         self.expected = torch.cat([_expected(policy, task, problem, piece) for piece in pieces])
         #: What is read of a node under all conditions.
-        self.own = torch.cat([torch.from_numpy(confidence), self.expected], dim=1)
+        self.own = torch.cat([*parts, confidence(logs).float(), self.expected], dim=1)
 
     def __call__(
         self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices
@@ -221,6 +259,30 @@ class ConditionedLearner:
         return result
 
 
+@preserved_torch_state()
+def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Train a head on a graph, and write the policy with it; the record of its best check."""
+    configure_inference(options.threads)
+    refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")
+    extent = Extent(options.updates or (0 if options.cpu_seconds else UPDATES), options.cpu_seconds)
+    graph = files.read(options.graph)
+    policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
+    policy.replace_augmentations(int(graph.source.get("augmentations", 1)))
+    depths, budgets = options.depths or policy.config.depths, options.budget or graph.usual_budgets
+    learn, held = HeadProblem.of(graph, depths, budgets, Prices()).within_reach().split(options.held, options.seed)
+    config = ConditionedConfig(
+        options.features,
+        hidden=options.hidden,
+        seed=options.seed,
+        prices=options.prices if options.one_price else None,
+    )
+    record = fit(policy, graph.puzzle, learn, held, config, extent, tell)
+    policy.replace_prices(options.prices)
+    with policy_folder(options.out) as folder:
+        policy.save_pretrained(folder)
+    return record
+
+
 def fit(
     policy: CommitPolicy,
     task: Puzzle,
@@ -235,15 +297,34 @@ def fit(
         raise ValueError(NO_WORLD_MODEL)
     _refuse_other_plans(policy, task, learn)
     inputs = ConditionedInputs(policy, task, learn, config.features)
-    best, record = best_check(
-        lambda: ConditionedLearner(learn, inputs, config),
-        extent,
-        lambda learner: (learner.value(held), learner.without_norm()),
-        tell,
-    )
+    best, record = _best_check(ConditionedLearner(learn, inputs, config), held, extent, tell)
     policy.replace_head(config.head, depths=learn.depths)
     policy.depth_head.load_state_dict(best.state_dict())
     return record
+
+
+def _best_check(
+    learner: ConditionedLearner, held: HeadProblem, extent: Extent, tell: Callable[[str], None]
+) -> tuple[DepthHead, dict[str, Any]]:
+    """Update until the ``extent`` is over; the head of the best check, and the record."""
+    seconds, best = 0.0, None
+    curve, done, checked = [], 0, 0.0
+    while not done or extent.share(done, seconds) < 1.0:
+        begun = time.process_time()
+        learner.update(done)
+        seconds += time.process_time() - begun
+        done += 1
+        share = extent.share(done, seconds)
+        if share < checked + 1.0 / CHECKS and share < 1.0:
+            continue
+        checked = share
+        value = learner.value(held)
+        curve.append({"updates": done, "seconds": round(seconds, 3), "value": value})
+        tell(f"update {done}, value {100 * value:.2f}")
+        if best is None or value > best[0]:
+            best = value, done, learner.without_norm()
+    assert best is not None  # after the last update there was a check
+    return best[2], {"value": best[0], "updates": best[1], "curve": curve, "seconds": round(seconds, 3)}
 
 
 def _refuse_other_plans(policy: CommitPolicy, task: Puzzle, problem: HeadProblem) -> None:

@@ -1,6 +1,5 @@
-"""What a depth head learns on a commitment graph: what it reads in every state, and what its choices lead to.
-Values and gradients are exact: ``recommit.graph.policy_evaluation``.
-"""
+"""What a depth head learns on a commitment graph: what its choices lead to. Values are exact:
+``recommit.graph.policy_evaluation``."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ import numpy as np
 from recommit import rng
 from recommit.graph.episodes import by_state, play
 from recommit.graph.policy_evaluation import PolicyEvaluation
-from recommit.policy.config import FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,32 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
 
-#: Of ``FEATURES`` those that a graph has.
-ON_GRAPHS = ("z", "confidence", "z+confidence", "agreement", "z+agreement")
-
-
-def head_inputs(
-    features: str,
-    probs: NDArray[np.floating],
-    z: NDArray[np.floating] | None = None,
-    agreement: NDArray[np.floating] | None = None,
-) -> Floats:
-    """[N, numbers] the parts of a head's ``features``, from ``probs`` [N, 8, 4] of the actions of greedy plans, z, and
-    how far augmentations agree."""
-    if features not in ON_GRAPHS:
-        raise ValueError(f"features: expected one of {', '.join(ON_GRAPHS)}, got {features}")
-    if features != "confidence" and z is None:
-        raise ValueError(f"graph: expected one with features (recommit graph build --features), got {features}")
-    if "agreement" in FEATURES[features] and agreement is None:
-        raise ValueError(
-            f"graph: expected one of several augmentations (recommit graph build --augmentations 8), got {features}"
-        )
-    logs = np.log(np.maximum(probs.astype(np.float64), 1e-30))
-    best = logs.max(axis=-1)
-    confidence = [np.exp(best), np.exp(best.cumsum(axis=-1)), -(np.exp(logs) * logs).sum(axis=-1)]
-    parts = {"z": z, "confidence": np.concatenate(confidence, axis=-1), "agreement": agreement}
-    return np.concatenate([parts[part] for part in FEATURES[features]], axis=-1)
-
 
 @dataclass(frozen=True, eq=False)
 class HeadProblem:
@@ -62,23 +34,11 @@ class HeadProblem:
     prices: Prices
     #: Nodes where episodes begin.
     starts: Nodes
-    #: What a head reads, by name, and at every node [N, numbers], with mean 0 and deviation 1 where somebody chooses.
-    features: str
-    inputs: NDArray[np.float32]
-    mean: Floats
-    deviation: Floats
     #: [N] after how many commitments an episode may be at a node; as many as there are nodes if never.
     earliest: Nodes
 
     @classmethod
-    def of(
-        cls,
-        graph: CommitmentGraph,
-        depths: Sequence[int],
-        budgets: Sequence[int],
-        prices: Prices,
-        features: str = "z+confidence",
-    ) -> HeadProblem:
+    def of(cls, graph: CommitmentGraph, depths: Sequence[int], budgets: Sequence[int], prices: Prices) -> HeadProblem:
         """All starts of a graph."""
         if not graph.closed:
             raise ValueError("graph: expected one whose edges all lead to nodes, got one that was cut")
@@ -89,13 +49,8 @@ class HeadProblem:
             )
         if not budgets or min(budgets) < 1:
             raise ValueError(f"budgets: expected numbers from 1 on, got {tuple(budgets)}")
-        graph = graph.only(tuple(depths))
-        probs = np.where(graph.planned[:, None, None], graph.probs, np.float32(0.25))
-        raw, rows = head_inputs(features, probs, graph.features, graph.disagreement), graph.rows
-        mean, deviation = raw[rows].mean(axis=0), np.maximum(raw[rows].std(axis=0), 1e-6)
-        inputs, starts = ((raw - mean) / deviation).astype(np.float32), graph.starts.astype(np.int64)
-        earliest = _earliest(graph, starts)
-        return cls(graph, tuple(budgets), prices, starts, features, inputs, mean, deviation, earliest)
+        graph, starts = graph.only(tuple(depths)), graph.starts.astype(np.int64)
+        return cls(graph, tuple(budgets), prices, starts, _earliest(graph, starts))
 
     def over(
         self, *, starts: Nodes | None = None, budgets: Sequence[int] = (), prices: Prices | None = None
@@ -136,11 +91,6 @@ class HeadProblem:
         return self.graph.rows
 
     @cached_property
-    def landing(self) -> Nodes:
-        """[rows, depths] nodes, for methods that follow episodes."""
-        return self.graph.landing[self.rows].astype(np.int64)
-
-    @cached_property
     def evaluation(self) -> PolicyEvaluation:
         """Values, visits and advantages of heads, exactly."""
         return PolicyEvaluation(self.graph, self.starts, self.longest, self.prices, self.budgets)
@@ -163,11 +113,6 @@ class HeadProblem:
         """Q - V [rows, depths], averaged over the observations left, and the visits [rows] of one episode."""
         advantage, visits = self.evaluation.advantages(probs)
         return advantage, visits / len(self.starts)
-
-    def gradient(self, probs: Floats) -> Floats:
-        """[rows, depths] of ``value`` by the logits of the depths."""
-        advantage, visits = self.advantages(probs)
-        return advantage * visits[:, None] * probs
 
     def returns(self, columns: Nodes) -> list[float]:
         """The mean return of episodes by budget, which take these columns [rows], or [K, rows] with row k - 1 for k

@@ -17,6 +17,7 @@ written.
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,10 @@ from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
 from recommit.runs.directory import recipe_of
 from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage import errors, files, ownership, safe_open, verified
-from recommit.train.heads.network import policy_folder
+from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -281,3 +282,12 @@ def _tensors(net: WorldModel, optimizer: torch.optim.Optimizer) -> dict[str, tor
     for name, weight in net.named_parameters():
         named |= {f"{moment}.{name}": optimizer.state[weight][moment] for moment in MOMENTS}
     return named
+
+
+@contextmanager
+def policy_folder(out: Path) -> Iterator[Path]:
+    """The folder of a policy, locked, without what an interrupted command left half written."""
+    out.mkdir(parents=True, exist_ok=True)
+    with Lock(out, work="train"):
+        files.sweep_files(files.Files(), out)
+        yield out

@@ -198,7 +198,7 @@ def test_policies_that_draw_are_played_again_and_streams_of_the_process_go_on() 
 
     class Draws(toy.Policy):
         def predict(self, observations: Any) -> Any:
-            noise = random.random() + np.random.rand() + torch.rand(1).item()  # noqa: NPY002
+            noise = random.random() + np.random.rand() + torch.rand(1).item()  # noqa: NPY002, TID251
             return super().predict(observations) + noise
 
     one, places = seat(options(), Draws())

@@ -126,11 +126,6 @@ def test_an_extreme_episode_is_always_played_again(made: Made, field: str, value
     card = made.forged(lambda card: card["rows"][1]["outcomes"][field].__setitem__(3, value))
     if field == "total":
         card = cards.made({**card, "score": "return"})
-    assert any(
-        row["name"] == "fixed-3" and first == 3
-        for seed in range(9)
-        for row, first, _ in verification.sample(card, 1, seed)
-    )
     places = [{(row["name"], first) for row, first, _ in verification.sample(card, 1, seed)} for seed in range(9)]
     assert all(("fixed-3", 3) in each for each in places)
 

@@ -193,7 +193,7 @@ def test_the_first_ratio_is_exactly_one(init, tmp_path):
 
 
 def test_starts_are_mirrored_and_turned():
-    from recommit.data import symmetry
+    from recommit.data import assignment
     from recommit.data.spec import DataSpec, Difficulty
 
     recipe = DataSpec(task="sokoban", size=(6, 6), difficulties=(Difficulty((3, 8), 1),), count=64)
@@ -206,7 +206,7 @@ def test_starts_are_mirrored_and_turned():
     plain, turned = starts(False), starts(True)
     assert np.array_equal(turned, starts(True))
     assert not np.array_equal(turned, plain)
-    assert np.array_equal(symmetry.keys("sokoban", turned), symmetry.keys("sokoban", plain)), (
+    assert np.array_equal(assignment.keys("sokoban", turned), assignment.keys("sokoban", plain)), (
         "the same starts otherwise"
     )
     assert np.array_equal(task.distance(turned), task.distance(plain))

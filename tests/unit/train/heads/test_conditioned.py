@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.reference import baselines as slow
+from tests.reference import head_values as slow
 from tests.unit.train.heads import cases
 
 import recommit
@@ -19,12 +19,12 @@ from recommit.graph import build
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
 from recommit.policy.backbones.random_init import make_backbone
-from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
+from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
 from recommit.rollout import decision_rows
 from recommit.train.heads import conditioned, world_model
-from recommit.train.heads.fitting import Extent
+from recommit.train.heads.conditioned import Extent
 from recommit.train.heads.problem import HeadProblem
 
 TASK = recommit.Sliding(2, 3)
@@ -40,7 +40,7 @@ def probs_by_budget(problem, seed=1):
 
 
 def test_advantages_are_those_of_the_definition():
-    problem = cases.problem(count=4, budgets=(2, 3), features="confidence")
+    problem = cases.problem(count=4, budgets=(2, 3))
     probs = probs_by_budget(problem)
     row, keys, edges = {node: i for i, node in enumerate(problem.rows)}, cases.keys(problem), cases.edges(problem)
     node = {key: i for i, key in enumerate(keys)}
@@ -100,7 +100,7 @@ def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, mo
 
 
 def test_nodes_out_of_reach_change_nothing():
-    whole = cases.problem(count=3, budgets=(1, 2), features="confidence")
+    whole = cases.problem(count=3, budgets=(1, 2))
     near = whole.within_reach()
     assert set(near.starts) <= set(near.rows) < set(whole.rows)
     place = np.searchsorted(whole.rows, near.rows)
@@ -136,7 +136,7 @@ def graph(folder):
 
 
 def problem_of(graph):
-    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices(), "confidence")
+    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices())
 
 
 @pytest.fixture(scope="module")
@@ -227,8 +227,6 @@ def test_what_does_not_fit_is_refused(fitted, folder):
     states = problem.graph.states[problem.starts]
     with pytest.raises(ValueError, match="remaining: expected the decisions that remain of 24 states"):
         policy.act(TASK, states)
-    with pytest.raises(ValueError, match=r"head\.features: expected conditioned of a policy that has a world model"):
-        PolicyConfig(head=HeadConfig("conditioned"))
     with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
         conditioned.ConditionedConfig(steps=0)
     with pytest.raises(ValueError, match="features: expected conditioned or z\\+conditioned of a cond"):
