@@ -150,8 +150,7 @@ def _bank(kind: type[Puzzle], options: EnvOptions) -> Bank:
 
 
 def _states(task: str, source: Source) -> Bytes:
-    """Start states; what is wrong with them is a ``ValueError``, since ``gymnasium.make`` repeats all arguments, arrays
-    among them, in a ``TypeError``."""
+    """Start states; wrong ones are a ``ValueError``: ``gymnasium.make`` repeats all arguments in a ``TypeError``."""
     levels = read_levels(source) if isinstance(source, (str, os.PathLike)) else source
     if isinstance(levels, (Levels, Instances)):
         if levels.task != task:

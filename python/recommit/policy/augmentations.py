@@ -1,14 +1,13 @@
-"""Symmetry augmentations: a picture is mirrored and turned cell by cell, and what the policy says of each copy is
-averaged.
+"""Symmetry augmentations: a picture is mirrored and turned cell by cell, and the policy's distributions are averaged.
 
-Only cells change places: what is drawn in a cell stays upright, as it is in the picture of a state that is really
-turned. So a policy can augment what it observes, and needs no state for it. The first copy is the picture as it is, the
-first two mirror columns, the first four rows and columns, and the others (of square pictures alone) are these four
-transposed: every prefix of 1, 2, 4 and 8 copies is a group.
+Only cells change places: what is drawn in a cell stays upright, as in the picture of a state that is really turned. So
+a policy augments its observation, and needs no state. The first copy is the original picture, the first two mirror
+columns, the first four rows and columns, and the others (of square pictures alone) are these four transposed: every
+prefix of 1, 2, 4 and 8 copies is a group.
 
 With several copies z is [N, copies, width], and they go through the decoder side by side. After every action the
-distributions are turned back to the picture as it is and averaged; the action that is chosen by the mean goes on in
-every copy, turned again. z of one copy is [N, width], and nothing here changes it.
+distributions are turned back to the original and averaged; the chosen action goes on in every copy, turned again. z of
+one copy is [N, width].
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from torch import Tensor
 
 #: Row and column steps of up, down, left, right.
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
-#: Logarithms of mean probabilities that are nearer than this are equal: in a symmetric picture two actions are exactly
-#: as good, and rounding must not choose between them.
+#: Log mean probabilities nearer than this are equal: rounding must not choose between the actions of a symmetric
+#: picture.
 TIE = 1e-5
 
 

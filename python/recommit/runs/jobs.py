@@ -53,11 +53,17 @@ class Job:
         """True of a training run, on ranks."""
         return self.words[:2] in (("train", "sft"), ("train", "grpo"))
 
-    def made(self, status: int) -> bool:
-        """True once all of its output is there. Of a run that is what it sealed, whatever its launcher's status: a rank
-        may have a mishap on its way out, and a launcher may start none."""
+    @property
+    def sealed(self) -> int:
+        """When a training run sealed its files; 0 if it has not."""
+        seal = self.out / verified.DIGESTS
+        return seal.stat().st_mtime_ns if self.trains and "best.json" in verified.digests(self.out) else 0
+
+    def made(self, status: int, before: int) -> bool:
+        """True once all of its output is there. Of a run that is a seal that is not the one ``before``, whatever its
+        launcher's status: a rank may have a mishap on its way out, and a launcher may start none."""
         if self.trains:
-            return "best.json" in verified.digests(self.out)
+            return self.sealed not in (0, before)
         return status == 0 and os.path.lexists(self.out)
 
     def progress(self, log: Path) -> tuple[int, int]:
@@ -160,7 +166,7 @@ def _stands(job: Job, logs: Path) -> bool:
 def _judged(ended: _Running, board: Board, logs: Path, *, stopped: bool) -> int:
     """Say what became of a job, and write down what was made; the status that follows from it."""
     status, job = ended.process.returncode, ended.job
-    if job.made(status):
+    if job.made(status, ended.sealed):
         record = json.dumps(job.record(logs.parent), indent=2) + "\n"
         files.replace(files.Files(), _file(job, logs, "json"), record.encode())
         board.finished(job.name)
@@ -180,7 +186,7 @@ class _Running:
     """The processes of one job, and what they say."""
 
     def __init__(self, fleet: Fleet, slot: Slot, job: Job, logs: Path) -> None:
-        self.slot, self.job = slot, job
+        self.slot, self.job, self.sealed = slot, job, job.sealed
         self.log = _file(job, logs, "log")
         #: Does a byte reach the ranks? Those of other machines are reached by what their launcher makes of SIGTERM.
         self._tethered = not fleet.launches(job.words)

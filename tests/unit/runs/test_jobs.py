@@ -85,6 +85,13 @@ def test_a_launcher_that_says_that_all_is_well_is_not_believed(tmp_path, capsys)
     assert "lies: ended with status 0; see " in capsys.readouterr().err
 
 
+def test_the_seal_of_an_earlier_run_is_no_result(tmp_path):
+    """As where another recipe's run is there, and the command has refused it."""
+    assert run(tmp_path, "short") == 0
+    (tmp_path / "short").rename(tmp_path / "fails")
+    assert run(tmp_path, "fails") == FAILED
+
+
 def test_ctrl_c_lets_what_has_begun_save_itself(tmp_path, capsys):
     def press():
         until((tmp_path / "long2" / "timing.jsonl").exists)
