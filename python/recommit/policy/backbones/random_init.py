@@ -317,5 +317,8 @@ def _sizes(name: str) -> Shape | ConvShape:
 def resized(name: str, sizes: Mapping[str, Any]) -> Shape | ConvShape:
     """The shape of a backbone by its name, with sizes changed as a recipe says them."""
     shape = _sizes(name)
-    changed: Shape | ConvShape = schema.parse(type(shape), vars(shape) | dict(sizes), "model.shape")
+    try:
+        changed: Shape | ConvShape = schema.parse(type(shape), vars(shape) | dict(sizes), "model.shape")
+    except ValueError as error:
+        raise ValueError(f'{error}; --set "model.shape={{}}" takes the sizes of {name} as they are') from None
     return changed

@@ -292,11 +292,6 @@ class GrpoConfig:
             )
 
     def _check_phases(self) -> None:
-        if self.phases and (total := sum(phase.steps for phase in self.phases)) != self.optim.steps:
-            raise ValueError(
-                f"phases: expected optim.steps {self.optim.steps} in all, got {total}; "
-                '--set "phases=[]" makes all steps alike'
-            )
         for i, phase in enumerate(self.phases):
             for name in _EXACT_PHASE if self.advantage.estimator != "exact" else ():
                 if value := getattr(phase, name):
@@ -321,6 +316,11 @@ class GrpoConfig:
                     f"phases[{i}].starts: expected a multiple of rollout.instances {self.rollout.instances}, "
                     f"got {phase.starts}"
                 )
+        if self.phases and (total := sum(phase.steps for phase in self.phases)) != self.optim.steps:
+            raise ValueError(
+                f"phases: expected optim.steps {self.optim.steps} in all, got {total}; "
+                '--set "phases=[]" makes all steps alike'
+            )
 
     def of(self, task: str) -> GrpoConfig:
         """With the values of one puzzle."""
