@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -26,77 +25,6 @@ from recommit.runs.directory import best_policy
 from recommit.storage import errors, recipe_text, verified
 from recommit.storage.files import Files
 from recommit.train import config
-
-ROOT = Path(__file__).parents[2]
-HERE = "unit/test_strangers_files.py"
-#: Rows of the table -> the tests of its columns.
-ROWS = {
-    "level file, levels to import": [
-        "property/test_level_text.py",
-        "verify/limits.py",
-        "verify/fuzzing.py",
-        "unit/data/test_boxoban.py::test_a_file_without_an_end_is_not_read_to_its_end",
-    ],
-    "recipe, preset": [
-        "unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence",
-        "unit/test_mutated_inputs.py",
-        f"{HERE}::test_a_recipe_is_measured_before_it_is_read",
-        "unit/train/engine/test_base.py",
-    ],
-    "data set, evaluation, commitment graph": [
-        "damage/test_names.py",
-        f"{HERE}::test_a_small_table_that_becomes_large_is_refused",
-        "unit/report/test_injection.py",
-        "unit/graph/test_files.py::test_a_small_file_that_becomes_large_is_refused",
-    ],
-    "policy, run, fitted head, table of depths": [
-        "unit/policy/test_loading.py::test_no_file_names_a_repository_that_is_not_listed",
-        f"{HERE}::test_a_run_lies_in_its_folder",
-        "unit/storage/test_own_folders.py",
-        "unit/policy/test_pretrained.py::test_its_files_are_those_of_its_card_and_small",
-        "unit/graph/test_own_rules.py",
-        f"{HERE}::test_no_file_names_a_launcher",
-        "cpp/test_table_file.cpp",
-    ],
-    "backbone folder": [f"{HERE}::test_a_backbone_brings_weights_alone", f"{HERE}::test_kernels_are_not_asked_for"],
-    "record of a score, card of a sweep, recording of a match": [
-        "unit/evaluate/test_score.py::test_a_better_figure_with_a_digest_of_its_own_is_refused",
-        "unit/data/test_frozen.py::test_a_changed_file_is_refused",
-        "unit/horizon/sweep/test_verification.py",
-        "unit/watch/test_recorded.py::test_a_strangers_recording_is_refused_in_a_sentence",
-        "unit/watch/test_recorded.py::test_what_a_file_says_besides_does_not_reach_the_page",
-        "damage/test_planted.py",
-    ],
-    "zero-shot run": ["unit/zero_shot/test_hostile.py"],
-    "folder of a sweep to go on with": ["unit/horizon/sweep/test_sweep.py::test_a_log_of_something_else_is_refused"],
-    "Python that the command names": [
-        "unit/graph/test_own_rules.py",
-        "unit/evaluate/test_score.py::test_no_file_is_run_unasked",
-        "unit/train/grpo/test_config.py",
-    ],
-}
-
-
-def rows(page: str) -> list[str]:
-    """The first column of the table."""
-    table = page[: page.index("| key | goes to")]
-    return re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[1:]
-
-
-def absent(tests: list[str]) -> list[str]:
-    """References to tests that are not there."""
-    found = [(ROOT / "tests" / each.partition("::")[0], each.partition("::")[2]) for each in tests]
-    there = [path.is_file() and (not name or f"def {name}(" in path.read_text("utf-8")) for path, name in found]
-    return [each for each, is_there in zip(tests, there, strict=True) if not is_there]
-
-
-def test_every_row_of_the_page_has_tests():
-    assert rows((ROOT / "docs" / "security.md").read_text("utf-8")) == list(ROWS)
-    assert absent([each for tests in ROWS.values() for each in tests]) == []
-
-
-def test_a_test_that_is_not_there_is_noticed():
-    assert len(absent(["unit/nosuch.py", f"{HERE}::test_nothing", HERE])) == 2
 
 
 @pytest.mark.parametrize("name", ["abs", "up", "link", "link above"])
