@@ -177,7 +177,7 @@ class PolicyGraph(CommitmentGraph):
         pieces = split_batches(missing, self.team.world, self.piece)
         empty = {name: getattr(self, name)[:0] for name in self._said}
         mine = [self._plan(piece, missing) for piece in rank_batches(pieces, self.team, self.together)]
-        gathered = self.team.exchange(
+        gathered = self.team.gather(
             {name: np.concatenate([none, *(each[name] for each in mine)]) for name, none in empty.items()}
         )
         used = [0] * self.team.world

@@ -123,7 +123,7 @@ def each_by_rank(team: Team, count: int, play: Callable[[int], DecisionRows]) ->
         rows = play(i)
         mine |= {f"{i}.{name}": getattr(rows, name) for name in names}
     columns: dict[str, NDArray[Any]] = {}
-    for gathered in team.exchange(mine):
+    for gathered in team.gather(mine):
         columns |= gathered
     return [DecisionRows(*(columns[f"{i}.{name}"] for name in names)) for i in range(count)]
 

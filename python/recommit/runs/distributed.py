@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import json
-import math
 import os
 import socket
 import sys
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 import torch
@@ -18,10 +16,11 @@ import torch
 from recommit.policy.config import PASS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 #: Variables of a launcher, and SLURM's names for them.
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
 #: Below the ports that systems give to connections of their own accord.
@@ -56,29 +55,18 @@ class Team:
         """The largest of the values of all ranks."""
         return int(self._reduce([float(value)], "MAX")[0])
 
-    def gather(self, content: bytes) -> list[bytes]:
-        """The bytes of every rank, by rank."""
+    def gather(self, value: T) -> list[T]:
+        """The value of every rank, by rank: arrays, or other plain values."""
         if self.world == 1:
-            return [content]
+            return [value]
         import torch.distributed as dist
 
-        longest = self.all_reduce_max(len(content))
-        own = torch.zeros(8 + longest, dtype=torch.uint8)
-        framed = len(content).to_bytes(8, "little") + content
-        own[: len(framed)] = torch.frombuffer(bytearray(framed), dtype=torch.uint8)
-        every = [torch.empty_like(own, device=self.device) for _ in range(self.world)]
-        dist.all_gather(every, own.to(self.device))
-        gathered = [each.cpu().numpy().tobytes() for each in every]
-        return [each[8 : 8 + int.from_bytes(each[:8], "little")] for each in gathered]
-
-    def exchange(self, arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
-        """The named arrays of every rank, by rank."""
-        if self.world == 1:
-            return [dict(arrays)]
-        return [_from_bytes(content) for content in self.gather(_to_bytes(arrays))]
+        every: list[Any] = [None] * self.world
+        dist.all_gather_object(every, value)
+        return every
 
     def from_main_process(self, word: bool) -> bool:
-        return self.gather(b"1" if word else b"")[0] != b""
+        return self.gather(word)[0]
 
     def _reduce(self, values: list[float], how: str) -> list[float]:
         if self.world == 1:
@@ -230,24 +218,6 @@ def find_device(name: str) -> torch.device:
     if device.type == "cuda" and device.index is None:
         return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     return device
-
-
-def _to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Named arrays as bytes: a line of JSON, then their values; numpy's archives take twice as long."""
-    parts = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    head = json.dumps([[name, part.dtype.str, part.shape] for name, part in parts.items()])
-    return b"\n".join([head.encode(), b"".join(part.tobytes() for part in parts.values())])
-
-
-def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
-    """Inverse of ``_to_bytes``."""
-    head, _, values = content.partition(b"\n")
-    arrays, at, buffer = {}, 0, bytearray(values)
-    for name, kind, shape in json.loads(head):
-        count = math.prod(shape)
-        arrays[name] = np.frombuffer(buffer, kind, count, at).reshape(shape)
-        at += arrays[name].nbytes
-    return arrays
 
 
 def split_batches(items: NDArray[np.int64], world: int, size: int = 0) -> list[NDArray[np.int64]]:

@@ -67,24 +67,6 @@ def test_the_launchers_own_argument_is_not_ours():
     assert distributed.arguments(given) == given[1:]
 
 
-def test_arrays_travel_as_they_are():
-    sent = {
-        "logits": np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2],
-        "none": np.zeros((0, 8), np.uint8),
-        "also none": np.zeros(0, np.int64),
-        "newlines": np.full(5, 10, np.uint8),
-        "flags": np.array([[True], [False]]),
-        "number": np.array(7, np.int64),
-    }
-    gathered = distributed._from_bytes(distributed._to_bytes(sent))
-    assert list(gathered) == list(sent)
-    for name, array in sent.items():
-        assert gathered[name].dtype == array.dtype
-        assert gathered[name].shape == array.shape
-        assert (gathered[name] == array).all()
-        assert gathered[name].flags.writeable
-
-
 def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeypatch):
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from recommit.policy.backbones.backbone import PromptInputs
 from recommit.policy.tensors import to_device
+from recommit.puzzles import checks
 from recommit.storage import verified
 from recommit.storage.files import Files, replace
 
@@ -53,9 +54,7 @@ class ConvShape:
 
     def __post_init__(self) -> None:
         for name, least, most in (("width", 1, 1024), ("blocks", 1, 128), ("z", 1, 4096), ("reach", 0, 8)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or not least <= value <= most:
-                raise ValueError(f"model.shape.{name}: expected {least}..{most}, got {value!r}")
+            checks.integer(f"model.shape.{name}", getattr(self, name), least, most)
 
 
 #: What ``conv:NAME`` stands for.
