@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.puzzles.level_cases import L
 
 from recommit.cli import command_line
 from recommit.cli.verbs import levels
 
 pytest.importorskip("tyro")
+
+L = "#####\n#@$.#\n#####\n"
 
 
 @pytest.fixture
