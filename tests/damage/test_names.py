@@ -33,7 +33,8 @@ from recommit.data import manifest
 from recommit.policy.backbones import backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.report import document
-from recommit.runs import checkpoints, progress
+from recommit.runs import progress
+from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import verified
 from recommit.storage.files import Files, sha256
 from recommit.train import config, initial_policy
@@ -184,7 +185,7 @@ class Names:
     def seals(self, name):
         """The file, and what has its digest."""
         above = [folder for folder in (self.place / name).parents if self.place in folder.parents]
-        every = [folder / seal for folder in above for seal in (verified.DIGESTS, checkpoints.COMMIT)]
+        every = [folder / verified.DIGESTS for folder in above]
         return [self.place / name, *(file for file in every if file.is_file())]
 
     def write(self, name, whole):
@@ -193,10 +194,7 @@ class Names:
             whole["check"] = sha256(manifest._dump(plain).encode())
         (self.place / name).write_text(yaml.safe_dump(whole) if name.endswith(".yaml") else json.dumps(whole))
         for seal in self.seals(name)[1:]:
-            if seal.name == verified.DIGESTS:
-                verified.seal(Files(), seal.parent, verified.digests(seal.parent))
-            else:
-                checkpoints.commit(seal.parent, int(seal.parent.name.removeprefix("step-")))
+            verified.seal(Files(), seal.parent, verified.digests(seal.parent))
 
     def report(self, chosen):
         """What is wrong, in lines."""
@@ -212,7 +210,7 @@ def more_uses():
     """Verbs that take a folder from somebody and make something of it."""
 
     def begin(here):
-        folder = SimpleNamespace(folder=here / "new", trained=False)
+        folder = SimpleNamespace(folder=here / "new", checkpoints=Checkpoints(here / "new"))
         folder.folder.mkdir()
         initial_policy.warm_start(here / "sft", folder, SimpleNamespace(is_main_process=True, barrier=lambda: None))
 

@@ -20,9 +20,9 @@ from recommit.evaluate import transcripts
 from recommit.evaluate.agent_names import HEADS, AgentName
 from recommit.evaluate.options import split_words
 from recommit.results import table
-from recommit.runs.checkpoints import TornCheckpoint, verify
+from recommit.runs.checkpoints import verify
 from recommit.runs.directory import best_policy, recipe_of, recipes_of
-from recommit.storage import verified
+from recommit.storage import errors, verified
 from recommit.storage.verified import DIGESTS
 from recommit.train.family.runs import BUDGET, member
 
@@ -126,7 +126,7 @@ class Members:
         for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
             try:
                 step = verify(folder)
-            except TornCheckpoint:
+            except errors.Damaged:
                 continue
             checkpoints[stage_of(step, steps)] = StageCheckpoint(step, folder / "policy")
         return checkpoints

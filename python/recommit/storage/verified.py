@@ -195,8 +195,9 @@ def expect(path: Path, data: Any, wanted: Any, name: str = "") -> None:
 
 
 def _is(path: Path, data: Any, kinds: type | tuple[type, ...], name: str) -> None:
-    if not isinstance(data, kinds):
-        words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+    allowed = kinds if isinstance(kinds, tuple) else (kinds,)
+    if not isinstance(data, allowed) or (isinstance(data, bool) and bool not in allowed):  # true is no number
+        words = " or ".join(_WORDS[kind] for kind in allowed)
         raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(data)}")
     if isinstance(data, int | float) and not abs(data) <= sys.float_info.max:  # NaN is not, nor what no float holds
         raise errors.Damaged(f"{path}: {name}: expected a finite number, got {data!r:.80}")

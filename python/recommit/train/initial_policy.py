@@ -68,7 +68,7 @@ def new_policy(
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
     """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
     own = folder.folder / "init"
-    if team.is_main_process and (not own.is_dir() or not (folder.trained or same_files(own, init))):
+    if team.is_main_process and (not own.is_dir() or not (folder.checkpoints.any() or same_files(own, init))):
         temporary = folder.folder / ".init.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         source = local_folder(init)
