@@ -35,7 +35,6 @@ ROUNDING = 1e-4
 TIE = 1e-3
 TASKS = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(6)}
 TARGETS = TargetConfig()
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 @pytest.fixture(params=["sliding", pytest.param("sokoban", marks=pytest.mark.gpu)])
