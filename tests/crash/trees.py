@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 from recommit.data import manifest
@@ -69,7 +68,3 @@ def differences(folder, expected):
     got = tree(folder)
     names = sorted(set(got) | set(expected))
     return [f"{name}: differs at the end" for name in names if got.get(name) != expected.get(name)]
-
-
-def read_json(path):
-    return json.loads(Path(path).read_text("utf-8"))

@@ -18,10 +18,9 @@ def share(rule, fixed, ceiling):
     return (sum(rule) - sum(fixed)) / way if way > 0 else None
 
 
-def over_prices(outcomes, ceilings, action, ratios, *, defect=False):
+def over_prices(outcomes, ceilings, action, ratios):
     """Mean gain share over prices: ``outcomes`` by rule are (solved, actions, looks) of every start; the first rules
-    are constants, the last is judged. ``ceilings`` by ratio are values by start. Defect: prices are weighted by
-    themselves, as in a mean over prices that are not in logarithms."""
+    are constants, the last is judged. ``ceilings`` by ratio are values by start."""
     *constants, own = outcomes
     shares = []
     for ratio, ceiling in zip(ratios, ceilings, strict=True):
@@ -30,5 +29,5 @@ def over_prices(outcomes, ceilings, action, ratios, *, defect=False):
         most = max(fixed, key=sum)
         way = sum(ceiling) - sum(most)
         if way > 1e-9 * len(rule):
-            shares.append(((sum(rule) - sum(most)) / way, ratio if defect else 1.0))
-    return sum(share * weight for share, weight in shares) / sum(weight for _, weight in shares)
+            shares.append((sum(rule) - sum(most)) / way)
+    return sum(shares) / len(shares)
