@@ -1,4 +1,4 @@
-"""Snapshots of the real Meta-World: whole episodes from a moment are repeated bit for bit, on every task that is named."""
+"""Snapshots of the real Meta-World: whole episodes from a moment are repeated bit for bit, on every named task."""
 
 from __future__ import annotations
 
