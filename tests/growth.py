@@ -1,8 +1,9 @@
-"""Does memory grow with the number of calls? Shared by the tests that ask it."""
+"""Does memory grow with the number of calls? Shared by the tests that ask it, with a leak to be noticed."""
 
 from __future__ import annotations
 
 import gc
+import mmap
 import resource
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,3 +44,15 @@ def _grown(rounds: int, call: Callable[[], object]) -> int:
     for _ in range(rounds):
         call()
     return resident() - before
+
+
+def leak() -> Callable[[], None]:
+    """Keeps a megabyte per call: of new memory, since what an allocator hands out may be memory that the process has
+    already."""
+    kept: list[mmap.mmap] = []
+
+    def keep() -> None:
+        kept.append(mmap.mmap(-1, 2**20))
+        kept[-1].write(b"x" * 2**20)
+
+    return keep

@@ -8,6 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -21,6 +23,12 @@ def goes_on(call: Callable[[int], object], tries: int) -> bool:
     """
     with _patience(), _other_thread() as turns:
         return any(_moves(turns, lambda size=2**doubled: call(size)) for doubled in range(tries))
+
+
+def holder() -> Callable[[int], object]:
+    """The planted defect: a call of a quarter of a second that keeps the GIL."""
+    values = np.random.default_rng(0).random(1_000_000).tolist()
+    return lambda _size: sorted(values)
 
 
 def _moves(turns: list[int], call: Callable[[], object]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.growth import growth, needs_proc
-from tests.ticks import goes_on
+from tests.ticks import goes_on, holder
 
 import recommit
 
@@ -25,6 +25,7 @@ def test_the_interpreter_runs_during_a_search() -> None:
         return recommit.Sliding(5).solve(HARD, recommit.Limits(nodes=200_000 * size), threads=1)
 
     assert goes_on(search, tries=16)  # the last would search for some four minutes
+    assert not goes_on(holder(), tries=3)
 
 
 def test_two_threads_solve_at_once() -> None:

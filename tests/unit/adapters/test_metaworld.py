@@ -21,6 +21,12 @@ def test_tasks_go_back_bit_for_bit():
     assert sum(said == "equal, solved" for said in result.values()) >= 8
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("attribute", ["_prev_obs", "_target_pos"])
+def test_an_attribute_that_a_snapshot_leaves_out_is_caught(attribute):
+    assert not peers.run("metaworld", f"push-v3={attribute}")[f"push-v3={attribute}"].startswith("equal")
+
+
 def test_without_meta_world_it_says_what_to_install():
     code = "import sys; sys.modules['metaworld'] = None; import recommit.adapters.metaworld"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)

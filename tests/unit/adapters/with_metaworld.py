@@ -1,4 +1,7 @@
-"""Snapshots of the real Meta-World: whole episodes from a moment are repeated bit for bit, on every named task."""
+"""Snapshots of the real Meta-World: whole episodes from a moment are repeated bit for bit, on every task that is named.
+
+A word ``NAME=ATTRIBUTE`` plants a defect: the snapshots of that task leave the attribute out.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,22 @@ import numpy as np
 
 from recommit.adapters import metaworld
 from recommit.adapters.metaworld import MetaWorld, expert
-from recommit.envs import NotRestored, SnapshotEnv
+from recommit.envs import NotRestored, SnapshotEnv, memory
 
 warnings.simplefilter("ignore")
 ARM = np.random.default_rng(0).uniform(-1, 1, (24, 4)).astype(np.float32)
+
+
+def leave_out(attribute: str) -> None:
+    """Snapshots forget one attribute."""
+    whole = memory._filled
+
+    def filled(target: Any, content: Any, fill: Any) -> Any:
+        if not isinstance(content, dict) or attribute not in content:
+            return whole(target, content, fill)
+        return lambda: fill(target, {**content, attribute: target[attribute]})
+
+    memory._filled = filled
 
 
 def course(env: SnapshotEnv, act: Any, seed: int) -> str:
@@ -48,8 +63,11 @@ def as_it_is(task: str) -> MetaWorld:
         metaworld._lean = lean
 
 
-def judged(task: str) -> Any:
+def judged(word: str) -> Any:
     """What comes of one task."""
+    task, _, attribute = word.partition("=")
+    if attribute:
+        leave_out(attribute)
     env = SnapshotEnv(MetaWorld(task), max_steps=160)
     starts = [env.reset(seed).tolist() for seed in (0, 0, 1)]
     if starts[0] != starts[1] or starts[0] == starts[2] or not any(starts[0][-3:]):
@@ -71,4 +89,4 @@ def judged(task: str) -> Any:
     return f"{result}, {'solved' if env.success else 'not solved'}"
 
 
-print(json.dumps({task: judged(task) for task in sys.argv[1:]}))
+print(json.dumps({word: judged(word) for word in sys.argv[1:]}))

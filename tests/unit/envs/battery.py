@@ -1,10 +1,11 @@
-"""Checks that any of our environments must pass."""
+"""Checks that any of our environments must pass; the tests also run them on defective ones, which must fail."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
@@ -124,3 +125,33 @@ def check_vector_equals_singles(vector: Any, singles: list[Any], steps: int, see
         counts["solved"] += int(terminated.sum())
         counts["late"] += int(truncated.sum())
     return counts
+
+
+class IgnoresSeed(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Planted defect: every seed is the same seed."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return self.env.reset(seed=None if seed is None else 0, options=options)
+
+
+class ForgetsSeed(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Planted defect: a seed is accepted and dropped."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        del seed
+        return self.env.reset(options=options)
+
+
+class SolvesLate(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Planted defect: an episode that is solved by its last possible action counts as truncated, too."""
+
+    taken = 0
+
+    def reset(self, **arguments: Any) -> Any:
+        self.taken = 0
+        return self.env.reset(**arguments)
+
+    def step(self, action: Any) -> Any:
+        self.taken += 1
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated or (terminated and self.taken == 23), info

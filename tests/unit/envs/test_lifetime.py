@@ -10,8 +10,8 @@ import threading
 import gymnasium
 import numpy as np
 import pytest
-from tests.growth import growth, needs_proc
-from tests.ticks import goes_on
+from tests.growth import growth, leak, needs_proc
+from tests.ticks import goes_on, holder
 from tests.waiting import HANG
 
 import recommit  # noqa: F401  (registers the environments)
@@ -88,6 +88,7 @@ def test_the_interpreter_runs_during_a_step() -> None:
             episodes.step(actions, grids=False, masks=True)
 
     assert goes_on(steps, tries=14)  # the last would be 8,192 steps of half a million boards
+    assert not goes_on(holder(), tries=3)
 
 
 def test_two_threads_on_one_environment() -> None:
@@ -170,3 +171,8 @@ def create_step_destroy() -> None:
 @pytest.mark.parametrize("rounds", [2000, pytest.param(100_000, marks=pytest.mark.nightly)])
 def test_nothing_leaks(rounds: int) -> None:
     assert growth(rounds // 2, create_step_destroy, warm=rounds // 2) < 2**20
+
+
+@needs_proc
+def test_a_leak_is_noticed() -> None:
+    assert growth(40, leak(), warm=4) > 2**24

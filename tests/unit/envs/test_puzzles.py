@@ -32,6 +32,13 @@ def test_seeds(name: str) -> None:
     battery.check_seeding(lambda: gymnasium.make(name, max_steps=40))
 
 
+@pytest.mark.parametrize("name", battery.IDS[:1])
+@pytest.mark.parametrize("defect", [battery.IgnoresSeed, battery.ForgetsSeed])
+def test_an_ignored_seed_is_noticed(name: str, defect: Any) -> None:
+    with pytest.raises(AssertionError, match="bytes"):
+        battery.check_seeding(lambda: defect(gymnasium.make(name)))
+
+
 @pytest.mark.parametrize("name", battery.IDS)
 def test_the_states_are_those_of_the_task(name: str) -> None:
     env = gymnasium.make(name, **battery.SMALL[name])

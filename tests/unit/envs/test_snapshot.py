@@ -186,6 +186,22 @@ def test_what_no_snapshot_holds_is_noticed_and_named(hidden: Any) -> None:
         env.check(actions(0))
 
 
+@pytest.mark.parametrize("name", ["speed", "drift", "ticks"])
+def test_a_scalar_left_out_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(target: Any, content: Any, fill: Any) -> Any:
+        kept = content if not isinstance(content, dict) else {key: v for key, v in content.items() if key != name}
+        if kept is content or len(kept) == len(content):
+            return lambda: fill(target, content)
+        return lambda: fill(target, {**kept, name: target[name]})
+
+    monkeypatch.setattr(memory, "_filled", without)
+    env = SnapshotEnv(Walk())
+    env.reset(1)
+    env.commit(actions(0, 32))
+    with pytest.raises(NotRestored):
+        env.check(actions(1))
+
+
 def test_branches_leave_the_episode_as_it_is_and_are_what_it_would_come_to() -> None:
     base = horizon.Consecutive(0.8, first=2)
     env = SnapshotEnv(Walk(), budget=9)

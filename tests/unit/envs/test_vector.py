@@ -37,6 +37,13 @@ def test_each_slot_is_a_single_environment(name: str, mode: AutoresetMode, copy:
     assert counts["late"] > 300
 
 
+@pytest.mark.parametrize("name", battery.IDS[:1])
+def test_a_wrong_end_is_noticed(name: str) -> None:
+    wrong = [battery.SolvesLate(env) for env in singles(name, SLOTS)]
+    with pytest.raises(AssertionError, match="truncated differ"):
+        battery.check_vector_equals_singles(vector(name, SLOTS), wrong, steps=400, seed=11)
+
+
 @pytest.mark.parametrize("name", battery.IDS)
 @pytest.mark.parametrize("mode", battery.MODES)
 def test_infos_are_those_of_sync_vector_env(name: str, mode: AutoresetMode) -> None:

@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 from tests.unit.horizon.sweep import toy, twin
 
 from recommit import horizon
-from recommit.horizon.sweep import run
+from recommit.horizon.sweep import player, run
 from recommit.horizon.sweep.options import SweepOptions
 from recommit.horizon.sweep.player import Player, read_plans
 from recommit.horizon.sweep.slots import Copies, alike, slots, stacked
@@ -79,6 +79,22 @@ def test_fixed_depths_fail_as_often_as_the_formula_says() -> None:
         ticks = range(toy.length(2))
         bad = sum(toy.signal(2, t) != toy.signal(2, t // depth * depth) for t in ticks)
         assert (outcome.total, outcome.queries) == (-bad, -(-len(ticks) // depth))
+
+
+@pytest.mark.parametrize("planted", ["nothing is stale", "the first chunk is stale", "asks when nothing is left"])
+def test_the_slow_loop_notices(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = options(latency=2, mode="continue", batch=len(SEEDS))
+    one, places = seat(given)
+    part = player.part
+    if planted == "nothing is stale":
+        monkeypatch.setattr(player, "part", lambda plans, rows, _: part(plans, rows, slice(0, 4)))
+    if planted == "the first chunk is stale":
+        monkeypatch.setattr(player, "part", lambda plans, rows, _: part(plans, rows, slice(-4, None)))
+    if planted == "asks when nothing is left":
+        lead = SweepOptions.lead.fget
+        monkeypatch.setattr(SweepOptions, "lead", property(lambda self: min(lead(self), 1)))
+    one.play(ByTime(), SEEDS)
+    assert traces(places) != of_twin(given, depth_at)
 
 
 def test_a_batch_asks_only_for_those_that_need_it_and_plays_the_same_episodes() -> None:
