@@ -22,7 +22,7 @@ from tests.crash.changes import content
 from tests.crash.trees import SMALL
 
 from recommit.data.builder import build
-from recommit.storage import verified
+from recommit.storage import files, verified
 from recommit.storage.files import Files
 
 SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
@@ -61,6 +61,17 @@ OPERATIONS = (
 )
 for _name in OPERATIONS:
     setattr(Suicidal, _name, lambda self, *a, _name=_name: self._around(_name, *a))
+
+
+def naive(files_, path, data):
+    """The planted defect, in the place of ``files.replace``: writes where the reader looks, in small pieces, as one
+    would without thinking."""
+    path.unlink(missing_ok=True)
+    view = memoryview(data).cast("B")
+    descriptor = files_.create(path)
+    for begin in range(0, len(view), 512):
+        files_.write(descriptor, view[begin : begin + 512])
+    files_.close(descriptor)
 
 
 def run(folder, files_=None, recipe=SMALL, **options):
@@ -125,6 +136,25 @@ def _error_of(place):
     except ValueError as error:
         return error
     return None
+
+
+def slowly():
+    """A tenth of a second or so, of processor time."""
+    sum(range(4_000_000))
+
+
+def write_in_place(patch):
+    """The planted defect of a campaign: files are made where the reader looks, and so slowly that it is most of the
+    time."""
+    create = Files.create
+
+    def slow(self, path):
+        descriptor = create(self, path)
+        slowly()
+        return descriptor
+
+    patch.setattr(Files, "create", slow)
+    patch.setattr(files, "temporary_name", lambda path: path.unlink(missing_ok=True) or path)
 
 
 class Campaign:

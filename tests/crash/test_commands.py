@@ -4,15 +4,17 @@ of rules go on after any change of the disk failed, or was the last."""
 from __future__ import annotations
 
 import types
+from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
-from tests.crash.changes import ACTS, Changes, Undisturbed, dead
+from tests.crash.changes import ACTS, Changes, Undisturbed, dead, full
 
 from recommit.cli import main
+from recommit.storage import files
 
 GRPO = (
     "optim.steps=2",
@@ -44,8 +46,8 @@ tasks:
     evaluate: {{instances: 4, validation: 2, budgets: ["2"]}}
 """
 #: In the quick tier; the other one takes longer.
-KINDS = ("evaluate", "graph")
-MORE = ("family", "reproduce", "world-model", "head")
+KINDS = ("evaluate", "family", "graph", "reproduce")
+MORE = ("world-model", "head")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -124,3 +126,17 @@ def test_every_change_that_fails_or_is_the_last(alone, changes, act, record_prop
     command = alone[1]
     command.check(changes, [ACTS[act]], range(1, command.count + 1))
     record_property("executed", command.count)
+
+
+@pytest.mark.parametrize("alone", ["evaluate"], indirect=True)
+@pytest.mark.parametrize("plant", ["says that all is well", "sweeps nothing"])
+def test_what_is_missing_or_left_is_seen(alone, changes, monkeypatch, plant):
+    """Of any three changes in a row one is a rename, before which there is a temporary file."""
+    _, command = alone
+    if plant == "sweeps nothing":
+        monkeypatch.setattr(files, "sweep", lambda *_: None)
+    else:
+        command = replace(command, run=lambda out: 0 * alone[1].run(out))
+    middle = command.count // 2
+    with pytest.raises(AssertionError, match="change"):
+        command.check(changes, [dead if plant == "sweeps nothing" else full], range(middle, middle + 3))

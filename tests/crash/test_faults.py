@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 from tests.crash.faults import Disk, Failing, Recording, without_duplicate_renames
@@ -13,7 +14,7 @@ from tests.crash.trees import SMALL, differences, findings, tree
 
 from recommit.data.builder import build
 from recommit.data.dataset import open_folder
-from recommit.storage import errors, lock
+from recommit.storage import errors, files, lock
 
 TINY = SMALL.changed(difficulties=SMALL.difficulties[:1], count=12, validation=0, test=3, shard=5, perturbed=1)
 
@@ -93,6 +94,66 @@ def _opens(image, undisturbed):
     assert findings(image, undisturbed) == []
     assert sum(len(content) for content in data.shards()) == len(data)
     return True
+
+
+def test_power_loss_sees_a_writer_that_does_not_flush(tmp_path, undisturbed, monkeypatch):
+    """The planted defect: temporary file and rename, but no fsync."""
+
+    def hasty(files_, path, data):
+        temporary = path.with_name(f".{path.name}.tmp")
+        descriptor = files_.create(temporary)
+        files.write_all(files_, descriptor, data)
+        files_.close(descriptor)
+        files_.rename(temporary, path)
+        files_.flush_folder(path.parent)
+
+    monkeypatch.setattr(files, "replace", hasty)
+    root, recorder = tmp_path / "recorded", Recording()
+    build(TINY, root, files_=recorder)
+    log = [("entry", root.parent, root.name, "folder"), ("flush folder", root.parent)]
+    log += without_duplicate_renames(recorder.log[2:])
+    bad = 0
+    for seed in range(25):
+        Disk(log[: len(log) * seed // 25], seed).image(root, tmp_path / "image")
+        bad += bool(findings(tmp_path / "image", undisturbed))
+    assert bad > 5
+
+
+def test_size_limit_of_files(tmp_path, undisturbed):
+    """RLIMIT_FSIZE: the first shard does not fit; without the limit the same folder is finished."""
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
+        "from recommit.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    recipe = tmp_path / "recipe.json"
+    recipe.write_text(TINY.to_json(), "utf-8")
+    call = ["data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
+    done = subprocess.run([sys.executable, "-c", script, *call], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "what was finished is intact: make room" in done.stderr
+    assert findings(tmp_path / "set", undisturbed) == []
+    done = subprocess.run([sys.executable, "-m", "recommit.cli", *call], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert differences(tmp_path / "set", undisturbed) == []
+
+
+def test_no_permission(tmp_path):
+    """In a child without privileges, whoever runs the tests."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "closed").mkdir(mode=0o555)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            build(TINY, tmp_path / "closed" / "set")
+        except errors.WrongFolder as error:
+            status = 10 + error.exit_status
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 12
+    assert list((tmp_path / "closed").iterdir()) == []
 
 
 def test_folder_vanishes(tmp_path):

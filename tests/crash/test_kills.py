@@ -17,6 +17,7 @@ from tests.waiting import HANG, ended, until
 
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec, Difficulty
+from recommit.storage import files
 
 #: As many files as SMALL, fewer instances in them.
 LIGHT = SMALL.changed(count=30, validation=4, test=4, shard=6, perturbed=1)
@@ -44,6 +45,12 @@ def test_a_kill_at_every_operation(tmp_path, undisturbed, moment, record_propert
     record_property("executed", killed_at_every(1, moment, tmp_path, undisturbed))
 
 
+def test_a_naive_writer_is_seen(tmp_path, undisturbed, monkeypatch):
+    monkeypatch.setattr(files, "replace", killer.naive)
+    with pytest.raises(AssertionError, match="torn or wrong"):
+        killed_at_every(4, "before", tmp_path, undisturbed)
+
+
 #: What differs between data sets: walls, several difficulties and states beside the path; splits apart by regions.
 RECIPES = {
     "sokoban": SMALL,
@@ -57,6 +64,12 @@ RECIPES = {
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_kills_at_random_moments(tmp_path, recipe, record_property):
     record_property("executed", killed_at_random_moments(RECIPES[recipe], tmp_path, killer.wanted(1000)))
+
+
+def test_a_writer_in_place_is_seen_at_random_moments(tmp_path, monkeypatch):
+    killer.write_in_place(monkeypatch)
+    with pytest.raises(AssertionError, match="torn or wrong"):
+        killed_at_random_moments(LIGHT, tmp_path, 20)
 
 
 def killed_at_random_moments(recipe, tmp_path, kills):

@@ -17,6 +17,7 @@ from tests.damage import finished
 from tests.unit.horizon.sweep import toy
 
 from recommit.cli import main
+from recommit.runs import checkpoints
 
 pytestmark = pytest.mark.nightly
 #: A checkpoint per step, of which the last and the best stay: those of an interruption go like the others.
@@ -53,6 +54,27 @@ def no_clock(monkeypatch):
 def kill(place, command, kills):
     words = finished.words_of((*finished.COMMANDS[command], *MORE.get(command, ())), place)
     return killer.Campaign(lambda _: main(words), place / "new").kill(kills)
+
+
+def save_in_place(patch):
+    """Another planted defect: a checkpoint that counts before it is whole."""
+
+    def save(self, step, write, **_):
+        folder = self.folder / f"step-{step:08d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        killer.slowly()
+        write(folder)
+        return checkpoints.Checkpoint(folder, step)
+
+    patch.setattr(checkpoints.Checkpoints, "save", save)
+    patch.setattr(checkpoints, "verify", lambda folder: int(folder.name[5:]))
+
+
+@pytest.mark.parametrize(("command", "plant"), [("train sft", save_in_place), ("evaluate", killer.write_in_place)])
+def test_what_is_not_whole_is_seen(place, command, plant, monkeypatch):
+    plant(monkeypatch)
+    with pytest.raises(AssertionError, match=r"after \d+ kills SIG"):
+        kill(place, command, 50)
 
 
 @pytest.mark.parametrize("stage", ["sft", "grpo"])

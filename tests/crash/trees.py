@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 from recommit.data import manifest
@@ -68,3 +69,7 @@ def differences(folder, expected):
     got = tree(folder)
     names = sorted(set(got) | set(expected))
     return [f"{name}: differs at the end" for name in names if got.get(name) != expected.get(name)]
+
+
+def read_json(path):
+    return json.loads(Path(path).read_text("utf-8"))

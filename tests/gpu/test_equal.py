@@ -35,6 +35,7 @@ ROUNDING = 1e-4
 TIE = 1e-3
 TASKS = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(6)}
 TARGETS = TargetConfig()
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 @pytest.fixture(params=["sliding", pytest.param("sokoban", marks=pytest.mark.gpu)])
@@ -200,3 +201,29 @@ def ended(graph, starts, budget):
         sure &= no_tie[at] | ~live
         at = np.where(live, graph.landing[at, graph.logits[at].argmax(axis=1)], at)
     return graph.states[at], sure
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("part", ["lora_B", "depth_head.weight"])
+def test_a_weight_that_arrived_wrong_is_noticed(tiny, dtype, part):
+    task, plain = TASKS["sliding"], policy_of(tiny)
+    here = policy_of(tiny, DTYPES[dtype])
+    wrong = copy.deepcopy(here)
+    weight = next(weight for name, weight in wrong.named_parameters() if part in name)
+    with torch.no_grad():
+        weight.mul_(2.0 if dtype == "bfloat16" else 1.01)
+    limit = (lambda numbers: 3 * apart(numbers(here), numbers(plain))) if dtype == "bfloat16" else (lambda _: ROUNDING)
+    with pytest.raises(AssertionError, match="apart, expected at most"):
+        Pair(here, wrong, limit).check(grpo_numbers(task, decisions_of(here, task)))
+
+
+def test_another_plan_is_noticed(tiny, task, monkeypatch):
+    def spoilt(policy, _device):
+        other, plan = copy.deepcopy(policy), policy.plan
+        other.plan = lambda *asked: (said := plan(*asked))._replace(plans=(said.plans + 1) % 4)
+        return other
+
+    monkeypatch.setitem(globals(), "arrived", spoilt)
+    for check in (test_plans, test_episodes):
+        with pytest.raises(AssertionError):
+            check(tiny, torch.device("cpu"), task)

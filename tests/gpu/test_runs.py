@@ -74,6 +74,16 @@ def test_what_is_frozen_stays_frozen(tiny, device):
     check_frozen(tiny, device)
 
 
+def test_a_picture_encoder_that_learns_is_noticed(tiny, monkeypatch):
+    def unfrozen(self, _task, **_options):
+        for parameter in self.backbone.vision_parameters():
+            parameter.requires_grad_(True)
+
+    monkeypatch.setattr(CommitPolicy, "train_only", unfrozen)
+    with pytest.raises(AssertionError, match="frozen weights moved"):
+        check_frozen(tiny, torch.device("cpu"))
+
+
 def check_resume(limit, tmp_path, owner, train):
     """``train(folder)`` in one go, and interrupted and called again."""
     assert train(tmp_path / "straight") == 0
@@ -103,6 +113,18 @@ def test_reinforcement_is_resumed(device, data, tmp_path, group):
     check_resume(limit_of(device), tmp_path, run.GrpoTrainer, lambda out: run.train(plan, begin, out, quiet=True))
 
 
+def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):
+    load = Engine.load
+
+    def forgetful(self, folder):
+        load(self, folder)
+        self.optimizer.state.clear()
+
+    monkeypatch.setattr(Engine, "load", forgetful)
+    with pytest.raises(AssertionError, match="expected"):
+        check_warm_start(torch.device("cpu"), SAME_RUN, data, tmp_path)
+
+
 def check_bfloat16(device, data, tmp_path, **differently):
     """Six steps of each; the second ``differently``."""
     found = []
@@ -111,6 +133,11 @@ def check_bfloat16(device, data, tmp_path, **differently):
         found.append(learned_losses(tmp_path / dtype))
     assert found[0] != found[1]
     assert apart(*found) <= SAME_LEARNING, found
+
+
+def test_bfloat16_that_learns_less_is_noticed(data, tmp_path):
+    with pytest.raises(AssertionError):
+        check_bfloat16(torch.device("cpu"), data, tmp_path, lr=1e-5, decoder_lr=1e-5)
 
 
 def test_bfloat16_learns_as_float32_does(device, data, tmp_path):

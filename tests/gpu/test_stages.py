@@ -64,3 +64,16 @@ def check(place, data, device, stage):
 @pytest.mark.parametrize("stage", ["1", "2", "3"])
 def test_a_stage_equals_plain(device, data, tmp_path, stage):
     check(tmp_path, data, device, stage)
+
+
+def test_another_learning_rate_is_noticed(data, tmp_path, monkeypatch):
+    made, calls = recipe(torch.device("cpu")), []
+
+    def other(_device):
+        calls.append(None)
+        made["sft"]["optim"]["lr"] = 1e-3 / len(calls)
+        return made
+
+    monkeypatch.setitem(globals(), "recipe", other)
+    with pytest.raises(AssertionError):
+        check(tmp_path, data, torch.device("cpu"), "plain again")

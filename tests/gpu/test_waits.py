@@ -17,7 +17,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
+from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as run
+from recommit.train.sft import loss
 from recommit.train.sft import trainer as sft
 
 #: The norm of the gradient, which says whether the weights may move, and the measures of all micro-batches together.
@@ -95,3 +97,40 @@ def passes(device, begin):
 def test_a_pass_of_a_rollout_waits_once(device, begin):
     for places in passes(device, begin):
         assert total(places) == 1, places
+
+
+def read_early(monkeypatch, module, name, how):
+    """Plant a wait in every micro-batch."""
+    whole = getattr(module, name)
+
+    def reading(*arguments, **options):
+        result = whole(*arguments, **options)
+        how(result)
+        return result
+
+    monkeypatch.setattr(module, name, reading)
+
+
+READS = {
+    "item": lambda t: t.sum().item(),
+    "cpu": lambda t: t.detach().cpu(),
+    "nonzero": lambda t: t.nonzero(),
+    "mask": lambda t: t[t > 0],
+}
+
+
+@pytest.mark.parametrize("how", READS)
+def test_a_planted_wait_is_counted(monkeypatch, data, tmp_path, how):
+    device = torch.device("cpu")
+    read_early(monkeypatch, loss, "action_losses", READS[how])
+    found = counted(monkeypatch, device, sft.SftTrainer, "_step")
+    assert sft.train(warm_start(device, steps=2, micro_batch=4), data, tmp_path / "run", quiet=True) == 0
+    assert total(found[1]) >= AT_THE_END + 4, found[1]
+
+
+def test_a_planted_wait_of_an_update_is_counted(monkeypatch, data, tmp_path):
+    device = torch.device("cpu")
+    assert sft.train(warm_start(device, steps=2), data, tmp_path / "begin", quiet=True) == 0
+    read_early(monkeypatch, objective, "_clipped", lambda found: bool(found[1]))
+    _, updates = learning(monkeypatch, device, tmp_path / "begin", tmp_path / "run", 4, "state")
+    assert all(total(places) >= 2 for places in updates), updates

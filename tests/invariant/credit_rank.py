@@ -6,11 +6,12 @@ import json
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import torch
 from tests.unit.train.runs import plan_of
 
 from recommit.graph.build import PolicyGraph
@@ -73,6 +74,22 @@ def plan(case: str, stage: str) -> Any:
     return plan_of(**changes)
 
 
+@torch.no_grad()
+def forgotten_masters(_: Any, parameter: Any, value: Any) -> None:
+    """A planted defect: the moved head is not written where DeepSpeed steps from."""
+    parameter.copy_(value)
+
+
+def forgotten_ranks(parameters: Any, team: Any) -> None:
+    """A planted defect: every rank moves the head by what it has seen itself."""
+
+
+DEFECTS = {
+    "masters": ("recommit.train.engine.deepspeed.ZeroEngine._set_weight", forgotten_masters),
+    "ranks": ("recommit.train.grpo.depth_head_optimizer._sum_gradients", forgotten_ranks),
+}
+
+
 @contextmanager
 def noted() -> Iterator[list[list[str]]]:
     """Graph by graph, the states that this process looks at."""
@@ -106,11 +123,12 @@ def stopping(step: Any, rank: int) -> Any:
 def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> int:
     """One run from a warm start in ``place``; what happens to it may stand behind the case."""
     init = place / ("lora" if case.endswith("lora") else "init")
-    out = place / f"{case}-{stage}-{world}"
-    if case.endswith("@stopped"):
+    out, defect = place / f"{case}-{stage}-{world}", case.partition("@")[2]
+    planted = mock.patch(*DEFECTS[defect]) if defect in DEFECTS else nullcontext()
+    if defect == "stopped":
         with mock.patch.object(run.GrpoTrainer, "_step", stopping(run.GrpoTrainer._step, rank)):
             assert run.train(plan(case, stage), init, out, quiet=True) == 130
-    with noted() as graphs:
+    with planted, noted() as graphs:
         status = run.train(plan(case, stage), init, out, quiet=True)
     (out / f"looks-{rank}.json").write_text(json.dumps(graphs))
     return status

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,8 +117,30 @@ def modules() -> Iterator[str]:
         yield each.name
 
 
+def planted() -> dict[str, Callable[[], object]]:
+    """What a careless function does."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import torch
+
+    return {
+        "a backend": lambda: mpl.use("svg"),
+        "a figure left open": lambda: plt.figure(),
+        "threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
+        "seeds": lambda: (torch.manual_seed(3), np.random.mtrand.seed(3), random.seed(3)),
+        "a filter of warnings": lambda: warnings.simplefilter("ignore"),
+        "determinism": lambda: setattr(torch.backends.cudnn, "deterministic", True),
+        "errors of numbers": lambda: np.seterr(all="ignore"),
+        "a signal": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
+        "the environment": lambda: os.environ.update(PLANTED="1"),
+        "a path of imports": lambda: sys.path.insert(0, "planted"),
+        "logging": lambda: logging.basicConfig(level=logging.DEBUG),
+    }
+
+
 def main(folder: Path) -> dict[str, list[str]]:
-    """What importing everything has changed."""
+    """What importing everything has changed, and each careless function."""
     os.chdir(folder)
     found: dict[str, list[str]] = {}
     for name in ("deepspeed", "peft", "transformers"):  # which take long; what imports them is watched where it runs
@@ -127,6 +149,9 @@ def main(folder: Path) -> dict[str, list[str]]:
     with watched("import", found):
         imported = list(modules())
     assert len(imported) > 200
+    for name, call in planted().items():
+        with watched(name, found):
+            call()
     return found
 
 

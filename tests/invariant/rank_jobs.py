@@ -143,6 +143,24 @@ def unequal() -> Iterator[None]:
 
 
 @contextmanager
+def unseeded() -> Iterator[None]:
+    """Planted: rows in an order that no seed decides."""
+    import secrets
+
+    from recommit.train.sft import trainer as sft
+
+    make = sft.targets.make
+
+    def shuffled(*arguments: Any, **options: Any) -> Any:
+        batch = make(*arguments, **options)
+        order = sorted(range(len(batch)), key=lambda _: secrets.randbits(64))
+        return batch[order]
+
+    with mock.patch.object(sft.targets, "make", shuffled):
+        yield
+
+
+@contextmanager
 def no_states() -> Iterator[None]:
     """A rank with nothing to play."""
     from recommit.train.grpo import rollout
@@ -152,13 +170,53 @@ def no_states() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def same_rows() -> Iterator[None]:
+    """Planted: the second rank reads what the first one reads."""
+    from recommit.data import loading
+
+    mixed = loading.Mixture
+    with mock.patch.object(loading, "Mixture", lambda *a, rank, **k: mixed(*a, rank=0 * rank, **k)):
+        yield
+
+
+@contextmanager
+def weighty_nothing() -> Iterator[None]:
+    """Planted: a state that only goes along, since a rank has no other, counts."""
+    from recommit.train.sft import trainer as sft
+
+    with mock.patch.object(sft.targets, "nothing", lambda batch: batch[:1]):
+        yield
+
+
+@contextmanager
+def heads_not_gathered() -> Iterator[None]:
+    """Planted: a stage 3 that gathers trained weights alone."""
+    import deepspeed
+
+    from recommit.train.engine.deepspeed import ZeroEngine
+
+    @contextmanager
+    def whole(self: Any, policy: Any) -> Iterator[None]:
+        del policy
+        with deepspeed.zero.GatheredParameters(self.parameters, modifier_rank=None):
+            yield
+
+    with mock.patch.object(ZeroEngine, "whole", whole):
+        yield
+
+
 PATCHES = {
     "": nothing,
     "interrupted": interrupted,
     "killed": killed,
     "killed at": killed_at,
     "unequal": unequal,
+    "unseeded": unseeded,
     "no states": no_states,
+    "same rows": same_rows,
+    "weighty nothing": weighty_nothing,
+    "heads not gathered": heads_not_gathered,
 }
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -67,6 +68,12 @@ def test_imitation_learns_and_reinforcement_keeps(data, tmp_path, seed, record_p
     print(f"seed {seed}: imitation {100 * imitated:.1f} %, reinforcement {100 * reinforced:.1f} %")
     assert imitated >= 0.95
     assert reinforced >= imitated - 0.02
+
+
+def test_a_policy_that_learned_nothing_is_noticed(data, tmp_path):
+    plan = config.load("laptop-sliding", [*SFT, *QUICK, "optim.steps=1"])
+    assert sft.train(replace(plan), data, tmp_path / "sft", quiet=True) == 0
+    assert best(last(tmp_path / "sft")) < 0.5
 
 
 def newest(run) -> str:

@@ -22,7 +22,7 @@ STEPS = {"sft": 8, "grpo": 4}
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """This process trains straight on, another is interrupted twice."""
+    """This process trains straight on, another is interrupted twice; planted runs in that one."""
     folder = tmp_path_factory.mktemp("seed")
     runs.small_boards(folder / "data")
     (folder / "recipe.yaml").write_text(json.dumps({"sft": runs.TINY, "grpo": plain(runs.plan_of())}))  # JSON is YAML
@@ -37,7 +37,7 @@ def place(tmp_path_factory):
         for kind, source in (("sft", "data"), ("grpo", "sft-first"))
         for patch in ("interrupted", "")
     ]
-    second += [job("sft", "sft-seed", "data", "run.seed=1")]
+    second += [job("sft", "sft-seed", "data", "run.seed=1"), job("sft", "sft-planted", "data", patch="unseeded")]
     assert [train(job) for job in first] == [0, 0]
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SURROUNDINGS.items():
@@ -54,6 +54,7 @@ def test_a_seed_decides_every_bit(place, kind, record_property):
     record_property("executed", len(lines(place / f"{kind}-second")))
 
 
-def test_another_seed_is_another_run(place):
+@pytest.mark.parametrize("name", ["sft-seed", "sft-planted"])
+def test_the_comparison_sees_another_seed_and_an_order_that_nobody_decided(place, name):
     with pytest.raises(AssertionError):
-        same(place / "sft-first", place / "sft-seed", steps=STEPS["sft"])
+        same(place / "sft-first", place / name, steps=STEPS["sft"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.growth import growth, needs_proc
+from tests.growth import growth, leak, needs_proc
 from tests.ticks import goes_on, holder
 
 import recommit
@@ -69,3 +69,8 @@ def one_of_each() -> Callable[[], object]:
 def test_solving_keeps_nothing(calls: int, record_property: Callable[[str, object], None]) -> None:
     assert growth(calls, one_of_each(), warm=calls // 10) < 2**20
     record_property("executed", 10 * calls)
+
+
+@needs_proc
+def test_a_leak_is_noticed() -> None:
+    assert growth(40, leak(), warm=4) > 2**24

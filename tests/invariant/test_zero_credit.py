@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
-from tests.invariant.credit_rank import CASES, STEPS, play
+from tests.invariant.credit_rank import CASES, DEFECTS, STEPS, play
 from tests.invariant.zero_runs import apart, succeed, weights
 from tests.unit.train.runs import lines, small_boards, warm_start
 
@@ -18,6 +18,8 @@ pytestmark = pytest.mark.nightly  # of every commit test_zero_lora.py puts two r
 #: What weights may differ by; those of stage 3 are added up in another order, of which Adam makes more where a gradient
 #: is next to nothing.
 NEAR = {"0": 2e-6, "1": 2e-6, "2": 2e-6, "3": 2e-5}
+#: A planted defect stands behind the @.
+PLANTED = {"2": [f"sound@{name}" for name in DEFECTS]}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,10 @@ def together(place):
     return run
 
 
+def difference(one, other):
+    return max(apart(weights(one, STEPS), weights(other, STEPS)).values())
+
+
 def same(one, other, stage):
     """Two runs moved the same weights to the same places, and said the same on the way."""
     for name, own in apart(weights(one, STEPS), weights(other, STEPS)).items():
@@ -90,6 +96,14 @@ def learned(place, run):
     """How far a weight moved from the warm start."""
     start, end = weights(place / ("lora" if "-lora-" in run.name else "init"), 40), weights(run, STEPS)
     return max((start[k] - end[k]).abs().max().item() for k in start if start[k].shape == end[k].shape)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_what_a_rank_forgets_is_noticed(alone, together, defect):
+    run = together(PLANTED, 2)["2"][f"sound@{defect}"]
+    with pytest.raises(AssertionError):
+        same(alone("sound"), run, "2")
+    assert difference(alone("sound"), run) > 1e-3
 
 
 @pytest.mark.usefixtures("adapted")

@@ -118,6 +118,10 @@ def place(tmp_path_factory):
     jobs = [job("sft", f"sft-{s}", "data", *zero(s)) for s in STAGES]
     jobs += [job("grpo", f"rl-{s}", "one", *zero(s)) for s in STAGES]
     jobs += [job("sft", "offload-3", "data", *offload, patch="unequal", quiet=False)]
+    jobs += [
+        job("sft", "planted-rows", "data", *zero("1"), patch="same rows"),
+        job("sft", "planted-heads", "data", *shortly, patch="heads not gathered"),
+    ]
     place.together(jobs)
     return place
 
@@ -140,6 +144,7 @@ def more(place):
         job("sft", "begun-by-two", "data", *zero("1"), patch="interrupted"),
         job("sft", "joint-2", *JOINT, *zero("2")),
         job("grpo", "joint-rl-2", *TOGETHER, *zero("2")),
+        job("sft", "planted-nothing", *JOINT, *zero("2"), patch="weighty nothing"),
         job("sft", "joint-3", *JOINT, *zero("3")),
         job("sft", "unequal", "data", *zero("3"), patch="unequal"),
         job("grpo", "nothing-to-play", "one", *zero("3"), patch="no states"),
@@ -199,6 +204,15 @@ def test_runs_of_both_puzzles_are_those_of_one_process(more, stage, limit):
     assert not any(map(torch.equal, moved, begun))
 
 
+@pytest.mark.nightly
+def test_the_comparison_sees_a_state_that_should_not_count(more):
+    assert more.apart("joint", "planted-nothing") > 1e-4
+
+
+def test_the_comparison_sees_a_rank_that_reads_anothers_rows(place):
+    assert place.apart("one", "planted-rows") > 1e-4
+
+
 def loads(place, name):
     policy, saved = CommitPolicy.from_pretrained(place.folder / name), place.weights(name)
     held = {f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()}
@@ -229,6 +243,11 @@ def test_what_is_saved_loads(place, name):
 @pytest.mark.parametrize("name", SAVED_TOO)
 def test_what_else_is_saved_loads(more, name):
     loads(more, name)
+
+
+def test_loading_sees_heads_that_were_not_gathered(place):
+    with pytest.raises(ValueError, match=r"heads\.safetensors: expected [\w.]+ of shape \(4,.*\), got \(0,\)"):
+        CommitPolicy.from_pretrained(place.folder / "planted-heads")
 
 
 def again(place, stage):

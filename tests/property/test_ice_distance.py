@@ -19,12 +19,12 @@ def caves(seed, count):
         yield reference.random_cave(rng, rows, cols, (0.0, 0.1, 0.2, 0.4, 0.7)[i // len(SIZES) % 5])
 
 
-def compared(seed, count):
+def compared(seed, count, defect=False):
     """Number of states, how many of them are dead, and how many differ."""
     total = dead = wrong = 0
     for cave in caves(seed, count):
         every = reference.states(cave)
-        expected = [reference.distance(state) for state in every]
+        expected = [reference.distance(state, defect) for state in every]
         total += len(every)
         dead += expected.count(recommit.UNSOLVABLE)
         wrong += int((TASK.distance(every) != np.array(expected)).sum())
@@ -44,3 +44,7 @@ def test_every_state_of_many_caves():
     total, dead, wrong = compared(seed=4, count=7_000)
     assert wrong == 0
     print(f"{total} states, {dead} of them dead")
+
+
+def test_the_comparison_notices_a_cave_that_is_solved_in_passing():
+    assert compared(seed=3, count=35, defect=True)[2] > 100

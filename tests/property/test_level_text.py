@@ -6,6 +6,7 @@ parsers must accept with equal levels and titles, or refuse at the same line and
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from random import Random
 from typing import Any
@@ -242,6 +243,29 @@ def test_random_numbers_are_read_alike(text: str) -> None:
 @given(st.binary(max_size=12), st.integers(0, 8))
 def test_random_bytes_in_a_comment_are_read_alike(data: bytes, at: int) -> None:
     agree(b"; comment"[:at] + data + b"\n#####\n#@$.#\n#####\n")
+
+
+def test_the_comparison_notices_a_wrong_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted defects: each must turn up among the first few thousand damaged packs."""
+    for name, wrong in (
+        ("CODES", {**twin.CODES, b"_": 1}),
+        ("CAVE_CODES", {**twin.CAVE_CODES, b"-": 1}),
+        ("REST", {"sokoban": b"##"}),
+        ("cave_row", lambda line: line.startswith(b"%%%")),
+        ("SYMBOLS", b"#@+$*"),
+        ("MAX_LINE", 20),
+        ("title_of", lambda _: ""),
+        ("runs", lambda _: ""),
+        ("unrolled", lambda number, line: [(number, re.sub(rb"[0-9|]", b"", line), 1)]),
+        ("side_of_numbers", lambda *_: "above"),
+        ("hidden", lambda kinds, _: kinds),
+        ("NUMBER", re.compile("[0-9]+")),
+        ("first_bad", lambda line: line.index(b"\0") if b"\0" in line else None),
+    ):
+        monkeypatch.setattr(twin, name, wrong)
+        with pytest.raises((AssertionError, UnicodeDecodeError)):
+            damaged_packs_agree(range(5_000))
+        monkeypatch.undo()
 
 
 # --- Round trips.

@@ -18,9 +18,10 @@ def share(rule, fixed, ceiling):
     return (sum(rule) - sum(fixed)) / way if way > 0 else None
 
 
-def over_prices(outcomes, ceilings, action, ratios):
+def over_prices(outcomes, ceilings, action, ratios, *, defect=False):
     """Mean gain share over prices: ``outcomes`` by rule are (solved, actions, looks) of every start; the first rules
-    are constants, the last is judged. ``ceilings`` by ratio are values by start."""
+    are constants, the last is judged. ``ceilings`` by ratio are values by start. Defect: prices are weighted by
+    themselves, as in a mean over prices that are not in logarithms."""
     *constants, own = outcomes
     shares = []
     for ratio, ceiling in zip(ratios, ceilings, strict=True):
@@ -29,5 +30,5 @@ def over_prices(outcomes, ceilings, action, ratios):
         most = max(fixed, key=sum)
         way = sum(ceiling) - sum(most)
         if way > 1e-9 * len(rule):
-            shares.append((sum(rule) - sum(most)) / way)
-    return sum(shares) / len(shares)
+            shares.append(((sum(rule) - sum(most)) / way, ratio if defect else 1.0))
+    return sum(share * weight for share, weight in shares) / sum(weight for _, weight in shares)

@@ -1,6 +1,7 @@
 """The rules of commitment in plain Python, one plan at a time, from their formulas: lists, loops, places from 1.
 
-A plan is a namespace of lists, as ``rows`` makes them. Each twin takes the rule for its numbers.
+A plan is a namespace of lists, as ``rows`` makes them. Each twin takes the rule for its numbers, and each has a planted
+defect: the mistake that is easiest to make there.
 """
 
 from __future__ import annotations
@@ -68,8 +69,9 @@ def normal(values):
     return 0.5 * math.log(2 * math.pi * math.e * max(variance, 1e-12))
 
 
-def fixed(row, rule):
-    return min(rule.depth, len(row.actions))
+def fixed(row, rule, defect=False):
+    """Defect: the depth is a place from 0."""
+    return min(rule.depth, len(row.actions)) - defect
 
 
 def confidence_score(row, kind, h):
@@ -83,24 +85,26 @@ def confidence_score(row, kind, h):
     return min(first) if kind == "least" else math.prod(first)
 
 
-def confidence(row, rule):
+def confidence(row, rule, defect=False):
+    """Defect: a score that equals the threshold does not pass."""
     depth = 1
     for h in range(1, len(row.actions) + 1):
         score = confidence_score(row, rule.kind, h)
         over = rule.threshold - score if rule.kind == "entropy" else score - rule.threshold
-        if over >= 0:
+        if over > 0 or (over == 0 and not defect):
             depth = h
     return depth
 
 
-def entropy_jump(row, rule):
+def entropy_jump(row, rule, defect=False):
+    """Defect: the action after the rise belongs to the commitment."""
     values, horizon = entropies(row), len(row.actions)
     mean = [sum(values[:h]) / h for h in range(1, horizon + 1)]
     rises = {h: mean[h] - mean[h - 1] for h in range(1, horizon) if h >= rule.least}
     largest = max(rises.values(), default=0.0)
     if largest <= 1e-12:
         return horizon
-    return min(h for h, rise in rises.items() if rise >= largest - 1e-12)
+    return min(h for h, rise in rises.items() if rise >= largest - 1e-12) + defect
 
 
 def disagreements(row):
@@ -117,23 +121,29 @@ def disagreements(row):
     return result
 
 
-def disagreement(row, rule):
+def disagreement(row, rule, defect=False):
+    """Defect: what equals the limit is below it."""
     values = disagreements(row)
     least = min(rule.least, len(values))
     mean = sum(values[:least]) / least
     depth = least
     for value in values[least:]:
-        if value >= rule.threshold * mean:
+        if not (value < rule.threshold * mean or (defect and value == rule.threshold * mean)):
             break
         depth += 1
     return depth
 
 
-def agreement(row, rule):
+def agreement(row, rule, defect=False):
+    """Defect: places are counted one by one, not prefixes."""
     depth = 1
     for h in range(1, len(row.actions) + 1):
+        begin = h - 1 if defect else 0
         alike = [
-            all(same(one, other, rule.tolerance) for one, other in zip(sample[:h], row.actions[:h], strict=True))
+            all(
+                same(one, other, rule.tolerance)
+                for one, other in zip(sample[begin:h], row.actions[begin:h], strict=True)
+            )
             for sample in row.samples
         ]
         if sum(alike) / len(alike) >= rule.threshold:
@@ -141,21 +151,24 @@ def agreement(row, rule):
     return depth
 
 
-def consecutive(row, rule):
+def consecutive(row, rule, defect=False):
+    """Defect: the rest of the last plan is as long as the plan."""
     if not row.tail:
         return min(rule.first, len(row.actions))
     common = 0
     while common < min(len(row.tail), len(row.actions)) and same(row.actions[common], row.tail[common], rule.tolerance):
         common += 1
-    return min(common + 1, len(row.actions)) or 1
+    return min(common + (not defect), len(row.actions)) or 1
 
 
-def repetition(row, rule):
+def repetition(row, rule, defect=False):
+    """Defect: equal actions count wherever they are."""
     equal = [same(action, row.actions[0], rule.tolerance) for action in row.actions]
-    return equal.index(False) if False in equal else len(equal)
+    return sum(equal) if defect or False not in equal else equal.index(False)
 
 
-def first_event(row, rule):
+def first_event(row, rule, defect=False):
+    """Defect: the event does not belong to the commitment."""
     events = list(row.events or [False] * len(row.actions))
     if rule.opposite is not None:
         for i in range(1, len(row.actions)):
@@ -163,7 +176,7 @@ def first_event(row, rule):
     if True not in events:
         return len(row.actions)
     quiet = events.index(True)
-    return max(quiet + 1, 1)
+    return max(quiet + (not defect), 1)
 
 
 def order(chosen, allowed):
@@ -171,10 +184,11 @@ def order(chosen, allowed):
     return [chosen, *sorted((h for h in allowed if h < chosen), reverse=True), *(h for h in allowed if h > chosen)]
 
 
-def with_memory(visits, key, depths):
+def with_memory(visits, key, depths, defect=False):
     """The depth of the next visit to ``key`` (an episode and an observation) by the order ``depths``; ``visits`` is
-    changed."""
-    before = visits.get(key, 0)
+    changed.
+    Defect: who returns to any place counts as returning to this one."""
+    before = sum(visits.values()) if defect else visits.get(key, 0)
     visits[key] = visits.get(key, 0) + 1
     return depths[before % len(depths)]
 

@@ -17,12 +17,14 @@ TAKE_PLAYER = {PLAYER: ICE, PLAYER_ON_GOAL: GOAL}
 
 
 class IceTwin(Twin):
-    """The player slides until a rock, or the edge, is in the way."""
+    """The player slides until a rock, or the edge, is in the way. With the defect it also stops on the goal."""
 
     def step(self, state: bytearray, action: int) -> bool:
         start = here = self.place(next(i for i, code in enumerate(state) if code in TAKE_PLAYER))
         while (ahead := self.cell(here, DIRECTIONS[action])) and state[self.number(ahead)] != ROCK:
             here = ahead
+            if self.defect and state[self.number(here)] == GOAL:
+                break
         if here == start:
             return False
         state[self.number(start)] = TAKE_PLAYER[state[self.number(start)]]
@@ -43,9 +45,9 @@ def states(cave: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.stack(made)
 
 
-def distance(state: NDArray[np.uint8]) -> int:
+def distance(state: NDArray[np.uint8], defect: bool = False) -> int:
     """Fewest actions to a solved state, forwards and breadth first; -1 if there is no way."""
-    twin, start = IceTwin(*state.shape), bytes(state.tobytes())
+    twin, start = IceTwin(*state.shape, defect=defect), bytes(state.tobytes())
     known, queue = {start: 0}, deque([start])
     while queue:
         here = queue.popleft()

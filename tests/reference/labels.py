@@ -6,6 +6,7 @@ from collections import deque
 
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 GOAL_OF = {0: 2, 3: 4, 5: 6}  # what a cell becomes when there is a goal under it
+PLAIN_OF = {2: 0, 4: 3, 6: 5}
 
 
 def sliding_moves(board):

@@ -34,9 +34,9 @@ def every_way(graph, node, remaining, action, look):
         yield play(graph, node, remaining, lambda now, _node, columns=columns: columns[remaining - now], action, look)
 
 
-def best(graph, node, remaining, action, look):
-    """The largest value of any sequence."""
-    return max(value for value, _, _ in every_way(graph, node, remaining, action, look))
+def best(graph, node, remaining, action, look, defect=False):
+    """The largest value of any sequence. Defect: one more look."""
+    return max(value for value, _, _ in every_way(graph, node, remaining + defect, action, look))
 
 
 def hope(graph, node, remaining):
@@ -48,17 +48,22 @@ def q_values(graph, node, remaining, column, action, look):
     return best(graph, landing, remaining - 1, action, look) - action * executed - look
 
 
-def regret(graph, node, remaining, rule, action, look):
+def regret(graph, node, remaining, rule, action, look, defect=False):
+    """Defect: what follows is valued under the rule, not under the best depths."""
     column = rule(remaining, node)
-    onward = q_values(graph, node, remaining, column, action, look)
+    if defect:
+        landing, executed = graph.edges[node][column]
+        onward = play(graph, landing, remaining - 1, rule, action, look)[0] - action * executed - look
+    else:
+        onward = q_values(graph, node, remaining, column, action, look)
     return best(graph, node, remaining, action, look) - onward
 
 
-def causes(graph, start, remaining, rule, action, look):
-    """[(left, node, regret, cause)] of one episode."""
+def causes(graph, start, remaining, rule, action, look, defect=False):
+    """[(left, node, regret, cause)] of one episode. Defect: only the state itself is a round, not those before it."""
     result, been = [], []
     for now, node, column in play(graph, start, remaining, rule, action, look)[2]:
-        been = [*been, node]
+        been = [node] if defect else [*been, node]
         loss = regret(graph, node, now, rule, action, look)
         result.append((now, node, loss, cause(graph, node, now, column, been, action, look)))
     return result

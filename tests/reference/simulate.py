@@ -17,10 +17,10 @@ TAKE_PLAYER = {PLAYER: FLOOR, PLAYER_ON_GOAL: GOAL}
 
 
 class Twin:
-    """One puzzle of one shape."""
+    """One puzzle of one shape. ``defect`` plants a wrong rule, for tests that must notice it."""
 
-    def __init__(self, rows: int, cols: int) -> None:
-        self.rows, self.cols = rows, cols
+    def __init__(self, rows: int, cols: int, defect: bool = False) -> None:
+        self.rows, self.cols, self.defect = rows, cols, defect
 
     def cell(self, place: tuple[int, int], direction: tuple[int, int]) -> tuple[int, int] | None:
         """The next place, None outside the grid."""
@@ -63,6 +63,8 @@ class SlidingTwin(Twin):
         tile = self.cell(blank, DIRECTIONS[action])
         if tile is None:
             return False
+        if self.defect and tile == (self.rows - 1, 0):
+            return False
         state[self.number(blank)] = state[self.number(tile)]
         state[self.number(tile)] = 0
         return True
@@ -82,6 +84,8 @@ class SokobanTwin(Twin):
         if state[self.number(front)] in BOXES:
             behind = self.cell(front, DIRECTIONS[action])
             if behind is None or state[self.number(behind)] not in FREE:
+                return False
+            if self.defect and state[self.number(behind)] == GOAL and action == 3:
                 return False
             state[self.number(behind)] = ADD_BOX[state[self.number(behind)]]
             state[self.number(front)] = TAKE_BOX[state[self.number(front)]]

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from tests.structure import checking, commands, running
-from tests.structure.commands import PAGES, ROOT, Command
+from tests.structure.commands import PAGES, ROOT, Command, Wrong
 
 from recommit.cli import command_line
 
@@ -51,3 +51,25 @@ def test_every_verb_is_run_by_a_page_and_every_reason_is_needed():
     ran = {" ".join(command.words[1:]) for command in every if running.reason(command) is None}
     silent = [verb for verb in command_line.VERBS if not any(f"{text} ".startswith(f"{verb} ") for text in ran)]
     assert silent == ["play", "watch", "data import"], "they go on until somebody ends them, or need what is not here"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recommit train sft --recipe laptop-sliding --dta data --out run",
+        "recommit train sft --recipe laptop-slidng --data data --out run",
+        "recommit train sft --recipe laptop-sliding --data data --out run --set optim.setps=4",
+        "recommit train family --recipe laptop-sliding --init run --out family --variants fixed-17",
+        "recommit train head graph --policy run --features exakt --out head",
+        "recommit levels genrate --out levels.txt",
+        "recommit reproduce --preset dmeo --out demo",
+        "deepspeed --module recommit.train.sft --recipe paper-sliding --data data --out run --zreo 2",
+        "python bench/training/warm_start.py run data --bugdet 6",
+        "python bench/training/warm_strat.py run data",
+        "pip install '.[evns]'",
+        "curl https://example.org",
+    ],
+)
+def test_a_wrong_command_is_noticed(text):
+    with pytest.raises((Wrong, SystemExit)):
+        checking.check(Command("page", 1, 0, text))

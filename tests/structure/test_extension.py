@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests import stubs
 from tests.verify import package
+from tests.verify.harness import Finding
 
 ALLOWED = Path(__file__).parent / "stubtest_allowlist.txt"
 needs_elf = pytest.mark.skipif(
@@ -19,13 +20,23 @@ needs_elf = pytest.mark.skipif(
 
 
 @needs_elf
-def test_it_is_hardened() -> None:
-    assert package.symbols(plant=False)[0] == 10
+def test_it_is_hardened_and_a_careless_library_is_noticed() -> None:
+    properties, _ = package.symbols(plant=False)
+    assert properties == 10
+    with pytest.raises(Finding, match="exported symbols"):
+        package.symbols(plant=True)
 
 
-def test_stubs_are_what_the_module_says() -> None:
+def test_stubs_are_what_the_module_says_and_a_lie_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pybind11_stubgen")
-    assert stubs.differences() == []
+    true = stubs.generate()
+    lies: list[dict[str, str]] = [
+        {**true, "sliding.pyi": true["sliding.pyi"].replace("threads", "workers")},
+        {name: text for name, text in true.items() if name != "sliding.pyi"},
+    ]
+    for generated, stale in [(true, []), *((lie, ["sliding.pyi"]) for lie in lies)]:
+        monkeypatch.setattr(stubs, "generate", lambda generated=generated: generated)
+        assert [line.split(":")[0] for line in stubs.differences()] == stale
 
 
 @pytest.mark.nightly

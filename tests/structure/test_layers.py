@@ -1,10 +1,11 @@
-"""The layers hold in Python and in C++, there is no circle of files."""
+"""The layers hold in Python and in C++, there is no circle of files, and each check notices a planted fault."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,14 @@ LINT = (
     "from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Check the contracts of pyproject.toml, on the package in a folder."""
+    env = {**os.environ, "PYTHONPATH": str(folder / "python")}
+    return subprocess.run(
+        [sys.executable, "-c", LINT], check=False, capture_output=True, text=True, cwd=folder, env=env
+    )
 
 
 def imports(package: Path) -> dict[str, set[str]]:
@@ -77,16 +86,43 @@ def circles(edges: dict[str, set[str]]) -> list[list[str]]:
         remaining = {name: to_all - ends for name, to_all in remaining.items() if name not in ends}
 
 
-def test_the_layers_hold() -> None:
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
     pytest.importorskip("importlinter")
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = [sys.executable, "-c", LINT]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT, env=env)
+    shutil.copytree(PACKAGE, tmp_path / "python" / "recommit", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_layers_hold_and_a_step_backwards_is_noticed(copy: Path) -> None:
+    result = lint(copy)
     assert result.returncode == 0, result.stdout + result.stderr
+    for module, line in [("puzzles/levels.py", "import recommit.envs"), ("puzzles/sokoban.py", "import torch")]:
+        path = copy / "python" / "recommit" / module
+        path.write_text(path.read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
+    result = lint(copy)
+    assert result.returncode == 1, result.stdout + result.stderr
+    for step in ("recommit.puzzles.levels -> recommit.envs", "recommit.puzzles.sokoban -> torch"):
+        assert step in result.stdout
 
 
 def test_no_circle_of_files() -> None:
     assert circles(with_packages(imports(PACKAGE))) == []
+
+
+def test_a_circle_of_files_is_noticed(copy: Path) -> None:
+    """Deferred imports, those for types, and dynamic ones."""
+    package = copy / "python" / "recommit"
+    for module, line in (
+        ("rng.py", "def f():\n    from recommit.puzzles import walks"),
+        ("puzzles/frames.py", "if TYPE_CHECKING:\n    from recommit.puzzles.puzzle import Puzzle"),
+        ("train/trainer.py", "from importlib import import_module\nimport_module('recommit.cli.command_line')"),
+    ):
+        text = (package / module).read_text(encoding="utf-8")
+        (package / module).write_text(f"{text}\n{line}\n", encoding="utf-8")
+        (circle,) = circles(imports(package))
+        assert "recommit." + module.removesuffix(".py").replace("/", ".") in circle
+        (package / module).write_text(text, encoding="utf-8")
 
 
 def include_faults(cpp: Path) -> list[str]:
@@ -117,3 +153,27 @@ def test_the_layers_of_the_core_hold() -> None:
         if re.search(r"#\s*include\s*<(pybind11|Python)", path.read_text(encoding="utf-8"))
     }
     assert knowing == {"bindings"}
+
+
+@pytest.mark.parametrize(
+    ("planted", "fault"),
+    [
+        ({"core/types.hpp": "ice/draw.hpp"}, "core/types.hpp -> ice/draw.hpp"),
+        ({"ice/solver.cpp": "sokoban/rules.hpp"}, "ice/solver.cpp -> sokoban/rules.hpp"),
+        ({"ice/draw.hpp": "core/nowhere.hpp"}, "ice/draw.hpp -> core/nowhere.hpp"),
+        ({"core/types.hpp": "core/draw/frame.hpp"}, "core/draw/frame.hpp core/types.hpp"),
+        (
+            {
+                "sokoban/table/planes.hpp": "sokoban/search/search.hpp",
+                "sokoban/search/deadlock_freeze.hpp": "sokoban/table/goal_sets.hpp",
+            },
+            "sokoban/search sokoban/table",
+        ),
+    ],
+)
+def test_a_planted_include_is_noticed(tmp_path: Path, planted: dict[str, str], fault: str) -> None:
+    copy = shutil.copytree(CPP, tmp_path / "cpp")
+    for file, to in planted.items():
+        text = (copy / file).read_text(encoding="utf-8")
+        (copy / file).write_text(f'#include "{to}"\n{text}', encoding="utf-8")
+    assert any(fault in each for each in include_faults(copy))

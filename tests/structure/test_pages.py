@@ -5,6 +5,7 @@ pages name everything public, links and references lead somewhere, and tables of
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import importlib
@@ -75,6 +76,7 @@ def test_every_argument_of_an_environment_stands_on_its_page_with_its_default(ki
     if kind != "Sokoban":
         del arguments["boxes"]
     assert listed(guide) | listed(page) == arguments | {"num_envs": "1"}
+    assert listed(guide.replace("`200`", "`201`")) | listed(page) != arguments | {"num_envs": "1"}
 
 
 #: Public names that a page shows elsewhere.
@@ -153,13 +155,29 @@ def test_the_page_of_robots_is_that_of_its_figures() -> None:
     assert all(path.read_text("utf-8") == text for path, text in script.csvs(figures).items())
     shown = {name.partition("-")[0] for name in script.blocks.names(page, "robots")}
     assert shown | {path.stem.split("-")[1] for path in script.csvs(figures)} == set(script.TABLES)
+    for condition in figures["conditions"].values():  # a planted defect: another figure
+        for own in condition.values():
+            planted, own["rows"]["fixed 8"]["success"] = own["rows"]["fixed 8"]["success"], 0.123
+            own["rows"]["fixed 8"]["utility"] += 0.5
+            assert any(path.read_text("utf-8") != text for path, text in script.csvs(figures).items())
+            own["rows"]["fixed 8"]["success"] = planted
+            own["rows"]["fixed 8"]["utility"] -= 0.5
 
 
-def test_tables_of_results_are_those_of_their_figures() -> None:
+@pytest.mark.parametrize("source", ["heads", "baselines", "rules"])
+def test_tables_of_results_are_those_of_their_figures(source: str) -> None:
     pytest.importorskip("torch")
     script: Any = importlib.import_module("bench.pages.tables")
     figures = {name: script.stored(name) for name in script.SOURCES}
     assert all(path.read_text("utf-8") == text for path, text in script.tables(figures).items())
+    for name, own in figures[source].items():  # a planted defect: another figure in any of the files
+        planted = copy.deepcopy(figures)
+        rows = own["rows"]["test"] if source == "rules" else own["rows"]
+        row = (planted[source][name]["rows"]["test"] if source == "rules" else planted[source][name]["rows"])[0]
+        key = next(each for each in ("solve_rate", "solved", "cosine", "value", "gain") if each in rows[0])
+        value = row[key]
+        row[key] = value | {"mean": value["mean"] / 2 + 0.01} if isinstance(value, dict) else value / 2 + 0.01
+        assert script.tables(planted) != script.tables(figures)
 
 
 def test_the_table_of_rates_is_that_of_the_visits() -> None:

@@ -54,6 +54,16 @@ def test_an_array_never_changes_under_its_owner() -> None:
     assert changed(sources()) == 0
 
 
+def test_a_shared_array_is_noticed() -> None:
+    out = np.empty((2048, 8, 8), np.uint8)
+
+    def same(step: int) -> NDArray[np.uint8]:
+        out[:] = step
+        return out
+
+    assert changed({"same": same}, 20) > 0
+
+
 def test_memory_is_used_again() -> None:
     picture = TASK.render(STATES[:64], 28)
     where = picture.ctypes.data

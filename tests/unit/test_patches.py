@@ -85,6 +85,13 @@ def test_patches_equal_the_twin(case: tuple[str, int, int, int, bool]) -> None:
     assert (grid == same).all()
 
 
+def test_the_twin_finds_a_planted_defect() -> None:
+    image = SLIDING.render(BOARDS[:1])[0].copy()
+    image[40, 50, 1] ^= 1
+    values, _ = SLIDING.patches(BOARDS[:1])
+    assert (bits(values) != bits(twin.patches(image))).sum() == 2  # one pixel, two time slots
+
+
 @pytest.mark.parametrize("cell", [14, 12])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("threads", [1, 3])

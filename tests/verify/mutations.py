@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
 #: Targets whose files are JSON and nothing else.
-JSON = ("policies", "graphs", "recordings")
+JSON = ("policies", "graphs", "heads", "recordings")
 #: Effort per input (tests/effort.py), and memory above what the process had.
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.

@@ -132,6 +132,15 @@ def test_what_nobody_knows_is_not_lost():
     assert metrics.episodes(rows, np.full(3, 5, np.int32), LARGEST).lost.tolist() == [False, False, True]
 
 
+def test_a_planted_defect_is_caught():
+    """The slow twin tells the difference if the last decision of each episode is dropped."""
+    every, length = random_episodes(50, 9)
+    rows = rows_of([decisions[:-1] for decisions in every])
+    fast = metrics.episodes(rows, length, LARGEST)
+    wanted = [slow.episode(d, int(n), LARGEST)["actions"] for d, n in zip(every, length, strict=True)]
+    assert fast.actions.tolist() != wanted
+
+
 def test_volumes_by_hand():
     points = {"a": (0.2, 10), "b": (0.5, 20), "c": (0.4, 30), "d": (0.5, 25), "e": (0.9, 80)}
     assert metrics.hypervolume(points, 100) == pytest.approx((10 * 0.2 + 60 * 0.5 + 20 * 0.9) / 100)

@@ -68,6 +68,20 @@ def test_episodes_equal_plain_python(player, name):
     assert by_instance(rows, len(player.starts)) == by_hand(player, entry)
 
 
+@pytest.mark.parametrize(
+    ("name", "defect"),
+    [*((n, "twin") for n in ("entropy-jump", "repetition", "reversal", "consecutive")), ("consecutive", "tail")]
+    + [(n, "memory") for n in NAMES if n.endswith("+memory")],
+)
+def test_a_planted_defect_is_noticed(name, defect):
+    differs = []
+    for task in TASKS.values():
+        player, entry = player_of(task), entry_of(name)
+        rows = decision_rows.on_graph(player.graph, player.starts, BUDGET, rule_on_growing(player.graph, entry))
+        differs.append(by_instance(rows, len(player.starts)) != by_hand(player, entry, defect=defect))
+    assert any(differs)
+
+
 def at(entry, value):
     """With a threshold; sums of entropies are in single precision there, and may be equal to it."""
     return entry.at(float(value) + 1e-5 * ("entropy" in entry.name))

@@ -48,7 +48,7 @@ def made(tmp_path_factory):
     return folder, record
 
 
-def twin(commitments, budget):
+def twin(commitments, budget, defect=False):
     """Solved, actions and observations of every level, in plain Python; and the return at the split's prices."""
     split = frozen.read(NAME)
     rows = []
@@ -57,7 +57,7 @@ def twin(commitments, budget):
         for word in level:
             executed, _, _ = rules.execute(board, ["udlr".index(letter) for letter in word])
             actions += executed
-        looks = len(level)
+        looks = len(level) - defect
         solved = rules.is_solved(board)
         rows.append((solved, actions, looks, solved - 0.005 * actions - 0.01 * looks))
         assert looks <= budget
@@ -70,6 +70,7 @@ def test_figures_are_those_of_plain_python(made, budget):
     row = next(row for row in record["rows"] if row["decisions"] == budget)
     found = [row[name] for name in ("solve_rate", "actions_per_episode", "decisions_per_episode", "value")]
     assert found == pytest.approx(twin(record["commitments"][str(budget)], budget).tolist(), abs=1e-12)
+    assert found != pytest.approx(twin(record["commitments"][str(budget)], budget, defect=True).tolist(), abs=1e-12)
 
 
 def test_the_agent_is_told_what_remains(made):

@@ -88,6 +88,16 @@ def test_crossed_values_are_those_of_plain_python(scorer, rows, name):
         assert row.crossed == pytest.approx(mean, abs=1e-12)
 
 
+def test_a_rule_that_reads_the_solvers_plans_is_noticed(scorer, rows):
+    """The planted defect."""
+    perfect, setting = with_optimal_plans(scorer.graph), SETTINGS[1]
+    row = next(each for each in rows if each.rule == "repetition" and each.under(setting))
+    planted = [
+        crossed(scorer.graph, s, setting, depths_of(perfect, "repetition"), plan_of_solver) for s in scorer.graph.starts
+    ]
+    assert row.crossed != pytest.approx(np.mean(planted), abs=1e-9)
+
+
 def test_both_orders_add_up_to_what_is_missing(scorer, rows):
     assert len(rows) == len(NAMES) * len(SETTINGS)
     for row in rows:

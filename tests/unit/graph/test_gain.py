@@ -54,6 +54,7 @@ def test_the_mean_equals_plain_python(scorer, by_hand):
     np.testing.assert_allclose([oracle.oracle(each) for each in oracle.settings], oracles, atol=1e-12)
     assert row.gain == pytest.approx(slow.over_prices(outcomes, oracles, ACTION, RATIOS))
     assert row.gain_low < row.gain < row.gain_high
+    assert row.gain != pytest.approx(slow.over_prices(outcomes, oracles, ACTION, RATIOS, defect=True))
 
 
 def priced(scorer):

@@ -110,7 +110,7 @@ def attributed(graph, depths, prices):
     return rows
 
 
-def all_causes():
+def all_causes(defect=False):
     """Every cause of every commitment on some graphs, and what the twin says of it."""
     pairs = []
     for seed in range(12):
@@ -118,7 +118,7 @@ def all_causes():
             graph, depths = random_graph(seed), random_rule(random_graph(seed), seed)
             twin, rates = plain(graph), (prices.action, prices.observation)
             for start, row in enumerate(attributed(graph, depths, prices)):
-                expected = slow.causes(twin, start, BUDGET, column_of(depths), *rates)
+                expected = slow.causes(twin, start, BUDGET, column_of(depths), *rates, defect)
                 assert [(k, s) for k, s, _, _ in row] == [(k, s) for k, s, _, _ in expected]
                 assert [loss for *_, loss, _ in row] == pytest.approx([loss for *_, loss, _ in expected], abs=1e-12)
                 pairs += [(one[3], other[3]) for one, other in zip(row, expected, strict=True)]
@@ -131,6 +131,17 @@ def test_causes_equal_their_twin():
     assert {one for one, _ in pairs} == {None, *CAUSES}, "each of them occurs"
 
 
+def test_planted_defects_are_noticed():
+    graph, prices = random_graph(2), PRICES[3]
+    twin, depths, rates = plain(graph), random_rule(random_graph(2), 2), (prices.action, prices.observation)
+    best, nodes = OptimalValues.of(graph, BUDGET, prices), graph.rows.tolist()
+    wrong = [slow.best(twin, node, 1, *rates, defect=True) for node in nodes]
+    assert best.value[1, nodes] != pytest.approx(wrong, abs=1e-6)
+    wrong = [slow.regret(twin, node, BUDGET, column_of(depths), *rates, defect=True) for node in nodes]
+    assert regrets(best, np.searchsorted(DEPTHS, depths))[BUDGET, nodes] != pytest.approx(wrong, abs=1e-6)
+    assert any(one != other for one, other in all_causes(defect=True))
+
+
 def random_probs(graph, seed):
     """A third of the depths is never sampled."""
     rng = np.random.default_rng(200 + seed)
@@ -140,13 +151,13 @@ def random_probs(graph, seed):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def close(own, prices):
+def close(own, prices, defect=""):
     """Do all figures of every start equal those of plain Python?"""
     graph = own.best.graph
     twin, probs = plain(graph), own.probs.tolist()
     lost = np.zeros(len(CAUSES))
     for start in range(len(graph)):
-        *ends, causes = slow_expectation.expected(twin, start, BUDGET, probs, prices.action, prices.observation)
+        *ends, causes = slow_expectation.expected(twin, start, BUDGET, probs, prices.action, prices.observation, defect)
         if not np.allclose(
             [*(column[start] for column in own.played.ends), own.played.total()[start]], ends, atol=1e-12
         ):
@@ -168,6 +179,11 @@ class Case:
 @pytest.mark.parametrize("seed", range(4))
 def test_everything_equals_every_way_with_its_probability(seed, prices):
     assert close(Case(seed, prices), prices)
+
+
+@pytest.mark.parametrize("defect", ["likeliest", "even", "path"])
+def test_planted_defects_of_expectations_are_noticed(defect):
+    assert not all(close(Case(seed, PRICES[3]), PRICES[3], defect) for seed in range(4))
 
 
 def test_what_are_no_probabilities_is_refused():

@@ -112,12 +112,12 @@ def test_a_sweep_is_every_threshold_by_itself(scorer, name):
             assert swept.ends[i, place].tolist() == pytest.approx(columns, abs=1e-12)
 
 
-def agreement_rule(graph, threshold):
-    """By the twin of the rule."""
+def agreement_rule(graph, threshold, *, defect=False):
+    """By the twin of the rule; the defect counts places, not prefixes."""
 
     def depth_of(node, _steps):
         row = SimpleNamespace(actions=graph.plans[node].tolist(), samples=graph.samples[node].tolist())
-        return slow_rules.agreement(row, Agreement(threshold))
+        return slow_rules.agreement(row, Agreement(threshold), defect)
 
     return depth_of
 
@@ -129,6 +129,8 @@ def test_agreement_reads_the_samples_of_the_graph(graph, scorer):
         columns = play(scorer.graph, graph.starts, 4, scorer.rules.chooser(entry.at(threshold))).outcome()
         own = list(zip(*(column.tolist() for column in columns), strict=True))
         assert own == [episode(graph, start, 4, agreement_rule(graph, threshold)) for start in graph.starts]
+        planted = [episode(graph, start, 4, agreement_rule(graph, threshold, defect=True)) for start in graph.starts]
+        assert own != planted
 
 
 def test_without_samples_agreement_says_so(graph):

@@ -28,7 +28,7 @@ def played(rule, looks):
     return [rule.choose(plans_of(list(look.values())), np.array(list(look))).tolist() for look in looks]
 
 
-def expected(rule, looks):
+def expected(rule, looks, defect=False):
     visits, result = {}, []
     for look in looks:
         depths = []
@@ -36,7 +36,7 @@ def expected(rule, looks):
             chosen = int(rule.choose(plans_of([key]))[0])
             order = slow.order(chosen, rule.depths or range(1, 9))
             own = visits.setdefault(episode, {})
-            depths.append(slow.with_memory(own, key, order))
+            depths.append(slow.with_memory(own, key, order, defect))
         result.append(depths)
     return result
 
@@ -46,6 +46,12 @@ def expected(rule, looks):
 def test_it_equals_its_twin(looks, depths):
     rule = Confidence(0.5, depths=depths)
     assert played(WithMemory(rule), looks) == expected(rule, looks)
+
+
+def test_a_planted_defect_is_noticed():
+    looks, rule = [{0: 1}, {0: 2}, {0: 1}], Confidence(0.5, depths=ALLOWED)
+    assert played(WithMemory(rule), looks) == expected(rule, looks)
+    assert played(WithMemory(rule), looks) != expected(rule, looks, defect=True)
 
 
 def test_keys_may_be_bytes_of_observations():

@@ -79,6 +79,30 @@ def test_the_stream_is_the_concatenation_of_prefixes(seed, count, vectors):
     assert len(queue.decisions) == sum(len(prefixes) for _, prefixes in episodes)
 
 
+class Skips(horizon.Queue):
+    """A planted defect: a reset leaves what is queued."""
+
+    def reset(self, rows=None):
+        self._episode[self._rows(rows)] += 1
+
+
+class Repeats(horizon.Queue):
+    """A planted defect: the last action of a commitment runs again."""
+
+    def pop(self, rows=None):
+        actions = super().pop(rows)
+        self._place[self.remaining == 0] -= np.random.default_rng(int(self.t.sum())).random() < 0.3
+        return actions
+
+
+@pytest.mark.parametrize("defective", [Skips, Repeats])
+def test_a_defective_queue_is_caught(defective):
+    rng = np.random.default_rng(1)
+    episodes = play(defective(Drawn(), 4), Policy(rng), rng, 60)
+    with pytest.raises(AssertionError):
+        check_all(episodes)
+
+
 def test_what_is_left_of_the_last_plan_is_previous():
     seen = []
 

@@ -1,4 +1,4 @@
-"""Every rule against its slow twin, on plans of every kind."""
+"""Every rule against its slow twin, on plans of every kind; each twin with its planted defect is told apart."""
 
 from __future__ import annotations
 
@@ -112,6 +112,32 @@ def test_entropies_are_computed_where_there_are_none(plans, threshold, least):
     rule = Confidence(4 * threshold + 0.01, "entropy")
     assume(all(abs(score - rule.threshold) > 1e-9 for score in equal_sums(plans, rule)))
     compare(plans, rule, slow.confidence)
+
+
+PLANTED = {
+    "fixed": Fixed(3),
+    "product": Confidence(0.5),
+    "least": Confidence(0.5, "least"),
+    "entropy": Confidence(1.0, "entropy"),
+    "jump": EntropyJump(),
+    "disagreement": Disagreement(1.0, 2),
+    "agreement": Agreement(0.75),
+    "consecutive": Consecutive(),
+    "repetition": Repetition(),
+    "event": FirstEvent(),
+    "reversal": FirstEvent((1, 0, 2)),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [*(("numbered", name) for name in RULES), *(("continuous", name) for name in RULES if name != "reversal")],
+)
+def test_a_planted_defect_is_noticed(kind, name):
+    plans, (_, twin), rule = cases.many(kind), RULES[name], PLANTED[name]
+    compare(plans, rule, twin)
+    with pytest.raises(AssertionError):
+        compare(plans, rule, partial(twin, defect=True))
 
 
 def test_level_entropies_do_not_rise():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import re
 import stat
 import subprocess
 import sys
@@ -83,6 +84,22 @@ def test_copies_are_read_only_as_well(copied: Callable[[recommit.Levels], recomm
     for array in (again.cells, again.states, again[0], again[:1].cells):
         with pytest.raises(ValueError, match="read-only"):
             array.flat[0] = 7
+
+
+def test_the_examples_of_the_guide_are_read() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "level-files.md").read_text()
+    blocks = re.findall(r"(?:^    .+\n(?:\n(?=    ))?)+", guide, flags=re.MULTILINE)
+    found = [outcome(block.replace("\n    ", "\n").removeprefix("    ")) for block in blocks]
+    assert found == [
+        [A + " | A first push"],
+        [A + " | 0"],
+        [A, "######/#@ $.#/######"],
+        [A + " | 1", "######/#@ $.#/###### | 2 'Duh!'"],
+        ["#######/###@$.#/#######"],
+        [A],
+        ["1 2 3/4 0 6/7 5 8"],
+        ["1 1 1 1 1 1/1 3 0 0 0 1/1 0 0 2 0 1/1 1 1 1 1 1"],
+    ]
 
 
 # --- Files.

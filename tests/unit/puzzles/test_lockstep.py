@@ -115,6 +115,15 @@ def test_transitions_agree(task: Any, shape: Any) -> None:
     assert check_executes(task, twin, starts, 12, seed=2) > 0
 
 
+@pytest.mark.parametrize("task", [recommit.Sliding(3), recommit.Sokoban(8, 2), recommit.Ice(8)], ids=lambda t: t.task)
+def test_a_wrong_rule_is_noticed(task: Any) -> None:
+    starts = task.generate(100, seed=5).states
+    twin = TWINS[task.task](*starts.shape[1:], defect=True)
+    for check in (check_steps, check_executes):
+        with pytest.raises(AssertionError, match="differ"):
+            check(task, twin, starts, 100, seed=1)
+
+
 @pytest.mark.parametrize(
     "task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1), recommit.Ice(8)], ids=lambda t: t.task
 )
