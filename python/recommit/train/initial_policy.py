@@ -35,16 +35,16 @@ def place_of(config: ModelConfig, folder: RunDirectory, team: Team, given: str |
     whatever has been uploaded since. Random weights lie in the run, where ``new_policy`` makes them."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
+    before = begun.get("model", {}).get("backbone")
+    if not given and (config.backbone == GIVEN or (before == GIVEN and folder.checkpoints.any())):
+        raise NeedsFlag(
+            "backbone: expected the place of the backbone, since no file names it, got none", "--backbone PLACE"
+        )
     if config.backbone.startswith(FROM_NOTHING):
         return folder.folder / "backbone", ""
     if config.backbone != GIVEN:
-        same = begun.get("model", {}).get("backbone") == config.backbone
-        return find_backbone(config.backbone, begun.get("commit", "") if same else "")
-    if not given:
-        raise NeedsFlag(
-            "backbone: expected the place of the backbone that the recipe leaves to its reader, got none",
-            "--backbone PLACE",
-        )
+        return find_backbone(config.backbone, begun.get("commit", "") if before == config.backbone else "")
+    assert given
     return find_backbone(given)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -68,6 +69,15 @@ def test_a_corrected_start_plays_the_puzzle_of_its_own_policy(plan, init, levels
         with pytest.raises(ValueError, match="planted"):
             grpo.train(GrpoConfig(), source, tmp_path / "rl", quiet=True)
         assert recipe_of(tmp_path / "rl").task == task
+
+
+def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "x").write_text("mine")
+    with pytest.raises(WrongFolder, match="expected a new or empty folder, or that of a training run; got one with x"):
+        sft.train(plan, data, mine, quiet=True)
+    assert [entry.name for entry in mine.iterdir()] == ["x"]
 
 
 def test_a_family_goes_on_in_a_folder_that_has_hardly_begun(tmp_path):
