@@ -1,4 +1,6 @@
-"""Two real ranks by torchrun and in a SLURM job; and a preset in one command, every run of it launched."""
+"""Two real ranks by torchrun and in a SLURM job; and a preset in one command, every run of it launched: nightly by two
+real ranks, else with a call in the launcher's place.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 

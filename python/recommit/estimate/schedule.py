@@ -141,8 +141,8 @@ def _encoded(config: GrpoConfig, rollouts: list[Passes], starts: int) -> list[Pa
         later, size = config.rollout.budget - 1, config.advantage.group_size
         first = parts("encode", starts, PASS, at_most=True)
         return [*first, *parts("encode", starts * size, PASS, times=later, at_most=True)]
-    first = "plan" if any(p.kind == "plan" for p in rollouts) else "sample"
-    return [Passes("encode", p.states, p.times, at_most=True) for p in rollouts if p.kind == first]
+    kind = "plan" if any(p.kind == "plan" for p in rollouts) else "sample"
+    return [Passes("encode", p.states, p.times, at_most=True) for p in rollouts if p.kind == kind]
 
 
 def parts(kind: str, states: int, most: int, *, times: int = 1, plans: int = 1, at_most: bool = False) -> list[Passes]:

@@ -72,6 +72,15 @@ def test_a_corrected_start_plays_the_puzzle_of_its_own_policy(plan, init, levels
         assert recipe_of(tmp_path / "rl").task == task
 
 
+def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "x").write_text("mine")
+    with pytest.raises(WrongFolder, match="expected a new or empty folder, or that of a training run; got one with x"):
+        sft.train(plan, data, mine, quiet=True)
+    assert [entry.name for entry in mine.iterdir()] == ["x"]
+
+
 def test_a_family_goes_on_in_a_folder_that_has_hardly_begun(tmp_path):
     """Of a run that died at its first file nothing lies there but a folder, which is no somebody's."""
 
