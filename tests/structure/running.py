@@ -37,7 +37,6 @@ NOT_RUN = {
     r"^(deepspeed|torchrun|srun|sbatch) ": (
         "needs a launcher and its nodes; tests/invariant/test_zero_lora.py runs two ranks"
     ),
-    r"^recommit reproduce .*--to": "asks models; tests/unit/cli/verbs/test_reproduce.py asks a server of its own",
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^(git clone|recommit (data import boxoban|data build .*--generator unfiltered|train sft --recipe boxoban|"
