@@ -9,13 +9,12 @@ the file.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
 import sys
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from recommit.storage import errors, files, safe_open
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     #: Expected fields by name, and what each may be: one of some types, or fields again, or a list of such.
     Fields = Mapping[str, Any]
 
-T = TypeVar("T")
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
 DIGESTS = "DIGESTS"
@@ -216,24 +214,3 @@ _WORDS = {
 
 def _kind(value: Any) -> str:
     return "no such field" if value is ... else _WORDS[type(value)]
-
-
-#: What JSON has of a field, by the field's type; others are checked by their classes.
-_KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
-
-
-def typed(cls: type[T], values: Any) -> T:
-    """A dataclass of values whose types are those of its fields, or a TypeError: a width of 8.0 fits nowhere."""
-    if not isinstance(values, dict):
-        raise TypeError(f"{cls.__name__}: expected values by name, got {type(values).__name__}")
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        kind, value = str(field.type), values.get(field.name)
-        one = kind.removeprefix("tuple[").partition(",")[0]
-        if field.name not in values or one not in _KINDS:
-            continue
-        if (one != kind) != isinstance(value, tuple) or not all(
-            isinstance(each, _KINDS[one]) and (one == "bool" or not isinstance(each, bool))
-            for each in (value if isinstance(value, tuple) else (value,))
-        ):
-            raise TypeError(f"{field.name}: expected {kind}, got {value!r:.80}")
-    return cls(**values)

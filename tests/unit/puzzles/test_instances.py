@@ -71,7 +71,7 @@ WINDOWS = {
 
 # A window of 4x4 boards is searched board by board: fewer of them.
 @pytest.mark.parametrize(
-    ("name", "count"), [(name, 150 if name == "sliding 4x4" else 300) for name in WINDOWS], ids=list(WINDOWS)
+    ("name", "count"), [(name, 40 if name == "sliding 4x4" else 300) for name in WINDOWS], ids=list(WINDOWS)
 )
 def test_lengths_are_exact_and_in_the_window(name, count):
     task, (low, high), options = WINDOWS[name]

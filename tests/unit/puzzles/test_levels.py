@@ -45,9 +45,6 @@ def outcome(text: str | bytes) -> list[str] | tuple[int, int, str]:
         return error.line, error.column, message.removeprefix(prefix)
 
 
-# --- The table of nasty texts.
-
-
 def test_padding_is_wall_at_the_right_and_at_the_bottom() -> None:
     levels = recommit.parse_levels(L + "\n######\n#@$. #\n#    #\n######\n")
     assert levels.states.shape == (2, 4, 6)
@@ -95,11 +92,8 @@ def test_the_examples_of_the_guide_are_read() -> None:
     found = [outcome(block.replace("\n    ", "\n").removeprefix("    ")) for block in blocks]
     assert found == [
         [A + " | A first push"],
-        [A + " | 0"],
-        [A, "######/#@ $.#/######"],
         [A + " | 1", "######/#@ $.#/###### | 2 'Duh!'"],
         ["#######/###@$.#/#######"],
-        [A],
         ["1 2 3/4 0 6/7 5 8"],
         ["1 1 1 1 1 1/1 3 0 0 0 1/1 0 0 2 0 1/1 1 1 1 1 1"],
     ]
