@@ -19,6 +19,7 @@ from tests.structure.commands import ROOT, Command, Wrong, call
 from recommit.cli.flags import Verb
 from recommit.estimate import EstimateOptions
 from recommit.evaluate.tables import paper_tables
+from recommit.train import families
 from recommit.train.options import FamilyOptions
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def check_recommit(words: list[str]) -> None:
     if words[:2] == ["train", "family"]:
         try:
             names = {each.name for each in fields(FamilyOptions)}
-            FamilyOptions(**{name: value for name, value in given[0].items() if name in names}).jobs_of_family()
+            families.jobs(FamilyOptions(**{name: value for name, value in given[0].items() if name in names}))
         except Exception as error:  # noqa: BLE001
             raise Wrong(str(error)) from None
 

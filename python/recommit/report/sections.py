@@ -12,6 +12,7 @@ from recommit.evaluate.agent_names import ORACLE, PRIVILEGED
 from recommit.evaluate.options import split_words
 from recommit.evaluate.text import dominance
 from recommit.report import agents as agents_
+from recommit.report import reading
 from recommit.report.html import Html, joined, minus, tag
 from recommit.results.grid import DASH, Grid, ends, number, percent
 from recommit.results.intervals import Interval
@@ -170,9 +171,9 @@ def results(folder: Folder) -> Html:
 
 
 def _of_budget(folder: Folder, budget: str) -> Html:
-    points = {point.agent: point for point in agents_.points(folder, budget)}
-    why, parts = agents_.compared(folder, budget), []
-    for name, members in agents_.groups(folder, budget).items():
+    points = {point.agent: point for point in reading.points(folder, budget)}
+    why, parts = reading.compared(folder, budget), []
+    for name, members in reading.groups(folder, budget).items():
         columns = [_columns(folder, points[agent], budget, why.get(agent, "")) for agent in members]
         head, classes, _ = zip(*columns[0], strict=True)
         rows: list[tuple[str, list[Any]]] = [

@@ -10,7 +10,6 @@ from recommit.runs.launch import LaunchOptions
 
 if TYPE_CHECKING:
     from recommit.prices import Prices
-    from recommit.runs.jobs import Job
     from recommit.train.config import SftConfig
     from recommit.train.grpo.config import GrpoConfig
 
@@ -191,12 +190,6 @@ class FamilyOptions(LaunchOptions):
     steps: int | None = None
     threads: int | None = None
     reward: Path | None = None
-
-    def jobs_of_family(self) -> list[Job]:
-        """The command of every run, in order."""
-        from recommit.train import families
-
-        return families.jobs(self)
 
 
 @dataclass(frozen=True)

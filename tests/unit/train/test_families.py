@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.cli import main
+from recommit.train import families
 from recommit.train.families import member
 from recommit.train.options import FamilyOptions, GrpoOptions
 
@@ -16,7 +17,7 @@ SOME = {"recipe": "laptop-sliding", "init": "run", "out": "family"}
 
 
 def commands(**options):
-    return [shlex.join(job.words) for job in FamilyOptions(**{**SOME, **options}).jobs_of_family()]
+    return [shlex.join(job.words) for job in families.jobs(FamilyOptions(**{**SOME, **options}))]
 
 
 def test_every_variant_has_every_seed():

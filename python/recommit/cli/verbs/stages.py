@@ -36,7 +36,7 @@ def sft(options: SftOptions, show: bool = False, quiet: bool = False) -> int:
     config = options.config()
     if show:
         return _shown(config)
-    from recommit.train.sft import train
+    from recommit.train.sft.trainer import train
 
     data, out = _needed("data", options.data), _needed("out", options.out)
     return train(
@@ -100,7 +100,7 @@ def family(options: FamilyOptions, quiet: bool = False) -> int:
     from recommit.runs import jobs
     from recommit.train import families
 
-    wanted = options.jobs_of_family()
+    wanted = families.jobs(options)
     families.refuse_foreign(options.out, wanted)
     return jobs.run(options.fleet(), wanted, options.out.absolute() / "launch", quiet=quiet)
 
