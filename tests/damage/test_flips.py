@@ -111,7 +111,7 @@ def test_what_matters_is_read(flips):
         "eval/episodes.parquet",
         "eval/decisions/adaptive@3.parquet",
         "sft/backbone/model.safetensors",
-        "sft/checkpoints/step-00000002/COMMIT",
+        "sft/checkpoints/step-00000002/DIGESTS",
         "sft/checkpoints/step-00000002/policy/heads.safetensors",
         "graph/manifest.json",
         "graph/nodes.parquet",

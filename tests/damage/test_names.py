@@ -29,13 +29,12 @@ from tests.damage.finished import Use
 
 import recommit
 from recommit.cli import main
-from recommit.data import manifest
 from recommit.policy.backbones import backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.report import document
-from recommit.runs import checkpoints, progress
+from recommit.runs import progress
 from recommit.storage import verified
-from recommit.storage.files import Files, sha256
+from recommit.storage.files import Files
 from recommit.train import config, initial_policy
 
 NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
@@ -184,19 +183,14 @@ class Names:
     def seals(self, name):
         """The file, and what has its digest."""
         above = [folder for folder in (self.place / name).parents if self.place in folder.parents]
-        every = [folder / seal for folder in above for seal in (verified.DIGESTS, checkpoints.COMMIT)]
-        return [self.place / name, *(file for file in every if file.is_file())]
+        return [self.place / name, *(each / verified.DIGESTS for each in above if (each / verified.DIGESTS).is_file())]
 
     def write(self, name, whole):
         if name == "data/manifest.json":
-            plain = {key: value for key, value in whole.items() if key != "check"}
-            whole["check"] = sha256(manifest._dump(plain).encode())
+            whole["sha256"] = verified.digest(whole)
         (self.place / name).write_text(yaml.safe_dump(whole) if name.endswith(".yaml") else json.dumps(whole))
         for seal in self.seals(name)[1:]:
-            if seal.name == verified.DIGESTS:
-                verified.seal(Files(), seal.parent, verified.digests(seal.parent))
-            else:
-                checkpoints.commit(seal.parent, int(seal.parent.name.removeprefix("step-")))
+            verified.seal(Files(), seal.parent, verified.digests(seal.parent))
 
     def report(self, chosen):
         """What is wrong, in lines."""

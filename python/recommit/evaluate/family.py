@@ -20,9 +20,10 @@ from recommit.evaluate import transcripts
 from recommit.evaluate.agent_names import HEADS, AgentName
 from recommit.evaluate.options import split_words
 from recommit.results import table
-from recommit.runs.checkpoints import TornCheckpoint, verify
+from recommit.runs.checkpoints import Checkpoints, verify
 from recommit.runs.directory import best_policy, recipe_of, recipes_of
 from recommit.storage import verified
+from recommit.storage.errors import DataError
 from recommit.storage.verified import DIGESTS
 from recommit.train.family.runs import BUDGET, member
 
@@ -123,10 +124,10 @@ class Members:
         """The last whole checkpoint in every third of the adaptive run; None where none was kept."""
         steps, last = int(self.config["optim"]["steps"]), dict.fromkeys(STAGES)
         checkpoints: dict[str, StageCheckpoint | None] = dict(last)
-        for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
+        for folder in Checkpoints(self.adaptive / "checkpoints").every():
             try:
                 step = verify(folder)
-            except TornCheckpoint:
+            except DataError:
                 continue
             checkpoints[stage_of(step, steps)] = StageCheckpoint(step, folder / "policy")
         return checkpoints

@@ -113,7 +113,7 @@ class RunDirectory:
     @property
     def trained(self) -> bool:
         """Is there a checkpoint?"""
-        return self.checkpoints.any()
+        return bool(self.checkpoints.every())
 
     def seal(self) -> None:
         """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it. A run whose

@@ -88,7 +88,7 @@ def exchanged(rng, value, probs=0.05):
 def readers(good, scratch):
     """name -> (seed files, how one is read)."""
     plain, text = json.loads((good / manifest.NAME).read_text()), (good / manifest.NAME).read_bytes()
-    record = shards.Record.from_dict(plain["shards"][0])
+    record = shards.Record(**plain["shards"][0])
     (scratch / "data").mkdir(exist_ok=True)
 
     def write(name, data):
@@ -130,7 +130,7 @@ def readers(good, scratch):
 
     yaml = b"task: sokoban\nsize: [6, 6]\ndifficulties:\n- {length: [2, 9], boxes: 1}\ncount: 10\nties: random\n"
     note = shards.ShardJournal(Files(), scratch)
-    lines = b"".join(note.line(shards.Record.from_dict(item)) for item in plain["shards"])
+    lines = b"".join(note.line(shards.Record(**item)) for item in plain["shards"])
     return {
         "recipe": ([PLAN.to_json().encode(), yaml], lambda data: DataSpec.from_text(data.decode("utf-8", "replace"))),
         "manifest": ([text], read_manifest),

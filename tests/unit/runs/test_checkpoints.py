@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from recommit.runs.checkpoints import COMMIT, Checkpoints, TornCheckpoint, verify
+from recommit.runs.checkpoints import Checkpoints, verify
 from recommit.storage import verified
+from recommit.storage.errors import Damaged
 
 BLOCK = 4096
 
@@ -61,7 +62,7 @@ def test_every_kind_of_damage_is_noticed_and_the_one_before_is_taken(kept):
                 (good / name).unlink()
             else:
                 (good / name).write_bytes(damaged)
-            with pytest.raises(TornCheckpoint, match="step-00000020"):
+            with pytest.raises(Damaged, match="step-00000020"):
                 verify(good)
             found, said = newest(kept)
             assert found.step == 10
@@ -72,33 +73,15 @@ def test_every_kind_of_damage_is_noticed_and_the_one_before_is_taken(kept):
     assert newest(kept)[0].step == 20
 
 
-def test_a_folder_under_another_steps_name_is_refused(kept):
-    (kept.folder / "step-00000010").rename(kept.folder / "step-00000030")
-    with pytest.raises(TornCheckpoint, match="expected the step in its name, got 10"):
-        verify(kept.folder / "step-00000030")
-    assert newest(kept)[0].step == 20
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[]",
-        "{",
-        '{"step": 30}',
-        '{"step": 30, "files": []}',
-        '{"step": 30, "files": {"a": 1}}',
-        '{"step": 30, "files": {"a": [1]}}',
-        "[" * 100_000,
-    ],
-)
-def test_a_seal_of_something_else_is_a_torn_one(kept, text):
-    """Whoever makes a folder makes its checksum too."""
+def test_a_folder_without_a_list_is_torn(kept):
     (kept.folder / "step-00000030").mkdir()
-    (kept.folder / "step-00000030" / COMMIT).write_bytes(verified.checkable(text))
-    found, said = newest(kept)
-    assert found.step == 20
-    assert "step-00000030/COMMIT: " in said[0]
-    assert "expected " in said[0]
+    for digests in (None, b"", verified.checkable("{}"), verified.checkable("[]")):
+        if digests is not None:
+            (kept.folder / "step-00000030" / verified.DIGESTS).write_bytes(digests)
+        found, said = newest(kept)
+        assert found.step == 20
+        assert "step-00000030" in said[0]
+        assert "expected " in said[0] or "does not fit" in said[0]
 
 
 def test_a_link_in_a_checkpoint_is_refused(kept, tmp_path):
@@ -106,13 +89,12 @@ def test_a_link_in_a_checkpoint_is_refused(kept, tmp_path):
     (kept.folder / "step-00000020" / "more").symlink_to(tmp_path / "mine")
     found, said = newest(kept)
     assert (found.step, len(said)) == (10, 1)
-    assert "step-00000020: expected files, got a link: more" in said[0]
+    assert "step-00000020: expected files, got a link: " in said[0]
 
 
 def test_digits_of_another_script_are_no_step(kept):
     (kept.folder / "step-\u00b2").mkdir()
     kept.prune(5, set())
-    (kept.folder / "step-\u00b2" / COMMIT).write_bytes(verified.checkable('{"step": 2, "files": {}}'))
     assert newest(kept)[0].step == 20
 
 
@@ -144,4 +126,4 @@ def test_old_ones_go_and_the_best_stays(kept):
         kept.save(step, lambda folder: write(folder, b"x"))
     kept.prune(2, {10})
     assert [p.name[-2:] for p in sorted(kept.folder.glob("step-*"))] == ["10", "30", "40"]
-    assert all((p / COMMIT).exists() for p in kept.folder.glob("step-*"))
+    assert all((p / verified.DIGESTS).exists() for p in kept.folder.glob("step-*"))

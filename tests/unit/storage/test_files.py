@@ -13,8 +13,8 @@ import recommit
 from recommit.data import manifest, shards
 from recommit.data.builder import build
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.storage import errors
-from recommit.storage.files import Files, sha256, sweep_files, temporary_name
+from recommit.storage import errors, verified
+from recommit.storage.files import Files, sweep_files, temporary_name
 
 PACKAGE = Path(recommit.__file__).parent
 PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=4)
@@ -53,9 +53,7 @@ def plain(tmp_path_factory):
 
 def reseal(folder, values):
     """Write a manifest whose own checksum fits, as an attacker would."""
-    values = {key: value for key, value in values.items() if key != "check"}
-    text = json.dumps(values, indent=1, sort_keys=True) + "\n"
-    (folder / manifest.NAME).write_text(json.dumps({**values, "check": sha256(text.encode())}))
+    (folder / manifest.NAME).write_text(json.dumps({**values, "sha256": verified.digest(values)}))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -103,7 +101,7 @@ def test_a_manifest_with_fewer_shards_than_its_recipe_is_refused_before_names_ar
 
 def test_a_shard_is_checked_when_it_is_read(plain, tmp_path):
     """Bits that flip leave many a shard readable, with other rows."""
-    record = shards.Record.from_dict(plain[1]["shards"][0])
+    record = shards.Record(**plain[1]["shards"][0])
     (tmp_path / "data").mkdir()
     data = (plain[0] / record.name).read_bytes()
     for at in range(0, len(data), 97):
@@ -129,7 +127,7 @@ def test_nothing_is_built_through_a_link(tmp_path, name):
 
 def test_links_out_of_the_folder(plain, tmp_path):
     """A shard that is a link to another file is that file, whatever it is: no Parquet, or not the hash."""
-    record = shards.Record.from_dict(plain[1]["shards"][0])
+    record = shards.Record(**plain[1]["shards"][0])
     (tmp_path / "data").mkdir()
     for target in ("/etc/passwd", "/dev/null", str(tmp_path), str(tmp_path / "nowhere")):
         (tmp_path / record.name).symlink_to(target)

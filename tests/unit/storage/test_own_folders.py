@@ -14,7 +14,7 @@ from recommit.storage.errors import WrongFolder
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
 SPEC = DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2, validation=0, test=0)
 #: What the user has there, by names that a folder of ours would sweep, replace or prune.
-MINE = (".settings.tmp", "COMMIT", "step-00000001/notes", ".cache.tmp/notes")
+MINE = (".settings.tmp", "DIGESTS", "step-00000001/notes", ".cache.tmp/notes")
 
 
 @pytest.fixture
@@ -73,11 +73,11 @@ def test_a_link_in_the_place_of_a_checkpoint(tmp_path, mine):
 PRESET = """
 tasks:
   one: {data: {task: sliding, size: 2, difficulties: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
-        variants: [adaptive], seeds: [0], zero_shot: [{model: a/b, endpoint: vllm}]}
+        variants: [adaptive], seeds: [0]}
 """
 
 
-@pytest.mark.parametrize("name", ["", "launch", "family", "eval-s0", "family/adaptive-s0", "family/zero-shot-a-b"])
+@pytest.mark.parametrize("name", ["", "launch", "family", "eval-s0", "family/adaptive-s0"])
 def test_folders_of_a_preset(tmp_path, mine, name):
     pytest.importorskip("torch")
     from recommit.reproduce import stages
@@ -85,7 +85,7 @@ def test_folders_of_a_preset(tmp_path, mine, name):
 
     (tmp_path / "preset.yaml").write_text(PRESET)
     with linked(tmp_path / "out" / "one" / name, mine):
-        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml"), to=("127.0.0.1:8000",)))
+        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")))
 
 
 @pytest.mark.parametrize("name", ["adaptive-s0", "launch"])
@@ -116,7 +116,7 @@ def test_a_policy_is_not_saved_through_a_link(tmp_path, mine, name):
 
     policy = tmp_path / "policy"
     (policy / name).parent.mkdir(parents=True)
-    (policy / name).symlink_to(mine / "COMMIT" if "." in name else mine)
+    (policy / name).symlink_to(mine / "DIGESTS" if "." in name else mine)
     with pytest.raises(WrongFolder, match="expected files, got a link"):
         save_policy(None, policy)
-    assert (mine / "COMMIT").read_text() == "mine\n"
+    assert (mine / "DIGESTS").read_text() == "mine\n"
