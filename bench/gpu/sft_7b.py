@@ -35,10 +35,10 @@ from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.vision import PromptCache
 from recommit.runs.distributed import Team
-from recommit.train import targets
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import Engine
 from recommit.train.optim import parameter_groups
+from recommit.train.sft import loss, targets
 
 T = TypeVar("T")
 TARGETS = TargetConfig(kind="hard", paths="dataset")
@@ -161,12 +161,12 @@ def our_step(
     """One step as ``recommit train sft`` takes it, with pictures that it has not seen before."""
     policy.vision.forget()
     batch = clock.run("targets", lambda: targets.make(task, rows, TARGETS, seed=0, first=number))
-    total = targets.total_weight(batch, TARGETS)
+    total = loss.total_weight(batch, TARGETS)
     with model():
-        loss = clock.run("forward", lambda: targets.sft_loss(policy, task, batch, TARGETS, total)[0])
-        clock.run("backward", lambda: engine.backward(loss))
+        value = clock.run("forward", lambda: loss.sft_loss(policy, task, batch, TARGETS, total)[0])
+        clock.run("backward", lambda: engine.backward(value))
         clock.run("optimiser", lambda: engine.step(0.0))
-    return float(loss.detach())
+    return float(value.detach())
 
 
 def flops_of(policy: CommitPolicy, tokens: float) -> float:

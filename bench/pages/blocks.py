@@ -4,8 +4,6 @@ script of each kind makes them anew; with ``--check`` it only says whether they 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import re
 from typing import TYPE_CHECKING
 
@@ -31,14 +29,6 @@ def filled(page: str, kind: str, make: Callable[[str], str]) -> str:
 
 def _pattern(kind: str) -> re.Pattern[str]:
     return re.compile(rf"<!-- {kind}(?P<name>(?: [\w-]+)*) -->\n.*?<!-- end -->", re.DOTALL)
-
-
-def as_csv(table: str) -> str:
-    """A printed table as CSV."""
-    out = io.StringIO()
-    lines = [line for line in table.splitlines() if not line.startswith("|-")]
-    csv.writer(out, lineterminator="\n").writerows([c.strip() for c in line[1:-1].split("|")] for line in lines)
-    return out.getvalue()
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

@@ -12,7 +12,6 @@ in the closed loop, and augmentations also where the policy chooses its depths. 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ import recommit
 from recommit.data import held_out
 from recommit.data.spec import DataSpec
 from recommit.policy.checkpoint import local_folder
+from recommit.results.grid import Grid
 from recommit.results.intervals import wilson
 
 if TYPE_CHECKING:
@@ -111,20 +111,20 @@ def rows(name: str, run: Path, many: int, sets: list[str]) -> list[dict[str, Any
     return result
 
 
-def table(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def table(every: list[dict[str, Any]]) -> Grid:
     """A line for each policy and depth, with the sets beside each other; then what others report."""
     lines: dict[tuple[str, Any], dict[str, Any]] = {}
     for row in every:
-        line = lines.setdefault((row["policy"], row["depth"]), {"policy": row["policy"], "depth": row["depth"]})
-        line[f"{row['set']}, %"] = f"{row['solved']} ({row['low']} .. {row['high']})"
+        line = lines.setdefault((row["policy"], row["depth"]), {})
+        line[row["set"]] = f"{row['solved']} ({row['low']} .. {row['high']})"
         if row["set"] == SETS["unfiltered"]:
             line |= {name: row[name] for name in ("observations", "actions")}
     for name, shares in PUBLISHED.items():
-        lines[name, 1] = {"policy": name, "depth": 1}
-        lines[name, 1] |= {f"{which}, %": share for which, share in zip(SETS.values(), shares, strict=True)}
-    first, *others = (f"{which}, %" for which in SETS.values())
-    names = ("policy", "depth", first, "observations", "actions", *others)
-    return [{name: line.get(name, "") for name in names} for line in lines.values()]
+        lines[name, 1] = dict(zip(SETS.values(), shares, strict=True))
+    first, *others = SETS.values()
+    names = (first, "observations", "actions", *others)
+    head = ["policy", "depth", *(f"{name}, %" if name in SETS.values() else name for name in names)]
+    return Grid.of(head, [[*map(str, key), *(str(line.get(n, "")) for n in names)] for key, line in lines.items()])
 
 
 def main() -> None:
@@ -139,10 +139,7 @@ def main() -> None:
         name, _, run = text.partition("=")
         every += rows(name, Path(run), arguments.levels, arguments.sets)
     if arguments.csv:
-        with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list((lines := table(every))[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(lines)
+        arguments.csv.write_text(table(every).csv(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,18 +12,18 @@ of it in percent.
 from __future__ import annotations
 
 import argparse
-import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from recommit.stats import share
 
 from recommit.graph import files
 from recommit.graph.score import GraphScorer, score
 from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
+from recommit.results.grid import Grid, figure, number, percent, spread
+from recommit.results.intervals import share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,21 +57,24 @@ def rows(validation: CommitmentGraph, graph: CommitmentGraph, setting: Setting, 
         scorer = GraphScorer(replace(graph, starts=graph.starts[which], groups=graph.groups[which]), (setting,))
         scored = {row.rule: row for row in score(scorer, entries, chosen_on) if not row.shared}
         head = scored["head"]
-        low, high = share(scorer.played(head.entry(entries[0]), setting).outcome()[0], scorer.graph.groups)
-        gain = "" if head.gain is None else f"{head.gain:.2f} ({head.gain_low:.2f} .. {head.gain_high:.2f})"
+        solved = share(scorer.played(head.entry(entries[0]), setting).outcome()[0], scorer.graph.groups)
         causes = {cause: head.causes.get(cause, 0.0) for cause in CAUSES}
+        oracle = scorer.oracle(setting).mean()
         result.append(
             {
-                "levels": name, "count": int(which.sum()),
-                f"fixed depth {fixed}": f"{100 * scorer.fixed(setting, fixed).mean():.1f}",
-                "confidence": f"{100 * scored['confidence-product'].solved:.1f}",
-                "head (95 %)": f"{100 * head.solved:.1f} ({100 * low:.1f} .. {100 * high:.1f})",
-                "oracle depth": f"{100 * scorer.oracle(setting).mean():.1f}",
-                "actions": f"{head.actions:.1f}", "observations": f"{head.observations:.2f}",
-                "gain share of the head": gain, "regret": f"{100 * (scorer.oracle(setting).mean() - head.value):.1f}",
+                "levels": name,
+                "count": int(which.sum()),
+                f"fixed depth {fixed}": percent(scorer.fixed(setting, fixed).mean()),
+                "confidence": percent(scored["confidence-product"].solved),
+                "head (95 %)": spread(solved, 1, 100.0),
+                "oracle depth": percent(oracle),
+                "actions": number(head.actions),
+                "observations": number(head.observations, 2),
+                "gain share of the head": "" if head.gain is None else figure(vars(head), "gain", 2),
+                "regret": percent(oracle - head.value),
                 **{cause: f"{100 * part:.0f}" for cause, part in causes.items()},
             }
-        )  # fmt: skip
+        )
     return result
 
 
@@ -85,11 +88,9 @@ def main() -> None:
     arguments = parser.parse_args()
     setting = Setting(arguments.budget, Prices(0.0, 0.0))
     every = rows(files.read(arguments.validation), files.read(arguments.graph), setting, arguments.cut)
-    with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(every[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(every)
-    print(arguments.csv.read_text(encoding="utf-8"))
+    grid = Grid.of(list(every[0]), [list(map(str, row.values())) for row in every])
+    arguments.csv.write_text(grid.csv(), encoding="utf-8")
+    print(grid.markdown())
 
 
 if __name__ == "__main__":

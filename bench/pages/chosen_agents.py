@@ -9,33 +9,30 @@ Names are of plans and of who chooses depths; agents are those of ``summary.json
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-HEAD = (
-    "plans",
-    "depth by",
-    "K",
-    "solved, % (95 %)",
-    "actions",
-    "observations",
-    "left without a solution, %",
-    "gain share",
-)
+from recommit.results.grid import Grid, ends, figure, number, percent
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def line(name: str, row: dict[str, Any]) -> list[str]:
-    """An agent under one budget."""
-    spread = lambda keys, scale, form: [f"{scale * row[key]:{form}}" for key in keys]
-    share, low, high = spread(("solve_rate", "solve_low", "solve_high"), 100, ".1f")
-    gain = (
-        "" if row.get("gain") is None else "{} ({} .. {})".format(*spread(("gain", "gain_low", "gain_high"), 1, ".2f"))
-    )
-    cells = [f"{row['actions_per_episode']:.1f}", f"{row['decisions_per_episode']:.1f}", f"{100 * row['lost']:.1f}"]
-    return [*name.split(" | "), str(row["decisions"]), f"{share} ({low} .. {high})", *cells, gain]
+    Line = tuple[str, dict[str, Any]]
+
+COLUMNS: dict[str, Callable[[Line], str]] = {
+    "plans": lambda each: each[0].partition(" | ")[0],
+    "depth by": lambda each: each[0].partition(" | ")[2],
+    "K": lambda each: str(each[1]["decisions"]),
+    "solved, % (95 %)": lambda each: (
+        f"{percent(each[1]['solve_rate'])} ({ends(each[1]['solve_low'], each[1]['solve_high'], scale=100.0)})"
+    ),
+    "actions": lambda each: number(each[1]["actions_per_episode"]),
+    "observations": lambda each: number(each[1]["decisions_per_episode"]),
+    "left without a solution, %": lambda each: percent(each[1]["lost"]),
+    "gain share": lambda each: "" if each[1].get("gain") is None else figure(each[1], "gain", 2),
+}
 
 
 def main() -> int:
@@ -48,14 +45,11 @@ def main() -> int:
     for row in json.loads((options.evaluation / "summary.json").read_text(encoding="utf-8")):
         agent, _, run = row["agent"].partition("@")
         rows.setdefault(f"{agent}@{Path(run).name}" if run else agent, []).append(row)
-    lines = []
-    for said in options.agents:
-        name, _, agent = said.rpartition("=")
-        if agent not in rows:
-            raise SystemExit(f"agents: expected some of {', '.join(rows)}, got {agent}")
-        lines += [line(name, row) for row in rows[agent]]
-    with options.csv.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *lines])
+    named = [(name, agent) for name, _, agent in (each.rpartition("=") for each in options.agents)]
+    if wrong := [agent for _, agent in named if agent not in rows]:
+        raise SystemExit(f"agents: expected some of {', '.join(rows)}, got {wrong[0]}")
+    lines = [(name, row) for name, agent in named for row in rows[agent]]
+    options.csv.write_text(Grid.by(COLUMNS, lines).csv(), encoding="utf-8")
     return 0
 
 

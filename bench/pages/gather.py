@@ -15,11 +15,12 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow.parquet as pq
-from recommit.stats import bootstrap
+from recommit.results import intervals
+
+if TYPE_CHECKING:
+    from recommit.results.table import Results
 
 from recommit.evaluate import seeds
 from recommit.evaluate.agent_names import AgentName, seed_of
@@ -214,46 +215,35 @@ def of_episodes(folders: list[Path], name: str) -> dict[str, Any]:
         sets.add((plan["test_set"], plan["instances"]))
         first, table = FIRST[summary[0]["task"]]
         tables.add(table)
-        columns = pq.read_table(folder / "episodes.parquet").to_pydict()
-        agents, budgets = (np.array(columns[name], object) for name in ("agent", "budget"))
-        every = {name: np.array(columns[name], np.float64) for name in FIGURES}
-        rooms, own = seeds.rooms_of(folder), seed_of(plan["run"])
+        played, own = seeds.read(folder), seed_of(plan["run"])
         for budget, decisions in {row["budget"]: row["decisions"] for row in summary}.items():
             words = _others([row for row in summary if row["budget"] == budget], own)
-            (head,) = (row["agent"] for row in summary if row["budget"] == budget and _is(row["agent"], first, own))
-            played = {
-                agent: {name: values[(agents == agent) & (budgets == budget)] for name, values in every.items()}
-                for agent in (head, *words)
-            }
             for other in words:
-                if other != head:
+                if other != first:
                     about = {"seed": int(own), "K": decisions, "against": words[other]}
-                    rows.append({**about, **_differences(played[head], played[other], rooms)})
+                    rows.append({**about, **_differences(played, first, other, budget)})
     ((test_set, instances),), (table,) = sets, tables
     return {"task": name or table, "test_set": test_set, "instances": instances, "rows": rows}
 
 
 def _others(summary: list[dict[str, Any]], own: str) -> dict[str, str]:
-    """What the agents of one budget are called: those of the table, and the best constant of each policy's plans."""
-    names = dict.fromkeys(row["agent"] for row in summary)
-    words = {agent: OTHERS[seeds.kind(agent)] for agent in names if seeds.kind(agent) in OTHERS and _own(agent, own)}
+    """The words for agents of one budget, by kind: those of the table, and the best constant of each policy's plans."""
+    kinds = dict.fromkeys(seeds.kind(row["agent"]) for row in summary if seed_of(row["agent"]) in ("", own))
+    words = {kind: OTHERS[kind] for kind in kinds if kind in OTHERS}
     for constant in dict.fromkeys(row["gain_fixed"] for row in summary if row.get("gain_fixed")):
-        words.setdefault(constant, CONSTANT + ", 8 augmentations" * ("@" in constant))
+        words.setdefault(seeds.kind(constant), CONSTANT + ", 8 augmentations" * ("@" in constant))
     return words
 
 
-def _is(agent: str, kind: str, own: str) -> bool:
-    return seeds.kind(agent) == kind and _own(agent, own)
-
-
-def _own(agent: str, seed: str) -> bool:
-    return seed_of(agent) in ("", seed)
-
-
-def _differences(one: dict[str, Any], other: dict[str, Any], rooms: Any) -> dict[str, Any]:
-    less = {name: one[name] - other[name] for name in FIGURES}
-    values = {f"{look:g}": less["solved"] - ACTION * less["actions"] - look * less["decisions"] for look in PRICES}
-    return {name: vars(bootstrap(column, rooms)) for name, column in ({**less, **values}).items()}
+def _differences(played: Results, one: str, other: str, budget: str) -> dict[str, Any]:
+    """Of figures, and of value at every price."""
+    less = {
+        name: played.values(one, budget, column) - played.values(other, budget, column)
+        for name, column in zip(FIGURES, ("solved", "actions", "observations"), strict=True)
+    }
+    less |= {f"{look:g}": less["solved"] - ACTION * less["actions"] - look * less["decisions"] for look in PRICES}
+    groups = played.groups(one, budget)
+    return {name: intervals.mean(column, groups).values() for name, column in less.items()}
 
 
 def main(words: list[str]) -> int:

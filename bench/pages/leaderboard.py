@@ -16,6 +16,7 @@ from bench.pages import blocks
 from recommit.data import frozen
 from recommit.evaluate.score import ScoreOptions, score, verify
 from recommit.policy import pretrained
+from recommit.results.grid import ends, figure, number, percent
 from recommit.storage import files
 from recommit.storage.terminal_text import cell
 
@@ -73,20 +74,10 @@ def _row(record: dict[str, Any], budget: int) -> dict[str, Any]:
 
 
 def _line(split: str, row: dict[str, Any], path: Path, name: str) -> str:
-    def spread(key: str, low: str, high: str) -> str:
-        return f"{100 * row[key]:.1f} ({100 * row[low]:.1f} .. {100 * row[high]:.1f})"
-
-    cells = [
-        f"`{split}`",
-        str(row["decisions"]),
-        cell(name),
-        spread("solve_rate", "solve_low", "solve_high"),
-        f"{row['actions_per_episode']:.1f}",
-        f"{row['decisions_per_episode']:.1f}",
-        spread("value", "value_low", "value_high"),
-        f"[JSON](assets/leaderboard/{quote(path.name)})",
-    ]
-    return f"| {' | '.join(cells)} |"
+    solved = f"{percent(row['solve_rate'])} ({ends(row['solve_low'], row['solve_high'], scale=100.0)})"
+    cells = [f"`{split}`", str(row["decisions"]), cell(name), solved]
+    cells += [number(row["actions_per_episode"]), number(row["decisions_per_episode"]), figure(row, "value", 1, 100.0)]
+    return f"| {' | '.join(cells)} | [JSON](assets/leaderboard/{quote(path.name)}) |"
 
 
 if __name__ == "__main__":

@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from recommit.stats import bootstrap
 
 from recommit.graph import files, score
 from recommit.graph.score import GraphScorer
 from recommit.horizon import rule_registry
 from recommit.prices import Prices, Setting
 from recommit.report import plotting
-from recommit.storage.terminal_text import grid
+from recommit.results import intervals, table
+from recommit.results.grid import Grid, spread
+from recommit.results.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,16 +139,11 @@ def rows(runs: dict[tuple[str, int], tuple[GraphScorer, dict[tuple[str, Setting]
                         **dict(zip(("solved", "actions", "looks"), mean.mean(axis=1).tolist(), strict=True)),
                         "value": float(value.mean()),
                         "by_seed": [float(setting.prices.returns(*p.outcome).mean()) for p in each],
-                        **{key: list(_ends(column, groups)) for key, column in ends.items()},
+                        **{key: list(table.ends(intervals.mean(column, groups))) for key, column in ends.items()},
                         "ceiling": float(np.mean([scorer.oracle(setting).mean() for scorer in scorers])),
                     }
                 )
     return result
-
-
-def _ends(column: NDArray[np.float64], groups: NDArray[np.integer]) -> tuple[float, float, float]:
-    interval = bootstrap(column, groups)
-    return interval.mean, interval.low, interval.high
 
 
 def gather(
@@ -211,33 +207,48 @@ def _remembers(row: Row) -> bool:
     return str(row["rule"]).endswith(MEMORY)
 
 
-def bests(figures: Row, kind: str = "test") -> str:
-    """Our head and the best rule under every setting; differences are our head less the rule."""
-    head = (
-        "K",
-        "observation, in actions",
-        "adaptive: solved at actions",
-        "best rule",
-        "its plans",
-        "rule: solved at actions",
-        "value, points (95 %)",
-        "solved, points (95 %)",
-        "actions (95 %)",
-    )
+def ahead(figures: Row, row: Row, kind: str = "test") -> Interval:
+    """The value of a rule less that of our head: t over training seeds, of one seed over starts."""
+    if len(row.get("by_seed") or ()) < 2:
+        return _of(row["ahead"])
+    same = (each for each in figures["rows"][kind] if _same(each, row, "budget", "price_action", "price_observation"))
+    name = HEAD + MEMORY * _remembers(row)
+    ours = next(each for each in same if each["source"] == OURS and each["rule"] == name)
+    own = dict(zip(ours["seeds"], ours["by_seed"], strict=True))
+    return intervals.mean(np.array([mine - own[seed] for seed, mine in zip(row["seeds"], row["by_seed"], strict=True)]))
+
+
+def _same(one: Row, other: Row, *keys: str) -> bool:
+    return all(one[key] == other[key] for key in keys)
+
+
+def _of(triple: Sequence[float]) -> Interval:
+    return Interval.of(dict(zip(("mean", "low", "high"), triple, strict=True)))
+
+
+def price_words(row: Row) -> str:
+    """The price of an observation, in actions."""
+    return f"{row['price_observation'] / row['price_action']:g}" if row["price_action"] else "no prices"
+
+
+def bests(figures: Row, kind: str = "test") -> Grid:
+    """Our head and the best rule under every setting; differences are our head less the rule, of value over training
+    seeds, of the rest over starts."""
     lines = []
     for setting in figures["settings"]:
-        own = [row for row in figures["rows"][kind] if all(row[key] == value for key, value in setting.items())]
+        own = [row for row in figures["rows"][kind] if _same(row, setting, *setting)]
         for memory in (False, True):
-            ours = [row for row in own if row["source"] == OURS and row["rule"] == HEAD + (MEMORY if memory else "")]
+            ours = [row for row in own if row["source"] == OURS and row["rule"] == HEAD + MEMORY * memory]
             rule = best(own, memory=memory)
-            if not ours or rule is None:
-                continue
-            price = setting["price_observation"] / setting["price_action"] if setting["price_action"] else 0.0
-            name = f"{price:g}" if price else "no prices"
-            cells = [str(setting["budget"]), name + (", memory" if memory else ""), _outcome(ours[0])]
-            cells += [_named(rule), NAMES[rule["source"]], _outcome(rule), _less(rule["ahead"], 100)]
-            lines.append([*cells, _less(rule["ahead_solved"], 100), _less(rule["ahead_actions"], 1)])
-    return grid(head, lines)
+            if ours and rule is not None:
+                less = lambda interval, scale: spread(interval.scaled(-scale), sign=True)
+                cells = [str(setting["budget"]), price_words(setting) + ", memory" * memory, _outcome(ours[0])]
+                cells += [_named(rule), NAMES[rule["source"]], _outcome(rule), less(ahead(figures, rule, kind), 100)]
+                if rule["ahead_solved"] is not None:
+                    cells += [less(_of(rule["ahead_solved"]), 100), less(_of(rule["ahead_actions"]), 1)]
+                lines.append([*cells, "", ""][:9])
+    head = "K | observation, in actions | adaptive: solved at actions | best rule | its plans | rule: solved at actions"
+    return Grid.of(f"{head} | value, points (95 %) | solved, points (95 %) | actions (95 %)", lines)
 
 
 def _outcome(row: Row) -> str:
@@ -253,25 +264,15 @@ def _named(row: Row) -> str:
     return name.replace("fixed", f"fixed depth {numbers}") if name.startswith("fixed") else f"{name} ({numbers})"
 
 
-def _less(ends: Sequence[float] | None, times: float) -> str:
-    """Adaptive minus the rule, from the rule minus adaptive."""
-    if ends is None:
-        return ""
-    mean, high, low = (-times * value + 0.0 for value in ends)
-    return f"{mean:+.1f} ({low:+.1f} .. {high:+.1f})"
-
-
-def counts(figures: Row) -> str:
+def counts(figures: Row) -> Grid:
     """How many rules are significantly better than our head, over all settings; one in forty is by chance."""
     lines = []
     for kind, every in figures["rows"].items():
-        untrained = [row for row in every if not _is_head(row)]
-        better, worse = (sum(row["ahead"][1] > 0 for row in untrained), sum(row["ahead"][2] < 0 for row in untrained))
-        cells = (len(untrained), better, len(untrained) - better - worse, worse)
+        signs = [ahead(figures, row, kind).sign for row in every if not _is_head(row)]
+        cells = (len(signs), signs.count(1), signs.count(0), signs.count(-1))
         lines.append([figures["instances"][kind]["label"], *map(str, cells)])
-    return grid(
-        ("instances", "rules", "significantly better than adaptive", "not significant", "significantly worse"), lines
-    )
+    head = "instances | rules | significantly better than adaptive | not significant | significantly worse"
+    return Grid.of(head, lines)
 
 
 def lead(figures: Row, budget: int) -> list[tuple[str, float, float, float, float]]:
@@ -282,8 +283,9 @@ def lead(figures: Row, budget: int) -> list[tuple[str, float, float, float, floa
             own = [row for row in figures["rows"]["test"] if all(row[key] == value for key, value in setting.items())]
             rule = best([row for row in own if row["source"] == source])
             if setting["budget"] == budget and setting["price_action"] and rule is not None:
-                mean, high, low = (-100 * value for value in rule["ahead"])
-                points.append((source, setting["price_observation"] / setting["price_action"], mean, low, high))
+                less = ahead(figures, rule).scaled(-100.0)
+                price = setting["price_observation"] / setting["price_action"]
+                points.append((source, price, less.mean, less.low, less.high))
     return points
 
 
@@ -331,7 +333,7 @@ def main() -> int:
     for path in sorted(ASSETS.glob("rules-compared-*.json")):
         figures = read(path.read_text(encoding="utf-8"))
         draw(figures)
-        print(f"## {figures['title'].capitalize()}\n\n{bests(figures)}\n\n{counts(figures)}\n")
+        print(f"## {figures['title'].capitalize()}\n\n{bests(figures).markdown()}\n\n{counts(figures).markdown()}\n")
     return 0
 
 

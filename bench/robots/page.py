@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,11 @@ import numpy as np
 from bench.pages import blocks
 from bench.robots.records import Played, keep, kinds, last_number, utility
 from bench.robots.tasks import CONDITIONS, DEPTHS, PRICE
-from recommit.stats import bootstrap, gain_interval, paired_shares
 
 from recommit.report import plotting
-from recommit.storage.terminal_text import grid
+from recommit.results import intervals
+from recommit.results.grid import Grid, spread
+from recommit.results.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,10 +88,10 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
     }
     for one, other in (("rule", "constant"), ("hindsight", "constant"), *(("head", n) for n in own if n != "head")):
         each = [utility(mine) - utility(its) for mine, its in zip(own[one], own[other], strict=True)]
-        result[f"{one} - {other}"] = asdict(bootstrap(joined(each))) | {"each": [float(d.mean()) for d in each]}
+        result[f"{one} - {other}"] = intervals.mean(joined(each)).values() | {"each": [float(d.mean()) for d in each]}
     solved = lambda depth: joined([each.rows[f"fixed {depth}"][:, 0] for each in played]) > 0
     for depth in (DEPTHS[0], DEPTHS[-1]):
-        result[f"middle - {depth}"] = asdict(paired_shares(solved(MIDDLE), solved(depth)))
+        result[f"middle - {depth}"] = intervals.difference(solved(MIDDLE), solved(depth)).values()
     result["oracles"] = {kind: oracle_figures(kind, played, head) for kind in kinds(condition)}
     if condition != "bumps":
         totals = {name: np.mean([each.states[name] for each in played], axis=0).tolist() for name in names}
@@ -105,13 +105,13 @@ def oracle_figures(kind: str, played: list[Played], head: str) -> dict[str, Any]
     many = len(best[0])
     constant, own = [each.rows[each.constant][:many] for each in played], [each.rows[head][:many] for each in played]
     mine, fixed, most = (utility(np.concatenate(parts)) for parts in (own, constant, best))
-    gain = gain_interval(mine, fixed, most)
+    gain = intervals.gain(mine, fixed, most)
     return {
         "constant": summary(constant),
         "head": summary(own),
         "oracle": summary(best),
-        "room": asdict(bootstrap(most - fixed)),
-        "gain": None if gain is None else asdict(gain),
+        "room": intervals.mean(most - fixed).values(),
+        "gain": None if gain is None else gain.values(),
     }
 
 
@@ -133,36 +133,31 @@ def paid(row: dict[str, Any]) -> str:
     return f"{row['utility']:.3f} ({100 * row['success']:.0f} / {row['queries']:.1f})"
 
 
-def between(interval: dict[str, Any] | None, form: str = "+.3f") -> str:
+def between(interval: dict[str, Any] | None, digits: int = 3, scale: float = 1.0, *, sign: bool = True) -> str:
     """A mean and its interval."""
-    if interval is None:
-        return ""
-    low, high = (f"{interval[key]:{form}}" for key in ("low", "high"))
-    return f"{interval['mean']:{form}} ({low} .. {high})"
+    return "" if interval is None else spread(Interval.of(interval), digits, scale, sign=sign)
 
 
-def constants(figures: Figures, condition: str) -> str:
+def constants(figures: Figures, condition: str) -> Grid:
     """Success and queries at every fixed depth."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
         rows = [own["rows"][f"fixed {depth}"] for depth in DEPTHS]
         cells = [f"{100 * row['success']:.0f} / {row['queries']:.1f}" for row in rows]
         lines.append([task, *cells, ", ".join(map(str, own["constants"]))])
-    return grid(["task", *(f"{depth}" for depth in DEPTHS), "best constant"], lines)
+    return Grid.of(["task", *(f"{depth}" for depth in DEPTHS), "best constant"], lines)
 
 
-def horizons(figures: Figures, condition: str) -> str:
+def horizons(figures: Figures, condition: str) -> Grid:
     """Is success lost by looking less often, or by looking more often?"""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
-        points = (
-            {key: 100 * value for key, value in own[f"middle - {depth}"].items()} for depth in (DEPTHS[-1], DEPTHS[0])
-        )
-        lines.append([task, *(between(each, "+.1f") for each in points)])
-    return grid(["task", f"{MIDDLE} - {DEPTHS[-1]}, points", f"{MIDDLE} - {DEPTHS[0]}, points"], lines)
+        points = (own[f"middle - {depth}"] for depth in (DEPTHS[-1], DEPTHS[0]))
+        lines.append([task, *(between(each, 1, 100.0) for each in points)])
+    return Grid.of(["task", f"{MIDDLE} - {DEPTHS[-1]}, points", f"{MIDDLE} - {DEPTHS[0]}, points"], lines)
 
 
-def verdict(figures: Figures, condition: str) -> str:
+def verdict(figures: Figures, condition: str) -> Grid:
     """Who finds how much, on all test episodes."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
@@ -171,19 +166,19 @@ def verdict(figures: Figures, condition: str) -> str:
         lines[-1] += [between(own[name]) for name in ("rule - constant", "head - constant", "head - rule")]
         lines[-1] += [" ".join(f"{each:+.3f}" for each in own["head - constant"]["each"])]
     row = ["task", "best constant", "rule", "head", "rule - constant", "head - constant", "head - rule"]
-    return grid([*row, "head - constant, by policy"], lines)
+    return Grid.of([*row, "head - constant, by policy"], lines)
 
 
-def hindsight(figures: Figures, condition: str) -> str:
+def hindsight(figures: Figures, condition: str) -> Grid:
     """The rule that turned out best on the test episodes, which nobody could know."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
         differences = [between(own[name]) for name in ("hindsight - constant", "head - hindsight")]
         lines.append([task, f"{paid(own['chosen']['hindsight'])} {own['hindsight']}", *differences])
-    return grid(["task", "best rule by hindsight", "it - constant", "head - it"], lines)
+    return Grid.of(["task", "best rule by hindsight", "it - constant", "head - it"], lines)
 
 
-def room(figures: Figures, condition: str) -> str:
+def room(figures: Figures, condition: str) -> Grid:
     """What the oracle's choice is worth, and the head's part of it, on the episodes that the oracle played."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
@@ -194,12 +189,12 @@ def room(figures: Figures, condition: str) -> str:
         known = gain is not None and gain["high"] - gain["low"] <= 1.0
         values = [paid(oracle[name]) for name in ("constant", "head", "oracle")]
         lines.append([task, *values, between(oracle["room"]), f"{points:+.1f}", f"{saved:.1f}"])
-        lines[-1].append(between(gain, ".2f") if known else "")
+        lines[-1].append(between(gain, 2, sign=False) if known else "")
     head = ["task", "best constant", "head", "oracle", "room", "of it success, points", "of it queries saved"]
-    return grid([*head, "gain share of the head"], lines)
+    return Grid.of([*head, "gain share of the head"], lines)
 
 
-def prices(figures: Figures, condition: str) -> str:
+def prices(figures: Figures, condition: str) -> Grid:
     """The constants that are best by hindsight where a query costs less."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
@@ -208,10 +203,10 @@ def prices(figures: Figures, condition: str) -> str:
         for price in PRICES:
             depth = max(DEPTHS, key=lambda d: worth(own["rows"][f"fixed {d}"], price))
             lines[-1].append(f"{depth} ({100 * own['rows'][f'fixed {depth}']['success']:.0f})")
-    return grid(["task", *(f"{price:g}" for price in PRICES)], lines)
+    return Grid.of(["task", *(f"{price:g}" for price in PRICES)], lines)
 
 
-def limits(figures: Figures, condition: str) -> str:
+def limits(figures: Figures, condition: str) -> Grid:
     """Success under latency, and what it would be if queries did nothing but take their ticks of the episode."""
     wait, ticks, lines = CONDITIONS[condition].latency, figures["settings"]["ticks"], []
     for task, own in figures["conditions"].get(condition, {}).items():
@@ -224,24 +219,24 @@ def limits(figures: Figures, condition: str) -> str:
             solved, asked, took = still["episodes"][name][: len(own["episodes"][name])].T
             in_time = (solved > 0) & (took + wait * asked <= ticks)
             lines[-1].append(f"{100 * own['rows'][name]['success']:.0f} / {100 * in_time.mean():.0f}")
-    return grid(["task", *(f"{depth}" for depth in DEPTHS)], lines)
+    return Grid.of(["task", *(f"{depth}" for depth in DEPTHS)], lines)
 
 
-def utilities(figures: Figures, condition: str) -> str:
+def utilities(figures: Figures, condition: str) -> Grid:
     """Every row's utility, by task."""
     tasks = figures["conditions"].get(condition, {})
     names = list(next(iter(tasks.values()))["rows"]) if tasks else []
     names.sort(key=lambda name: (not name.startswith("fixed"), name.startswith("head"), last_number(name), name))
     lines = [[name, *(f"{own['rows'][name]['utility']:.3f}" for own in tasks.values())] for name in names]
-    return grid(["depth by", *tasks], lines)
+    return Grid.of(["depth by", *tasks], lines)
 
 
-def states(figures: Figures, condition: str) -> str:
+def states(figures: Figures, condition: str) -> Grid:
     """One-deviation shares at visited states: of what the best depth there is worth beyond the best constant."""
     tasks = figures["conditions"].get(condition, {})
     names = [name for name in next(iter(tasks.values()))["states"] if not name.startswith("fixed")] if tasks else []
     lines = [[name, *(_share(*own["states"][name]) for own in tasks.values())] for name in names]
-    return grid(["depth by", *tasks], lines)
+    return Grid.of(["depth by", *tasks], lines)
 
 
 def _share(regret: float, constant: float) -> str:
@@ -249,7 +244,7 @@ def _share(regret: float, constant: float) -> str:
     return f"{share}({regret:.3f})"
 
 
-def bumps(figures: Figures, _: str) -> str:
+def bumps(figures: Figures, _: str) -> Grid:
     """A clairvoyant oracle beside one that is none."""
     lines = []
     for task, own in figures["conditions"].get("bumps", {}).items():
@@ -266,7 +261,7 @@ def bumps(figures: Figures, _: str) -> str:
             ]
         )
     head = ["task", "best constant", "room, clairvoyant", "room, futures drawn again", "head", "head - constant"]
-    return grid([*head, "head - rule"], lines)
+    return Grid.of([*head, "head - rule"], lines)
 
 
 def gate(figures: Figures, _: str) -> str:
@@ -318,7 +313,7 @@ def about(figures: Figures, _: str) -> str:
     )
 
 
-TABLES: dict[str, Callable[[Figures, str], str]] = {
+TABLES: dict[str, Callable[[Figures, str], str | Grid]] = {
     "about": about,
     "gate": gate,
     "constants": constants,
@@ -340,15 +335,20 @@ def filled(page: str, figures: Figures) -> str:
     def block(name: str) -> str:
         table, _, condition = name.partition("-")
         played = (condition or table) not in CONDITIONS or figures["conditions"].get(condition or table)
-        return TABLES[table](figures, condition) if played else "Not played yet."
+        return _text(TABLES[table](figures, condition)) if played else "Not played yet."
 
     return blocks.filled(page, "robots", block)
+
+
+def _text(made: str | Grid) -> str:
+    return made.markdown() if isinstance(made, Grid) else made
 
 
 def csvs(figures: Figures) -> dict[Path, str]:
     """Every table that is kept, docs/results/robots-TABLE-CONDITION.csv, made anew."""
     names = {path: path.stem.split("-")[1:] for path in CSV.glob("robots-*.csv")}
-    return {path: blocks.as_csv(TABLES[table](figures, "-".join(rest))) for path, (table, *rest) in names.items()}
+    made = {path: TABLES[table](figures, "-".join(rest)) for path, (table, *rest) in names.items()}
+    return {path: grid.csv() for path, grid in made.items() if isinstance(grid, Grid)}
 
 
 #: Marks of a frontier: what the figures call it, its words, form and colour.

@@ -21,6 +21,7 @@ from recommit.data import held_out
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import always, play, sampled
 from recommit.policy.policy import CommitPolicy
+from recommit.results.grid import ends
 from recommit.results.intervals import share
 from recommit.runs.directory import best_policy
 
@@ -57,8 +58,8 @@ def main() -> None:
     print(f"{'depth':<10}{'solved %':>9}{'95 % interval':>18}{'actions':>9}")
     for name, choose in choices.items():
         played = play(graph, nodes, arguments.budget, choose)
-        low, high = share(played.solved, rooms)
-        interval = f"{100 * low:.1f} .. {100 * high:.1f}"
+        within = share(played.solved, rooms)
+        interval = ends(within.low, within.high, scale=100.0)
         print(f"{name:<10}{100 * played.solve_rate:>9.1f}{interval:>18}{played.mean_actions:>9.1f}")
 
 

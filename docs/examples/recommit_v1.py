@@ -33,7 +33,6 @@ class RecommitConfig(vf.TasksetConfig):
     seed: int = 0
     view: Literal["image", "text"] = "image"
     cell: int = 56
-    lenient: bool = False
     split: Literal["train", "validation", "test"] = "train"
 
 
@@ -59,7 +58,7 @@ class RecommitTaskset(vf.Taskset[RecommitTask, RecommitConfig]):
     def load(self) -> Iterator[RecommitTask]:
         """One task per start."""
         config = self.config
-        names = ("size", "boxes", "length", "budget", "count", "seed", "view", "cell", "lenient")
+        names = ("size", "boxes", "length", "budget", "count", "seed", "view", "cell")
         fields = {"task": config.puzzle, **{name: getattr(config, name) for name in names}}
         spec = GameSpec(**fields)
         for state, name in zip(spec.starts(config.split).states, spec.ids(config.split), strict=True):

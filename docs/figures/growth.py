@@ -1,7 +1,5 @@
 """Draws docs/assets/growth-*.svg from the tables of growth beside them (needs matplotlib).
 
-python bench/solving/sliding.py --growth docs/assets/growth-sliding.csv
-python bench/solving/sokoban_table.py --growth docs/assets/growth-sokoban.csv
 python docs/figures/growth.py
 """
 

@@ -49,8 +49,7 @@ class Purpose(IntEnum):
     OWN_STATES = 44
     # States and plans that a world model learns from.
     WORLD_MODEL = 43
-    # Evaluation: bootstrap resamples, the agent of random actions, waits between requests, instances of zero-shot.
-    BOOTSTRAP = 48
+    # Evaluation: the agent of random actions, waits between requests, instances of zero-shot.
     RANDOM_ACTIONS = 49
     JITTER = 56
     INSTANCES = 57

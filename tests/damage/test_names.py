@@ -33,6 +33,7 @@ from recommit.policy.backbones import backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.report import document
 from recommit.runs import progress
+from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import verified
 from recommit.storage.files import Files
 from recommit.train import config, initial_policy
@@ -183,7 +184,8 @@ class Names:
     def seals(self, name):
         """The file, and what has its digest."""
         above = [folder for folder in (self.place / name).parents if self.place in folder.parents]
-        return [self.place / name, *(each / verified.DIGESTS for each in above if (each / verified.DIGESTS).is_file())]
+        every = [folder / verified.DIGESTS for folder in above]
+        return [self.place / name, *(file for file in every if file.is_file())]
 
     def write(self, name, whole):
         if name == "data/manifest.json":
@@ -206,7 +208,7 @@ def more_uses():
     """Verbs that take a folder from somebody and make something of it."""
 
     def begin(here):
-        folder = SimpleNamespace(folder=here / "new", trained=False)
+        folder = SimpleNamespace(folder=here / "new", checkpoints=Checkpoints(here / "new"))
         folder.folder.mkdir()
         initial_policy.warm_start(here / "sft", folder, SimpleNamespace(is_main_process=True, barrier=lambda: None))
 

@@ -164,7 +164,7 @@ def _graph(folder: Path) -> dict[str, Any]:
     _recommit(folder, f"{build} --out graph")
     _recommit(folder, f"{build} --split validation --out chosen")
     _recommit(folder, "graph build rl-exact --out planned --starts 24 --budget 5 --threads 1")
-    score = "graph score graph --choose-on chosen --budget 4 6 --price-observation 0.02 --split --without-budget --json"
+    score = "graph score graph --choose-on chosen --budget 4 6 --price-observation 0.02 --split --json"
     numbers = _flat(json.loads(_recommit(folder, score)), "rules")
     score = "graph score planned --budget 5 --price-observation 0.02 --json"
     numbers |= _flat(json.loads(_recommit(folder, score)), "planned")
@@ -258,15 +258,18 @@ def _flat(value: Any, name: str) -> dict[str, Any]:
             for key, each in _flat(v, f"{name}.{k}").items()
         }
     if isinstance(value, list):
-        return {key: each for i, v in enumerate(value) for key, each in _flat(v, f"{name}.{_label(v, i)}").items()}
+        labels = [_label(each) for each in value]
+        named = [f"{own}#{labels[:i].count(own)}" if labels.count(own) > 1 else own for i, own in enumerate(labels)]
+        return {
+            key: each for own, v in zip(named, value, strict=True) for key, each in _flat(v, f"{name}.{own}").items()
+        }
     return {name: value} if isinstance(value, int | float) else {}
 
 
-def _label(value: Any, index: int) -> str:
-    """What tells a row from others, rather than its place."""
+def _label(value: Any) -> str:
+    """What tells a row from others, whatever their order."""
     keys = ("agent", "rule", "name", "budget", "step", "part", "split", "prices")
-    named = [str(value[k]) for k in keys if isinstance(value, dict) and isinstance(value.get(k), str | int)]
-    return f"{'/'.join(named)}#{index}"
+    return "/".join(str(value[k]) for k in keys if isinstance(value, dict) and isinstance(value.get(k), str | int))
 
 
 def _cells(text: str, name: str) -> dict[str, Any]:
@@ -350,6 +353,7 @@ def main() -> int:
         folder = options.keep or Path(temporary)
         folder.mkdir(exist_ok=True)
         found = replay(folder, options.part)
+        (folder / "found.json").write_text(json.dumps(found))
     if options.accept:
         GOLDEN.write_text(_text({"machine": machine(), "numbers": {part: _nested(found[part]) for part in found}}))
         return 0

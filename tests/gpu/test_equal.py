@@ -23,11 +23,11 @@ from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
 from recommit.rollout.rollout import Actor, rollout
 from recommit.rollout.variants import variant
-from recommit.train import targets
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import advantages, reward
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.config import AdvantageConfig, ObjectiveConfig
+from recommit.train.sft import loss, targets
 
 #: Relative to the length of the vector: sums in another order, at most some tens of roundings one after the other.
 ROUNDING = 1e-4
@@ -105,8 +105,8 @@ def sft_numbers(task):
 
     def numbers(policy):
         policy.train_only(task, depth_head=False)
-        loss, _ = targets.sft_loss(policy, task, rows, TARGETS, targets.total_weight(rows, TARGETS))
-        return [[loss], gradients(policy, loss)]
+        value, _ = loss.sft_loss(policy, task, rows, TARGETS, loss.total_weight(rows, TARGETS))
+        return [[value], gradients(policy, value)]
 
     return numbers
 

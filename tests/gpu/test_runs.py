@@ -18,12 +18,11 @@ from recommit.data import labels
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.runs.distributed import Team
-from recommit.train import targets
-from recommit.train import targets as loss
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import Engine
 from recommit.train.grpo import trainer as run
 from recommit.train.optim import parameter_groups
+from recommit.train.sft import loss, targets
 from recommit.train.sft import trainer as sft
 
 #: Sums on a GPU may come in another order every time: between two runs, by loss.

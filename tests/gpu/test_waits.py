@@ -17,9 +17,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
-from recommit.train import targets as loss
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import trainer as run
+from recommit.train.sft import loss
 from recommit.train.sft import trainer as sft
 
 #: The norm of the gradient, which says whether the weights may move, and the measures of all micro-batches together.

@@ -20,7 +20,7 @@ from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 from recommit.train.config import folder as recipes_folder
 from recommit.train.family import launch, processes
 

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 from tests.waiting import HANG
 
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Seconds of a dozen runs and more, one after the other on a busy machine; gloo would wait longer.

@@ -7,9 +7,7 @@ elsewhere; ``goal`` and ``distance`` by node. A rule is a function of looks left
 
 from __future__ import annotations
 
-import heapq
 import itertools
-import math
 
 
 def ends(graph, node):
@@ -85,36 +83,6 @@ def cause(graph, node, remaining, column, been, action, look):
         return "loop"
     nearest = min(maximisers, key=lambda h: (abs(h - depth), h))
     return "too deep" if depth > nearest else "too shallow"
-
-
-def cheapest(graph, action, look, defect=False):
-    """Cost to the goal of every node, by Dijkstra from the goals backwards. Defect: looks are free."""
-    cost = [0.0 if goal else math.inf for goal in graph.goal]
-    queue = [(0.0, node) for node, goal in enumerate(graph.goal) if goal]
-    heapq.heapify(queue)
-    while queue:
-        far, node = heapq.heappop(queue)
-        if far > cost[node]:
-            continue
-        for other, edges in enumerate(graph.edges):
-            for landing, executed in [] if ends(graph, other) else edges:
-                through = far + action * executed + look * (not defect)
-                if landing == node and through < cost[other]:
-                    cost[other] = through
-                    heapq.heappush(queue, (through, other))
-    return cost
-
-
-def rule_cost(graph, node, columns, action, look, defect=False):
-    """Of one way to the goal. Defect: a round costs what it cost until it was noticed."""
-    cost, been = 0.0, set()
-    while not ends(graph, node):
-        if node in been:
-            return cost if defect else math.inf
-        been.add(node)
-        node, executed = graph.edges[node][columns[node]]
-        cost += action * executed + look
-    return cost if graph.goal[node] else math.inf
 
 
 def optimal(distance, remaining, depths, action, look, farthest):

@@ -205,8 +205,7 @@ class Targets:
             return
         messages.same_model("tiny", said.model)
         json.dumps([said.text, said.finish, said.id, said.tokens_in]).encode("ascii")
-        for lenient in (False, True):
-            parser.parse(said.text, lenient=lenient, refused=said.refused, cut_off=said.cut_off)
+        parser.parse(said.text, refused=said.refused, cut_off=said.cut_off)
 
 
 def one_level(name: str) -> dict[str, Any]:

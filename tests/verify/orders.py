@@ -1,25 +1,18 @@
-"""R1, R2: no test depends on what ran before it, on CI being set, on the number of workers, on a core of its own, on a
-quick disk, on AVX-512, or on what lies in a folder that was worked in.
+"""R1: no test depends on what ran before it, on CI being set, on the number of workers, on a core of its own, on a quick
+disk, or on AVX-512.
 
-``python -m tests.verify.orders shuffled|clones [--plant]``. Shuffled: the whole suite in RECOMMIT_ORDERS (5) random
-orders of files, and of tests in files, by one and by four workers in turn, with ``CI`` set and unset, beside two
-programs that never rest; the fourth without AVX-512, the fifth with 10 ms for all that is flushed to the disk. The
-seeds belong to the day. Planted: a test that fails after another one. Clones: ``bash scripts/test`` in RECOMMIT_CLONES
-(10) fresh clones of the last commit, one after the other, beside the same programs; hours, so that a run that was ended
-goes on after the clones of this commit that had passed. Planted: a clone with a file that lint refuses. With
-RECOMMIT_LOOPS=0 a machine that is busy already gets no more programs; how busy others kept it is published.
+``python -m tests.verify.orders [--plant]``: the whole suite in RECOMMIT_ORDERS (5) random orders of files, and of tests
+in files, by one and by four workers in turn, with ``CI`` set and unset, beside two programs that never rest
+(RECOMMIT_LOOPS); the fourth without AVX-512, the fifth with 10 ms for all that is flushed to the disk. The seeds belong
+to the day. Planted: a test that fails after another one.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import resource
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree as ET
 from contextlib import contextmanager
 from datetime import date
@@ -32,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 ORDERS = int(os.environ.get("RECOMMIT_ORDERS", "5"))
-CLONES = int(os.environ.get("RECOMMIT_CLONES", "10"))
 LOOPS = int(os.environ.get("RECOMMIT_LOOPS", "2"))
 #: What libraries with several kernels read to use older ones.
 WITHOUT_AVX512 = {
@@ -68,15 +60,6 @@ def busy() -> Iterator[None]:
         for program in programs:
             program.kill()
             program.wait()
-
-
-def seconds_of_others() -> float:
-    """Processor time of all that is not this process, nor a program that it has waited for."""
-    with Path("/proc/stat").open(encoding="ascii") as file:
-        spent = [int(each) for each in file.readline().split()[1:]]
-    busy_ticks = sum(spent[:3]) + sum(spent[5:7])  # not idle, waiting for a disk, or lent to other machines
-    ours = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return busy_ticks / os.sysconf("SC_CLK_TCK") - ours
 
 
 def slow_disk() -> dict[str, str]:
@@ -126,46 +109,5 @@ def shuffled(plant: bool) -> tuple[int, str]:
     return total, f"tests in {ORDERS} orders, beside {LOOPS} busy programs"
 
 
-def clones(plant: bool) -> tuple[int, str]:
-    """README's second command, as on a fresh machine."""
-    commit, record = run(["git", "rev-parse", "HEAD"]).strip(), BUILD / "clones.json"
-    passed = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    took: list[list[float]] = [] if plant else passed.get(commit, [])
-    record.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, busy():
-        for number in range(0 if plant else len(took), 1 if plant else CLONES):
-            clone = Path(folder) / str(number)
-            run(["git", "clone", "--quiet", "--no-local", ROOT, clone])
-            if plant:
-                (clone / "tests" / "planted.py").write_text("import os\n", encoding="utf-8")
-            command = ["bash", "scripts/test", *(["--only", "lint", "--light"] if plant else [])]
-            # The clone makes an environment of its own, and is not to find ours.
-            inherited = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-            inherited["PATH"] = os.pathsep.join(
-                p for p in inherited["PATH"].split(os.pathsep) if ROOT not in Path(p).parents
-            )
-            began, others = time.monotonic(), seconds_of_others()
-            done = subprocess.run(
-                command, check=False, cwd=clone, env=inherited, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-            )
-            seconds = time.monotonic() - began
-            took.append([seconds / 60, (seconds_of_others() - others) / seconds])
-            said = done.stdout.decode("utf-8", "replace")
-            if done.returncode:
-                record.unlink(missing_ok=True)  # in a row: the next run begins anew
-            expect(done.returncode == 0, f"clone {number + 1}, status {done.returncode}:\n{said[-4000:]}")
-            if not plant:
-                record.write_text(json.dumps({commit: took}), encoding="utf-8")
-            print(
-                "clone {}: {:.1f} minutes, others kept {:.2f} processors busy".format(number + 1, *took[-1]),
-                file=sys.stderr,
-            )
-            shutil.rmtree(clone)
-    times = ", ".join(f"{minutes:.1f} ({busy_:.2f})" for minutes, busy_ in took)
-    return len(
-        took
-    ), f"clones, all passed; minutes, and how many of {os.cpu_count()} processors others kept busy: {times}"
-
-
 if __name__ == "__main__":
-    main(shuffled, clones)
+    main(shuffled)

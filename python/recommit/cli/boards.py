@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: What a policy says of a puzzle that it was trained on.
+#: A puzzle of ``PolicyConfig.trained``.
 _TRAINED = re.compile(rf"({'|'.join(TASKS)})-(\d{{1,2}})x(\d{{1,2}})")
-#: Of a Sokoban level, where nobody asks for another number.
+#: Default of a Sokoban level.
 BOXES = 2
 
 
@@ -57,7 +57,7 @@ class BoardOptions:
             raise ValueError(f"boxes: expected {f'1..{most}' if most else f'none for {self.name}'}, got {self.boxes}")
 
     def refuse_beside(self, file: Path | None, *more: str) -> None:
-        """Refuse flags that say which boards are generated, where a level file has the boards."""
+        """Refuse generator flags beside a level file."""
         given = {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
         for name in ("task", "size", "boxes", "length", *more) if file else ():
             if name in given:
@@ -65,11 +65,10 @@ class BoardOptions:
 
     @property
     def name(self) -> str:
-        """Of the puzzle."""
         return self.task or "sokoban"
 
     def puzzle(self) -> Puzzle:
-        """The puzzle of this size; without a size, of the usual one."""
+        """The puzzle of this size, or of its usual one."""
         kind = TASKS[self.name]
         try:
             return kind.of((self.size[0], self.size[-1]) if self.size else kind.usual.size, self.boxes or BOXES)
@@ -77,7 +76,6 @@ class BoardOptions:
             raise WrongCall(re.sub(r"^(rows|columns):", "size:", str(error))) from None
 
     def drawn(self) -> dict[str, Any]:
-        """What ``Puzzle.generate`` takes of it."""
         length = self.length[0] if len(self.length) == 1 else self.length or None
         return {"seed": self.seed, "length": length}
 
@@ -108,8 +106,8 @@ class LevelOptions(BoardOptions):
         self.refuse_beside(self.file)
 
     def of_policy(self, agent: str, trained: Sequence[str]) -> Self:
-        """The same for a policy: what the call leaves open is what it was ``trained`` on (sliding-3x3), and of a run
-        the boxes and lengths of its data. Another size than it was trained on is still one of its own puzzle."""
+        """The options with what they leave open set for a policy: the puzzle and size that it was ``trained`` on
+        (sliding-3x3), and the boxes and lengths of its run's data."""
         matches = [match for match in map(_TRAINED.fullmatch, trained) if match and self.task in (None, match[1])]
         if self.file is not None or not matches:
             return self
@@ -129,7 +127,7 @@ class LevelOptions(BoardOptions):
         return replace(self, **own)
 
     def level(self, index: int | None = None) -> ChosenLevel:
-        """The level of this number, ``index`` if there is none."""
+        """The level of number ``index``, by default that of the options."""
         index = self.index if index is None else index
         if index < 0:
             raise WrongCall(f"index: expected at least 0, got {index}")
@@ -142,7 +140,7 @@ class LevelOptions(BoardOptions):
 
 
 def _recipes(agent: str) -> list[DataSpec]:
-    """What the data of a run were made from; of another policy nobody knows."""
+    """Data specs of a run; none of other policies."""
     from recommit.runs.directory import recipes_of
 
     with suppress(ValueError):

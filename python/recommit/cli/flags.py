@@ -20,15 +20,16 @@ from recommit.storage.errors import is_missing, refuse_missing
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: What plays or trains a policy: the extra that has all of it, and modules that it cannot do without.
+#: For playing or training a policy: the extra, and modules that it needs.
 POLICY = ("train", ("torch", "pyarrow"))
-#: What the help calls values of these types.
 _METAVARS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}
 #: What the help says of --backbone.
 _PLACE = (
     "Folder or hub repository (OWNER/NAME, or OWNER/NAME@COMMIT) of a policy's backbone, where that is neither in the "
     "policy's folder nor one that recommit lists: no file may name it."
 )
+#: What a flag expects that may be left out.
+_WORDS = {int: "a whole number", float: "a number"}
 
 
 class WrongCall(ValueError):
@@ -50,25 +51,23 @@ class Verb:
 
     @property
     def about(self) -> str:
-        """What it does, without its arguments; nothing where Python leaves docstrings out (``-OO``)."""
+        """The description without its arguments; empty without docstrings (``-OO``)."""
         return inspect.cleandoc(self.function.__doc__ or "").split("\n\nArgs:")[0]
 
     @property
     def options(self) -> type[Any] | None:
-        """The dataclass that its function takes."""
         return get_type_hints(self.function).get("options")
 
     @property
     def complete(self) -> bool:
-        """Can it be called without any argument?"""
+        """True if it can be called without any argument."""
         options = self.options
         switches = list(inspect.signature(self.function).parameters.values())[bool(options) :]
         of_options = all(each.default is not MISSING for each in (fields(options) if options else ()))
         return of_options and all(each.default is not each.empty for each in switches)
 
     def run(self, words: Sequence[str], prog: str) -> int | None:
-        """Parse the words and call the function; without words nothing has to be parsed. What is missing is said of
-        all packages at once, before any work."""
+        """Parse the words and call the function. Missing packages are named all at once, before any work."""
         if not words and self.complete:
             return self.bound()()
         if is_missing("tyro") and self.options is None:
@@ -95,7 +94,7 @@ class Verb:
             return ready()
 
     def _plainly(self, words: Sequence[str], prog: str) -> dict[str, Any]:
-        """The switches of a verb that takes no dataclass, by Python's own parser, where nothing but numpy is there."""
+        """Parse the switches of a verb without a dataclass by argparse, where tyro is missing."""
         parser = ArgumentParser(prog, description=self.about, formatter_class=RawDescriptionHelpFormatter)
         said = dict(re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {8}.+)*)", inspect.getdoc(self.function) or ""))
         for name, each in inspect.signature(self.function).parameters.items():
@@ -107,7 +106,7 @@ class Verb:
         return vars(parser.parse_args(words))
 
     def bound(self, **values: Any) -> Callable[[], int | None]:
-        """The function with flags by their names, which its dataclass has checked."""
+        """The function with its flags bound, checked by its dataclass."""
         kind = self.options
         if kind is None:
             return partial(self.function, **values)
@@ -144,7 +143,7 @@ class Verb:
 
 
 def _shown(hint: Any, default: Any, positional: bool) -> Any:
-    """A type as the help shows it: nothing is said of None, which stands for what the help of the flag says."""
+    """A type as the help shows it: None is not mentioned, the flag's help explains it."""
     import tyro
 
     kinds = [each for each in get_args(hint) if each is not NoneType]
@@ -156,28 +155,35 @@ def _shown(hint: Any, default: Any, positional: bool) -> Any:
         metavar = f"[{metavar}]"
     silent = "" if default is None or default in ((), "") else None
     shown = tyro.conf.arg(metavar=metavar if unset else None, help_behavior_hint=silent)
-    if unset and names:
-        hint = Annotated[hint, _one_of(names, str(metavar))]
+    if unset and (names or kind in _WORDS):
+        hint = Annotated[hint, _or_none(kind, names, str(metavar))]
     return Annotated[hint, shown, tyro.conf.Positional] if positional else Annotated[hint, shown]
 
 
-def _one_of(names: tuple[str, ...], metavar: str) -> Any:
-    """One of these words, or None where the flag is not given: nobody is offered a word None."""
+def _or_none(kind: Any, names: tuple[str, ...], metavar: str) -> Any:
+    """One of these words, or a number, or None where the flag is not given: no word stands for None."""
     import tyro
+
+    def read(words: list[str]) -> Any:
+        if names:
+            return words[0]
+        try:
+            return kind(words[0])
+        except ValueError:
+            raise ValueError(f"expected {_WORDS[kind]}, got {words[0]}") from None
 
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs=1,
         metavar=metavar,
-        instance_from_str=lambda words: words[0],
-        is_instance=lambda value: value is None or value in names,
+        instance_from_str=read,
+        is_instance=lambda value: value is None or (value in names if names else isinstance(value, kind)),
         str_from_instance=lambda value: [str(value)],
-        choices=names,
+        choices=names or None,
     )
 
 
 def gathered(words: Sequence[str], shown: type[Any]) -> list[str]:
-    """The words of a command, with all values of a flag that takes several behind its first mention: the parser would
-    keep the last mention alone."""
+    """The words with all values of a repeated flag behind its first mention; tyro keeps the last mention alone."""
     hints = get_type_hints(shown)
     several = {f"--{each.name.replace('_', '-')}" for each in fields(shown) if get_origin(hints[each.name]) is tuple}
     groups: list[list[str]] = [[]]

@@ -75,7 +75,7 @@ class BuildOptions:
         if self.length or self.boxes or not self.recipe:
             plain["difficulties"] = self._difficulties(plain)
         if missing := [name for name in ("task", "count") if name not in plain]:
-            raise WrongDataSpec(f"expected --recipe or --{' --'.join(missing)}")
+            raise WrongDataSpec(f"expected --recipe or --{' --'.join(missing)}, got neither")
         size = plain.get("size") or list(TASKS[plain["task"]].usual.size)
         plain["size"] = [*size, *size] if len(size) == 1 else list(size)
         spec = DataSpec.from_dict(plain)

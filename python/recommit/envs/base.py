@@ -150,8 +150,7 @@ def _bank(kind: type[Puzzle], options: EnvOptions) -> Bank:
 
 
 def _states(task: str, source: Source) -> Bytes:
-    """Start states; what is wrong with them is a ``ValueError``, since ``gymnasium.make`` repeats all arguments, arrays
-    among them, in a ``TypeError``."""
+    """Start states; wrong ones are a ``ValueError``: ``gymnasium.make`` repeats all arguments in a ``TypeError``."""
     levels = read_levels(source) if isinstance(source, (str, os.PathLike)) else source
     if isinstance(levels, (Levels, Instances)):
         if levels.task != task:
@@ -240,7 +239,6 @@ class Episodes:
             raise type(error)(str(error).replace("levels:", "state:", 1)) from None
 
     def _wanted(self, options: Info, slots: int) -> Bytes:
-        """A state per slot."""
         if "state" in options:
             state = np.asarray(options["state"])
             if state.ndim not in (2, 3) or state.shape[:-2] not in ((), (slots,)):
@@ -262,7 +260,6 @@ class Episodes:
         return self.task.distance(states, threads=self.threads).astype(np.int64)
 
     def _rendered(self) -> list[str] | Bytes | None:
-        """A text or a picture per slot."""
         states = self._open().grids()
         if self.render_mode == "ansi":
             return [format_levels(state[None], task=self.task.task).strip("\n") + "\n" for state in states]

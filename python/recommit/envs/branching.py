@@ -46,7 +46,7 @@ class Executed:
     success: bool
     terminated: bool
     truncated: bool
-    #: Actions that ran before the episode ended; those of the latency are not among them.
+    #: Actions that ran before the episode ended, without those of the latency.
     executed: int
 
 
@@ -57,7 +57,7 @@ class Ending:
     success: bool
     reward: float
     queries: int
-    #: Actions of plans, and ticks of the clock: those of a latency are among these alone.
+    #: Actions of plans; ticks also count those of a latency.
     actions: int
     ticks: int
 
@@ -89,7 +89,7 @@ class Branches:
         return result
 
     def best(self, price: float = 0.0) -> int:
-        """The depth with the highest value; of equals the deepest."""
+        """The depth of the highest value, the deepest of equals."""
         values = self.values(price)
         return max(depth for depth, value in zip(self.depths, values, strict=True) if value >= values.max() - 1e-12)
 
@@ -112,18 +112,15 @@ class Branching(ABC):
 
     @abstractmethod
     def load(self, snapshot: Any, future: int = 0) -> None:
-        """Back to a moment of this environment, bit for bit; with another ``future``, what chance does from here on is
-        drawn again."""
+        """Back to a moment of this environment, bit for bit; with another ``future``, chance is drawn anew."""
 
     @abstractmethod
     def commit(self, actions: Any) -> Executed:
         """One query and its actions, open loop, until the episode ends."""
 
     def follow(self, planner: Planner, rule: Rule, previous: Tail | None = None) -> Ending:
-        """Play on to the end: where the last actions have run, ask the planner, and commit as deep as the rule says.
-
-        ``previous`` is what the last plan still holds, for rules that compare plans.
-        """
+        """Play to the end: plan, and commit to the depth of the rule. ``previous`` is the rest of the last plan, for
+        rules that compare plans."""
         reward, begin = 0.0, self._clocks
         while not self.over:
             plans = self.planned(planner, previous)
@@ -153,7 +150,7 @@ class Branching(ABC):
         futures: Sequence[int] = (0,),
         plans: Plans | None = None,
     ) -> Branches:
-        """What each of ``depths`` comes to here, if ``base`` goes on behind it. The episode is left as it is.
+        """The outcome of each of ``depths`` here, followed by ``base``. The episode is left as it is.
 
         Args:
             planner: The policy.
@@ -179,7 +176,6 @@ class Branching(ABC):
         return Branches(wanted, numbers, *columns, says_success=self.says_success)
 
     def _deviated(self, planner: Planner, plans: Plans, depth: int, base: Rule) -> tuple[Any, ...]:
-        """The numbers of one of the ``Branches``."""
         begin = self._clocks
         first = self.commit(plans.actions[0, :depth])
         rest = self.follow(planner, base, plans.tail(np.array([depth])))

@@ -70,14 +70,12 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._running = False
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Any, Info]:
-        """Begin an episode with the whole budget."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._t = self._k = 0
         self._running = True
         return observation, self._with_clocks(info, [])
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """One decision."""
         if self._flat:
             row = np.asarray(action)
             if row.shape != (width := 1 + max(self.depths),):
@@ -93,7 +91,7 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._execute(actions[:depth])
 
     def commit(self, depth: int, actions: Sequence[int]) -> tuple[Any, float, bool, bool, Info]:
-        """One decision of ``depth`` actions, exactly these."""
+        """One decision of ``depth`` actions."""
         if depth not in self.depths:
             raise ValueError(f"depth: expected one of {self.depths}, got {depth!r}")
         checked = self._checked_actions(actions)

@@ -82,7 +82,6 @@ class Walker:
     _views: dict[int, tuple[Any, Arrays]] = field(default_factory=dict)
 
     def memory(self, *roots: Any) -> Memory:
-        """The memory of everything that can be reached from the roots."""
         restores: list[Restore] = []
         simulations: list[Restore] = []  # after all else: the data are made from the model
         generators: list[np.random.Generator] = []

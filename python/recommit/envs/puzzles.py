@@ -97,12 +97,10 @@ class Batched(VectorEnv[Any, Any, Any]):
 
     @cached_property
     def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of a batch."""
         return batch_space(self.single_observation_space, self.num_envs)
 
     @cached_property
     def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The space of an action, or a decision, per slot."""
         return batch_space(self.single_action_space, self.num_envs)
 
 

@@ -1,8 +1,7 @@
-"""Environments that can be gone back into: any of Gymnasium's that is written in Python, MuJoCo's above all; puzzles.
+"""Environments with snapshots: any of Gymnasium's that is written in Python, MuJoCo's above all, and puzzles.
 
-``SnapshotEnv`` needs nothing of the environment: it finds what can change (``recommit.envs.memory``). That it has found
-everything is a claim about somebody else's code, so ``check`` tests it: the same actions twice from one moment must
-give the same bits.
+``SnapshotEnv`` finds what can change in an environment (``recommit.envs.memory``). ``check`` tests that it has found
+everything: the same actions twice from one moment must give the same bits.
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ if TYPE_CHECKING:
     Disturbance = Callable[[Any, Any, NDArray[np.uint64]], Any]
 
 
-#: Leads from the numbers of an episode to those of the next; no future has it.
+#: Derives the random numbers of the next episode; no future has this number.
 NEXT = MOST_STEPS + 1
 
 
 class NotRestored(RuntimeError):
-    """Something that the environment remembers outside of what a snapshot holds changed its course."""
+    """State outside of the snapshot changed the course of the environment."""
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A moment of one environment: what it remembers, and what ``SnapshotEnv`` knows of the episode."""
+    """A moment of one environment: its memory, and the episode of ``SnapshotEnv``."""
 
     env: Any
     memory: Memory
@@ -49,9 +48,9 @@ class Snapshot:
 class SnapshotEnv(Branching):
     """An environment of Gymnasium, or of its kind, with snapshots.
 
-    An episode is over where it succeeds (``info`` says ``success`` or ``is_success``), where the environment ends it,
-    and after ``max_steps`` actions or ``budget`` queries. ``kept`` names what it knows of its episode itself; a class
-    of one's own may keep more.
+    An episode is over where it succeeds (``success`` or ``is_success`` of ``info``), where the environment ends it, and
+    after ``max_steps`` actions or ``budget`` queries. ``kept`` names the attributes that are saved; subclasses may keep
+    more.
 
     Args:
         env: one environment, with or without wrappers.
@@ -137,7 +136,7 @@ class SnapshotEnv(Branching):
         return Executed(self.observation, reward, self.success, terminated, truncated, executed)
 
     def check(self, actions: Any) -> None:
-        """Execute ``actions`` twice from here, and say where the second time is not the first, if it is not."""
+        """Execute ``actions`` twice from here; ``NotRestored`` names the first difference."""
         here, courses = self.save(), []
         for _ in range(2):
             try:
@@ -185,7 +184,7 @@ def flat(observation: Any, name: str = "observation") -> dict[str, Any]:
 
 
 class SnapshotPuzzle(Branching):
-    """A puzzle with the same methods: an observation is a state [rows, columns], a reward the one for solving it.
+    """A puzzle with snapshots: observations are states [rows, columns], the reward is 1 for solving it.
 
     Args:
         task: the puzzle.
@@ -198,7 +197,6 @@ class SnapshotPuzzle(Branching):
         self.task, self.says_success = task, True
 
     def reset(self, state: Any) -> Any:
-        """Begin an episode in this state."""
         self.observation = np.array(state, np.uint8)
         self.success = self.over = bool(self.task.is_solved(self.observation))
         self.t = self.k = self.actions = 0
@@ -208,12 +206,10 @@ class SnapshotPuzzle(Branching):
         return {**vars(self), "observation": self.observation.copy()}
 
     def load(self, snapshot: dict[str, Any], future: int = 0) -> None:  # noqa: ARG002  (nothing is left to chance)
-        """Back to it; all futures are alike."""
         vars(self).update(snapshot)
         self.observation = self.observation.copy()
 
     def commit(self, actions: Any) -> Executed:
-        """One query and its actions, in the puzzle's ``execute``."""
         if self.over:
             raise ValueError("commit: expected a running episode, got one that is over; call reset first")
         plan = np.asarray(actions, np.uint8)[: self.max_steps - self.t]

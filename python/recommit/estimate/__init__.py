@@ -16,14 +16,12 @@ from recommit.lazy import attach
 
 if TYPE_CHECKING:
     from recommit.estimate.costs import Estimate, Memory, PhaseCost, estimate, text
-    from recommit.estimate.schedule import EvaluationStage
 
 __all__ = [
     "CARDS",
     "GIB",
     "Estimate",
     "EstimateOptions",
-    "EvaluationStage",
     "Machine",
     "Memory",
     "PhaseCost",
@@ -35,7 +33,6 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "recommit.estimate.costs": "Estimate Memory PhaseCost estimate text",
-        "recommit.estimate.schedule": "EvaluationStage",
     },
     also=__all__,
 )

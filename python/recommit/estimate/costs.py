@@ -1,23 +1,31 @@
-"""An estimate of a stage on a machine."""
+"""An estimate of a stage on a machine: passes, bytes of one rank by kind, and the text about them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.machine import GIB, Machine, Rate
-from recommit.estimate.memory import Split, size
+from recommit.estimate.machine import GIB, SHARE, Machine, Rate
 from recommit.estimate.meta_model import Shadow
-from recommit.estimate.schedule import EvaluationStage, schedule
+from recommit.estimate.schedule import schedule
 from recommit.train.config import SftConfig
+from recommit.train.engine.deepspeed_config import deepspeed_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from torch import Tensor
 
     from recommit.estimate.schedule import Passes, Phase, Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
+#: Not counted but allowed for: what a CUDA context, the workspaces of matrix products and gaps between tensors take.
+ALLOWANCE = 1 << 30
+#: Most bytes of features that a rank remembers; see ``recommit.policy.vision``.
+FEATURES = 1 << 30
+#: Bytes of a parameter's two moments and of its master copy in float32.
+MOMENTS, MASTER = 8, 4
 _ADVICE = (
     "IT DOES NOT FIT; less take --set optim.micro_batch=N (smaller passes), engine.checkpointing=true, and "
     "engine.kind=deepspeed engine.stage=3 on several GPUs"
@@ -130,19 +138,26 @@ class Estimate:
         return {**asdict(self), "phases": phases, **derived}
 
 
-def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Estimate:
+def estimate(
+    stage: Stage,
+    model: ModelConfig,
+    task: Puzzle,
+    machine: Machine,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Estimate:
     """Estimate a stage; ``model`` is that of the warm start, also for GRPO, whose recipe does not name one."""
-    shadow = Shadow(stage, model, task)
-    split = Split(shadow, stage, machine.gpus, cuda=machine.cuda)
-    rate = machine.rate(model.dtype)
+    name = "sft" if isinstance(stage, SftConfig) else "grpo"
+    progress(f"{name}, {task.task}: the model's shapes")
+    shadow, rate = Shadow(stage, model, task), machine.rate(model.dtype)
     plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
     for phase in plan:
+        progress(f"{name}, {task.task}: what a {phase.name} computes")
         counts = tuple(_counts(shadow, phase.passes))
         phases.append(PhaseCost(phase.name, phase.times, counts, rate.seconds(sum(count.flops for count in counts))))
-    parts = {name: each for name, each in shadow.parts().items() if name != "reference" and each}
+    parts = {name: each for name, each in shadow.parts.items() if name != "reference" and each}
     trained = {name: sum(p.numel() for p in each if p.requires_grad) for name, each in parts.items()}
     return Estimate(
-        "evaluate" if isinstance(stage, EvaluationStage) else "sft" if isinstance(stage, SftConfig) else "grpo",
+        name,
         task.task,
         task.shape,
         machine.gpus,
@@ -154,7 +169,7 @@ def estimate(stage: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -
             *shadow.tokens,
         ),
         tuple(phases),
-        _memory(plan, shadow, split),
+        memory(stage, plan, shadow, machine),
         rate,
     )
 
@@ -169,31 +184,81 @@ def _counts(shadow: Shadow, passes: tuple[Passes, ...]) -> Iterator[Count]:
             yield Count(kind, times, states, flops, any(p.at_most for p in same))
 
 
-def _memory(phases: list[Phase], shadow: Shadow, split: Split) -> Memory:
+def size(tensors: Iterable[Tensor]) -> int:
+    """Bytes; what is trained is float32, whatever it is multiplied as."""
+    return sum(t.numel() * (MASTER if t.requires_grad else t.element_size()) for t in tensors)
+
+
+def memory(stage: Stage, phases: list[Phase], shadow: Shadow, machine: Machine) -> Memory:
     """Bytes of one rank. Of passes that do not learn the ones with the most states count, one of each kind."""
     every = [p for phase in phases for p in phase.passes]
     largest = {p.kind: p for p in sorted(every, key=lambda p: p.states * p.plans) if p.kind not in ("learn", "head")}
-    met = sum(
+    seen = sum(
         (1 if phase.name == "validation" else phase.times) * phase.observations(kind)
         for phase in phases
         for kind in ("encode", "plan", "imitate")
     )
-    whole = size(shadow.trained)
+    learned, world, deepspeed = size(shadow.trained), machine.gpus, stage.engine.kind == "deepspeed"
+    zero, numbers = stage.engine.stage if deepspeed else 0, sum(t.numel() for t in shadow.trained)
+    share, offload = -(-numbers // world), stage.engine.offload  # numbers that this rank updates
+    gradients = learned if zero < 2 else -(-learned // world)
+    stepping = learned * (1 + deepspeed)  # one process steps in place
+    if zero:  # and this rank's part of the gradients in float32, with two of its size for what AdamW works out
+        stepping = (gradients if zero == 3 else 0) + 3 * MASTER * share * (not offload)
     return Memory(
-        resident=split.resident(shadow.features(met)),
-        gradients=split.gradients(),
-        activations=max((shadow.cost(p).peak for p in every if p.kind == "learn"), default=whole) - whole,
+        resident=_resident(stage, shadow, shadow.features(seen), machine, zero, share),
+        gradients=gradients,
+        activations=max((shadow.cost(p).peak for p in every if p.kind == "learn"), default=learned) - learned,
         inference=max((shadow.cost(p).peak for p in largest.values()), default=0),
-        stepping=split.stepping(),
+        stepping=stepping,
     )
 
 
-def text(estimate: Estimate, picture_first: Estimate | None = None) -> str:
-    """All that an estimate says, for people; with what it would be if states shared no text, where they do."""
-    return "\n".join(_lines(estimate, picture_first)) + "\n"
+def _resident(stage: Stage, shadow: Shadow, features: int, machine: Machine, zero: int, share: int) -> dict[str, int]:
+    """What stays, by kind; ``features`` are bytes of pictures that were encoded once."""
+    parts, offload, world = shadow.parts, stage.engine.offload, machine.gpus
+
+    def held(tensors: Iterable[Tensor]) -> int:
+        """ZeRO-3 splits weights among ranks, or keeps them in the node's memory."""
+        all_ = size(tensors)
+        return all_ if zero < 3 else 0 if offload else -(-all_ // world)
+
+    settings = deepspeed_settings(stage.engine, stage.optim, 1, world)["zero_optimization"] if zero else {}
+    buckets = gathered = 0
+    if zero and shadow.trained:  # where gradients are put together before they are sent
+        twice = bool(settings.get("overlap_comm", False)) and zero < 3
+        buckets = int(settings["reduce_bucket_size"]) * MASTER * (1 + twice)
+    if zero == 3:  # weights of other ranks that may be here at a time
+        most = settings.get("stage3_max_live_parameters", 1e9) + settings.get("stage3_prefetch_bucket_size", 5e7)
+        all_ = shadow.whole(shadow.policy.parameters())
+        gathered = min(int(most) * max(t.element_size() for t in all_), size(all_))
+    # Moments and, behind ZeRO's own weights, masters; on the device or in the node's memory.
+    learned, deepspeed = shadow.trained, stage.engine.kind == "deepspeed"
+    moments = (
+        share * (MOMENTS + MASTER) if zero else size(learned) * MOMENTS // MASTER + 4 * len(learned) * (not deepspeed)
+    )
+    sizes = {
+        "weights": held([*parts["language"], *parts["vision"]])
+        + size(b for module in shadow.modules for b in module.buffers()),
+        "lora": held(parts["lora"]),
+        "heads": held([*parts["decoder"], *parts["depth head"]]),
+        "optimizer": 0 if offload else moments,
+        "reference": held(parts["reference"])
+        + size(shadow.whole(p for module in shadow.modules[1:] for p in module.parameters())),
+        "features": min(FEATURES, features) * len(shadow.policies),
+        "buckets": buckets,
+        "gathered": gathered,
+        "allowance": ALLOWANCE if machine.card != "cpu" else 0,
+    }
+    return {name: each for name, each in sizes.items() if each}
 
 
-def _lines(estimate: Estimate, picture_first: Estimate | None) -> Iterator[str]:
+def text(estimate: Estimate) -> str:
+    """All that an estimate says, for people."""
+    return "\n".join(_lines(estimate)) + "\n"
+
+
+def _lines(estimate: Estimate) -> Iterator[str]:
     (rows, cols), gpus, model = estimate.size, estimate.gpus, estimate.model
     yield f"{estimate.stage}, {estimate.task} {rows}x{cols}, on {gpus} rank{'s' * (gpus > 1)}"
     yield f"model    {model.backbone}: {sum(model.parameters.values()):,} parameters ({_parts(model.parameters)})"
@@ -220,10 +285,6 @@ def _lines(estimate: Estimate, picture_first: Estimate | None) -> Iterator[str]:
     yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
     yield f"  {'it fits' if estimate.fits else _ADVICE}"
     yield f"time     {_time(estimate)}"
-    if picture_first is not None:
-        step, whole = picture_first.phases[0].flops * gpus, picture_first.flops
-        took = "" if picture_first.seconds is None else f", {seconds(picture_first.seconds)}"
-        yield f"         with the picture before the text: {operations(step)} per step, {operations(whole)}{took}"
 
 
 def _parts(parts: dict[str, int]) -> str:
@@ -234,7 +295,7 @@ def _time(estimate: Estimate) -> str:
     whole, rate = f"{operations(estimate.flops)} in the whole run", estimate.rate
     if estimate.seconds is None:
         return f"{whole}; how long that takes is unknown without --peak"
-    basis = f"{rate.share:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
+    basis = f"{SHARE:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
     return f"{whole}: {seconds(estimate.seconds)} at {basis}; simulation, solving and disks not included"
 
 

@@ -1,5 +1,8 @@
 """A policy on torch's meta device: every shape of the real one and no contents. The code that trains and plays goes
 through it, computes nothing, and is counted: FLOPs by torch's formulas, and the most bytes of tensors at one time.
+
+Layers of a language model are alike. Of a deep one a few are made; passes are counted with all of these and with one
+fewer, and what the last one adds stands for each that is missing.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ import torch
 import torch.nn.functional as F
 
 from recommit.data.labels import label
-from recommit.estimate.schedule import EvaluationStage
 from recommit.policy.backbones.backbone import GIVEN, family, family_of, given_place
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
 from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
@@ -25,13 +27,14 @@ from recommit.policy.prompt import IMAGE, load_prompt
 from recommit.policy.reference import REFERENCE, ReferencePolicy
 from recommit.rollout.rollout import Actor
 from recommit.rollout.variants import variant
-from recommit.train import targets
 from recommit.train.config import SftConfig, TargetConfig
 from recommit.train.grpo import loss
 from recommit.train.grpo.batch import GrpoBatch
+from recommit.train.sft import targets
+from recommit.train.sft.loss import sft_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
@@ -50,6 +53,8 @@ PUBLISHED = {
     "Qwen/Qwen3-VL-8B-Instruct": "random:qwen3-vl-8b",
     "OpenGVLab/InternVL3-8B-hf": "random:internvl3-8b",
 }
+#: Layers that are made, beside those that get features of inner layers of the vision encoder.
+FEW = 3
 #: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
 #: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
 LENGTHS = {
@@ -84,8 +89,8 @@ def preset_of(backbone: str) -> str:
     return backbone if backbone.startswith(FROM_NOTHING) else PUBLISHED[backbone]
 
 
-def _policy(model: ModelConfig) -> CommitPolicy:
-    """The policy that a run begins with, on the meta device."""
+def _policy(model: ModelConfig) -> tuple[CommitPolicy, int]:
+    """The policy that a run begins with, on the meta device, and how many layers of its language model are missing."""
     from transformers import AutoModel
 
     if model.backbone == GIVEN:
@@ -98,23 +103,29 @@ def _policy(model: ModelConfig) -> CommitPolicy:
         shape = resized(name.removeprefix("random:"), model.shape)
         if isinstance(shape, ConvShape):
             with torch.device("meta"):
-                return CommitPolicy(ConvBackbone(ConvNet(shape), shape), model.policy, source=model.backbone)
+                return CommitPolicy(ConvBackbone(ConvNet(shape), shape), model.policy, source=model.backbone), 0
         adapted, tokenizer = family(shape.family), make_tokenizer(shape.family)
         about = config(shape, tokenizer)
         if not model.backbone.startswith(FROM_NOTHING):
             tokenizer = PublishedTokenizer(adapted.markers, about.image_token_id)
+    text, taps = about.text_config, getattr(about.vision_config, "deepstack_visual_indexes", ())
+    missing = max(text.num_hidden_layers - FEW - len(taps), 0)
+    text.num_hidden_layers -= missing
+    if getattr(text, "layer_types", None):
+        text.layer_types = text.layer_types[: text.num_hidden_layers]
     with torch.device("meta"):
         backbone = adapted(
             AutoModel.from_config(about, attn_implementation="sdpa").to(getattr(torch, model.dtype)), tokenizer
         )
-        return CommitPolicy(backbone, model.policy, source=model.backbone)
+        return CommitPolicy(backbone, model.policy, source=model.backbone), missing
 
 
 class Shadow:
     """The policy that a stage trains or plays with, and what passes through it cost."""
 
     def __init__(self, stage: Stage, model: ModelConfig, task: Puzzle) -> None:
-        self.stage, self.task, self.policy = stage, task, _policy(model)
+        self.stage, self.task = stage, task
+        self.policy, self.missing = _policy(model)
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
         self._costs: dict[Passes, Cost] = {}
@@ -127,9 +138,6 @@ class Shadow:
     def _freeze(self) -> None:
         """Freeze what does not learn, as the trainers do."""
         stage, policy = self.stage, self.policy
-        if isinstance(stage, EvaluationStage):
-            policy.requires_grad_(False).eval()
-            return
         if isinstance(stage, SftConfig):
             policy.train_only(self.task, depth_head=False)
             policy.train()
@@ -155,17 +163,30 @@ class Shadow:
         return [self.policy, *(self.reference.own if self.reference else ())]
 
     @property
+    def _languages(self) -> list[Any]:
+        """Language models of which layers are missing."""
+        backbones: list[Any] = [policy.backbone for policy in self.policies] if self.missing else []
+        return [each.base.language_model for each in backbones]
+
+    def whole(self, tensors: Iterable[Any]) -> list[Any]:
+        """Some parameters, those of the last layer as often as there are layers without any."""
+        last = {id(p) for each in self._languages for p in each.layers[-1].parameters()}
+        there = list(tensors)
+        return [*there, *(p for p in there if id(p) in last for _ in range(self.missing))]
+
+    @cached_property
     def trained(self) -> list[nn.Parameter]:
         """Parameters that learn."""
-        return [p for p in self.policy.parameters() if p.requires_grad]
+        return self.whole(p for p in self.policy.parameters() if p.requires_grad)
 
+    @cached_property
     def parts(self) -> dict[str, list[nn.Parameter]]:
         """Parameters of the language model, of the picture encoder, of adapters, and of the heads."""
         vision = {id(p) for p in self.policy.backbone.vision_parameters()}
         parts: dict[str, list[nn.Parameter]] = {"language": [], "vision": [], "lora": [], "reference": []}
         for name, parameter in self.policy.backbone.model.named_parameters():
             adapter = "reference" if f".{REFERENCE}." in name else "lora" if ".lora_" in name else ""
-            parts[adapter or ("vision" if id(parameter) in vision else "language")].append(parameter)
+            parts[adapter or ("vision" if id(parameter) in vision else "language")] += self.whole([parameter])
         parts["decoder"] = list(self.policy.decoder.parameters())
         parts["depth head"] = list(self.policy.depth_head.parameters())
         return parts
@@ -216,8 +237,28 @@ class Shadow:
         alike = replace(passes, times=min(passes.times, 2 if passes.kind == "learn" else 1), at_most=False)
         if alike not in self._costs:
             with _kernels():
-                self._costs[alike] = self._counted(alike)
+                own = self._counted(alike)
+                if self.missing and passes.kind not in ("encode", "head"):  # which need no language model
+                    with self._shallower():
+                        less = self._counted(alike)
+                    own = Cost(
+                        own.flops + self.missing * (own.flops - less.flops),
+                        own.peak + self.missing * (own.peak - less.peak),
+                    )
+            self._costs[alike] = own
         return self._costs[alike]
+
+    @contextmanager
+    def _shallower(self) -> Iterator[None]:
+        """Without the last layer that was made."""
+        stacks = [each.layers for each in self._languages]
+        for each in self._languages:
+            each.layers = each.layers[:-1]
+        try:
+            yield
+        finally:
+            for each, layers in zip(self._languages, stacks, strict=True):
+                each.layers = layers
 
     def _counted(self, passes: Passes) -> Cost:
         if passes.kind == "encode" and not self._remembers:
@@ -245,7 +286,6 @@ class Shadow:
         stage = self.stage
         if isinstance(stage, SftConfig):
             return lambda: self._imitated(passes.states, stage.targets)
-        assert not isinstance(stage, EvaluationStage)
         batch = self._decisions(passes.states)
         with torch.no_grad():
             against = self._reference(passes)() if self.reference else None
@@ -254,7 +294,7 @@ class Shadow:
     def _imitated(self, many: int, config: TargetConfig) -> Any:
         rows, length = label(self.task, self._states(many)), self.policy.config.plan_length
         batch = targets.make(self.task, rows, config, seed=0, first=0, length=length)
-        return targets.sft_loss(self.policy, self.task, batch, config, 1.0)[0]
+        return sft_loss(self.policy, self.task, batch, config, 1.0)[0]
 
     def _imitate(self, passes: Passes) -> Work:
         return lambda: self._imitated(passes.states, TargetConfig(depths=self.policy.config.depths))

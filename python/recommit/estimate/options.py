@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.resources import files
-from math import factorial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from recommit.estimate.machine import SHARE, Machine
+from recommit.estimate.machine import Machine
 from recommit.policy.backbones.backbone import GIVEN, given_place
 from recommit.puzzles import registry
 from recommit.puzzles.registry import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from recommit.estimate.costs import Estimate
-    from recommit.estimate.schedule import EvaluationStage, Stage
+    from recommit.estimate.schedule import Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
@@ -28,20 +26,18 @@ class EstimateOptions:
     Args:
         recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, boxoban, qwen7b-sliding,
             qwen7b-sokoban, paper-sliding, paper-sokoban, paper-joint, or a YAML file.
-        stage: The warm start, GRPO, both, or the evaluation of a family of runs.
-        task: Which puzzle (default: that of the preset of recommit reproduce that trains by this recipe, or each one
-            that the recipe is for).
-        size: Rows, or rows and columns (default: those of the preset, or the usual ones).
+        stage: The warm start, GRPO, or both.
+        task: Which puzzle (default: each one that the recipe is for).
+        size: Rows, or rows and columns (default: the usual ones of the puzzle).
         set: Any value of the stage, for example --set engine.stage=3 model.backbone=random:7b.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
         memory: GiB of one rank; 0 for the card's.
         peak: TFLOP/s of one rank at best; 0 for the card's.
-        share: Share of that rate that a run is taken to reach.
     """
 
     recipe: str
-    stage: Literal["sft", "grpo", "evaluate", "both"] = "both"
+    stage: Literal["sft", "grpo", "both"] = "both"
     task: Task | None = None
     size: tuple[int, ...] = ()
     set: tuple[str, ...] = ()
@@ -49,7 +45,6 @@ class EstimateOptions:
     gpus: int = 1
     memory: float = 0.0
     peak: float = 0.0
-    share: float = SHARE
 
     def __post_init__(self) -> None:
         _ = self.machine
@@ -57,21 +52,13 @@ class EstimateOptions:
     @property
     def machine(self) -> Machine:
         """Where it is to run."""
-        return Machine(self.card, self.gpus, self.memory, self.peak, self.share)
+        return Machine(self.card, self.gpus, self.memory, self.peak)
 
-    def estimates(self) -> list[Estimate]:
-        """One of each stage."""
+    def estimates(self, progress: Callable[[str], None] = lambda _: None) -> list[Estimate]:
+        """One of each stage and puzzle; ``progress`` is told what is counted."""
         from recommit.estimate.costs import estimate
 
-        return [estimate(stage, self.model, puzzle, self.machine) for stage, puzzle in self.stages()]
-
-    def picture_first(self) -> EstimateOptions | None:
-        """The same with prompts that have the picture before the text; None where no prompt has the text first."""
-        prompts = self.model.policy.prompts
-        first = [name.replace("-v2", "-v1") for name in prompts]
-        if first == list(prompts):
-            return None
-        return replace(self, set=(*self.set, f"model.policy.prompts=[{', '.join(first)}]"))
+        return [estimate(stage, self.model, puzzle, self.machine, progress) for stage, puzzle in self.stages()]
 
     def stages(self) -> list[tuple[Stage, Puzzle]]:
         """The configurations of the stages that are asked for, each as if it were of one puzzle alone."""
@@ -92,59 +79,21 @@ class EstimateOptions:
 
     @property
     def puzzles(self) -> list[Puzzle]:
-        """The boards: as said, or as in the presets of ``recommit reproduce`` that train by this recipe."""
+        """The boards."""
         from recommit.train.config import tasks
 
-        boards = dict[str, tuple[int, ...]]()
-        for entry in _entries(self.recipe, joint=True):  # of several sizes the first
-            boards.setdefault(*_board(entry))
-        names = (self.task,) if self.task else tuple(boards) or tasks(self.recipe) or self.model.policy.tasks
-        shapes = [self.size or boards.get(name) or registry.puzzle(name).usual.size for name in names]
-        pairs = zip(names, shapes, strict=True)
-        return [registry.puzzle(name).of((shape[0], shape[-1]), 1) for name, shape in pairs]
+        named = tuple(name for name in registry.TASKS if self.recipe.endswith(name))
+        names = (self.task,) if self.task else named or tasks(self.recipe) or self.model.policy.tasks
+        shapes = [self.size or registry.puzzle(name).usual.size for name in names]
+        return [registry.puzzle(name).of((size[0], size[-1]), 1) for name, size in zip(names, shapes, strict=True)]
 
     def _stage(self, name: str, puzzle: Puzzle) -> Stage:
         from recommit.train.config import SftConfig, load
         from recommit.train.grpo.config import GrpoConfig
 
-        if name == "evaluate":
-            return self._evaluation(puzzle)
         rest = [change for change in self.set if not change.strip().startswith("model.")]
         if name == "grpo":
             grpo: GrpoConfig = load(self.recipe, rest, GrpoConfig, name).of(puzzle.task)
             return replace(grpo, validation=grpo.validation.of(puzzle))
         sft: SftConfig = load(self.recipe, rest)
         return replace(sft, model=self.model, validation=sft.validation.of(puzzle))
-
-    def _evaluation(self, task: Puzzle) -> EvaluationStage:
-        """What the first preset that trains by this recipe asks of an evaluation, for one of its seeds."""
-        from recommit.estimate.schedule import EvaluationStage
-
-        entry = next(_entries(self.recipe), None)
-        if entry is None:
-            raise ValueError(
-                f"stage: expected sft or grpo, since no preset evaluates runs of {self.recipe}, got evaluate"
-            )
-        values = entry.get("evaluate", {})
-        others = len({*entry["variants"], *entry.get("ablations", ())} - {"adaptive"}) + 1
-        boards = factorial(task.shape[0] * task.shape[1]) // 2 if task.task == "sliding" else 0
-        budget = max(task.budgets(task.shape).values())
-        return EvaluationStage(values.get("instances", 1024), values.get("validation", 256), budget, others, boards)
-
-
-def _entries(recipe: str, *, joint: bool = False) -> Iterator[dict[str, Any]]:
-    """Find the presets that train by a recipe, and what they say of its puzzle; ``joint``: also of each puzzle whose
-    warm start is by it."""
-    from recommit.storage import recipe_text
-
-    folder = files("recommit") / "recipes" / "reproduce"
-    for file in sorted(folder.iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".yaml"):
-            preset = recipe_text.read(file.read_text(encoding="utf-8"))
-            shared = joint and preset.get("joint", {}).get("recipe") == recipe
-            yield from (entry for entry in preset["tasks"].values() if shared or entry["recipe"] == recipe)
-
-
-def _board(entry: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
-    task, size = entry["data"]["task"], entry["data"]["size"]
-    return task, (size,) if isinstance(size, int) else tuple(size)

@@ -6,37 +6,30 @@ observations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from recommit.policy.config import PASS
 from recommit.rollout.variants import variant
-from recommit.train.config import EngineConfig, SftConfig
+from recommit.train.config import SftConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from recommit.train.grpo.config import GrpoConfig, GrpoPhase
+    from recommit.train.grpo.config import GrpoConfig
 
     #: What is estimated.
-    Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
-
-#: Agents that do not walk among the states of greedy plans.
-OFF_GRAPH = ("fixed-4-sampled", "solver", "random-actions", "zero-shot")
+    Stage: TypeAlias = "SftConfig | GrpoConfig"
 
 
 @dataclass(frozen=True)
 class Passes:
-    """So many passes of so many states each."""
+    """``times`` passes of ``states`` states each, with ``plans`` plans per state; an upper bound if ``at_most``."""
 
     #: ``learn``, ``reference``, ``old`` (log probabilities again), ``sample`` (plans are sampled), ``plan`` (greedy
     #: ones), ``imitate`` (the supervised loss alone), ``encode`` (pictures), ``head`` (the depth head alone learns).
     kind: str
     states: int
     times: int
-    #: Plans per state.
     plans: int = 1
-    #: Is it an upper bound?
     at_most: bool = False
 
     @property
@@ -58,26 +51,9 @@ class Phase:
         return sum(p.observations for p in self.passes if p.kind == kind)
 
 
-@dataclass(frozen=True)
-class EvaluationStage:
-    """What the preset of a family of runs asks of ``recommit evaluate``, for one seed."""
-
-    instances: int
-    validation: int
-    #: Decisions of the loosest budget.
-    budget: int
-    #: Runs beside the adaptive one, the warm start included.
-    others: int
-    #: Different boards that there are; 0: nobody knows.
-    boards: int = 0
-    engine: EngineConfig = field(default_factory=EngineConfig)
-
-
 def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> list[Phase]:
     """The phases of a stage on ``world`` ranks; ``depths`` is how many the depth head chooses from, ``dtype`` that of
     the backbone: below float32 old log probabilities are computed again, see ``train.grpo.trainer``."""
-    if isinstance(config, EvaluationStage):
-        return _evaluation(config, world)
     steps, watch = config.optim.steps, config.validation
     if isinstance(config, SftConfig):
         phases = [Phase("step", steps, _imitation(config, world))]
@@ -86,9 +62,12 @@ def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> 
         finishing = [phase for phase in config.phases if phase.head_only]
         alone = sum(phase.steps for phase in finishing)
         phases = [Phase("step", steps - alone, _update(config, world, depths, again=dtype != "float32"))]
-        if finishing:
+        if finishing:  # the same rollouts from more starts, then updates without an observation
             largest = max(finishing, key=lambda phase: phase.starts)
-            passes = _head_update(config, largest, world, depths)
+            starts = config.rollout.instances * config.shards(largest)
+            rollouts, _ = _rollouts(config, starts, world, depths)
+            nodes = sum(p.observations for p in rollouts if p.kind == "plan")
+            passes = (*_encoded(rollouts), *rollouts, Passes("head", nodes, largest.head_updates, at_most=True))
             phases.append(Phase("step of the depth head alone", alone, passes))
         longest = max(watch.budget, *config.validation.budgets, 1)
         walks = (longest, watch.budget, watch.budget) if variant(config.variant).head else (longest,)
@@ -102,7 +81,6 @@ def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> 
 
 
 def _imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
-    """A step of the warm start."""
     share = config.optim.batch // world
     learn = parts("learn", share, config.optim.micro_batch or share)
     own = parts("sample", max(round(config.targets.dagger * share), 1), PASS) if config.targets.dagger else []
@@ -113,24 +91,16 @@ def _update(config: GrpoConfig, world: int, depths: int, *, again: bool) -> tupl
     """A step of rollouts and learning."""
     rollouts, learned = _rollouts(config, config.rollout.instances, world, depths)
     share = config.optim.batch // world
-    micro = config.optim.micro_batch or share
     updates, at_most = -(-learned // config.optim.batch), any(p.at_most for p in rollouts)
-    learn = [replace(p, times=p.times * updates, at_most=at_most) for p in parts("learn", share, micro)]
+    once = parts("learn", share, config.optim.micro_batch or share)
+    learn = [replace(p, times=p.times * updates, at_most=at_most) for p in once]
     against = [replace(p, kind="reference") for p in learn] if config.objective.kl > 0 else []
-    later = [replace(p, kind="old", times=p.times // updates * (updates - 1)) for p in learn]
-    old = list(_some(*later)) if again else []
-    return (*_encoded(rollouts), *rollouts, *old, *against, *learn)
-
-
-def _head_update(config: GrpoConfig, phase: GrpoPhase, world: int, depths: int) -> tuple[Passes, ...]:
-    """A step of the depth head alone: the same rollouts from more starts, then updates without an observation."""
-    rollouts, _ = _rollouts(config, config.rollout.instances * config.shards(phase), world, depths)
-    nodes = sum(p.observations for p in rollouts if p.kind == "plan")
-    return (*_encoded(rollouts), *rollouts, Passes("head", nodes, phase.head_updates, at_most=True))
+    later = [replace(p, kind="old", times=p.times // updates * (updates - 1)) for p in learn] if again else []
+    return (*_encoded(rollouts), *rollouts, *(p for p in later if p.times), *against, *learn)
 
 
 def _rollouts(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
-    """Passes from so many starts of all ranks, and the states that all of them can learn from."""
+    """Passes from this many starts of all ranks, and the states that all of them can learn from."""
     advantage, budget = config.advantage, config.rollout.budget
     if advantage.estimator == "exact":
         return _expanded(config, starts, world, depths)
@@ -165,28 +135,8 @@ def _encoded(rollouts: list[Passes]) -> list[Passes]:
     return [Passes("encode", p.states, p.times, at_most=True) for p in rollouts if p.kind == first]
 
 
-def _evaluation(config: EvaluationStage, world: int) -> list[Phase]:
-    """The run whose best depths are searched for, and each of the others."""
-    from recommit.evaluate.agent_names import ACTION_SEEDS, AGENTS
-    from recommit.graph.build import PIECE
-    from recommit.graph.oracle import CAP  # of states that the search for the best depths may observe besides
-
-    episodes = (config.instances + config.validation) * config.budget
-    walks = CAP + episodes * len(AGENTS.keys() - OFF_GRAPH)
-    first = parts("plan", -(-min(walks, config.boards or walks) // world), PIECE, at_most=True)
-    others = parts("plan", -(-episodes // world), PIECE, at_most=True)
-    others += parts("sample", -(-config.instances * ACTION_SEEDS * config.budget // world), PIECE, at_most=True)
-    return [
-        Phase("run whose best depths are searched for", 1, (*_encoded(first), *first)),
-        Phase("run beside it", config.others, (*_encoded(others), *others)),
-    ]
-
-
 def parts(kind: str, states: int, most: int, *, times: int = 1, plans: int = 1, at_most: bool = False) -> list[Passes]:
     """Passes of at most ``most`` states, the last of them with the rest."""
     whole, rest = divmod(states, most)
-    return list(_some(Passes(kind, most, whole * times, plans, at_most), Passes(kind, rest, times, plans, at_most)))
-
-
-def _some(*passes: Passes) -> Iterator[Passes]:
-    return (p for p in passes if p.observations)
+    both = Passes(kind, most, whole * times, plans, at_most), Passes(kind, rest, times, plans, at_most)
+    return [p for p in both if p.observations]

@@ -20,10 +20,9 @@ from recommit.evaluate import transcripts
 from recommit.evaluate.agent_names import HEADS, AgentName
 from recommit.evaluate.options import split_words
 from recommit.results import table
-from recommit.runs.checkpoints import Checkpoints, verify
+from recommit.runs.checkpoints import verify
 from recommit.runs.directory import best_policy, recipe_of, recipes_of
-from recommit.storage import verified
-from recommit.storage.errors import DataError
+from recommit.storage import errors, verified
 from recommit.storage.verified import DIGESTS
 from recommit.train.family.runs import BUDGET, member
 
@@ -124,10 +123,10 @@ class Members:
         """The last whole checkpoint in every third of the adaptive run; None where none was kept."""
         steps, last = int(self.config["optim"]["steps"]), dict.fromkeys(STAGES)
         checkpoints: dict[str, StageCheckpoint | None] = dict(last)
-        for folder in Checkpoints(self.adaptive / "checkpoints").every():
+        for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
             try:
                 step = verify(folder)
-            except DataError:
+            except errors.Damaged:
                 continue
             checkpoints[stage_of(step, steps)] = StageCheckpoint(step, folder / "policy")
         return checkpoints

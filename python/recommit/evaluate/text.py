@@ -91,8 +91,8 @@ def comparisons(compared: list[Row]) -> str:
         "against": lambda one: one["against"],
         "budget": lambda one: one["budget"],
         "solved, points (95 %)": lambda one: _less(one, "solve", 1, 100.0),
-        "p": lambda one: f"{one['solve_difference']['p']:.2g}",
         "actions (95 %)": lambda one: _less(one, "actions"),
+        "p of solved": lambda one: f"{one['solve_difference']['p']:.2g}",
         "dominates": dominance,
     }
     if any("value_difference" in one for one in compared):

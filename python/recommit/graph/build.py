@@ -22,8 +22,7 @@ import torch
 from recommit import rng
 from recommit.data import held_out
 from recommit.graph import files
-from recommit.graph.graph import ALL_DEPTHS, DISAGREEMENTS, NOWHERE, PLAN, CommitmentGraph, ways
-from recommit.policy.augmentations import plan_agreement
+from recommit.graph.graph import ALL_DEPTHS, NOWHERE, PLAN, CommitmentGraph, ways
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
@@ -99,13 +98,11 @@ class PolicyGraph(CommitmentGraph):
         self._distance: NDArray[np.int32] = np.zeros(0, np.int32)
         length = policy.config.plan_length
         plans = (length,) if policy.plans_first else (len(depths), length)
-        several = features and policy.vision.augmentations(task, task.shape) > 1
         said: dict[str, tuple[tuple[int, ...], type] | None] = {
             "plans": (plans, np.uint8),
             "logits": ((len(self.head_depths),), np.float32),
             "probs": ((*plans, 4), np.float32) if keep_probs else None,
             "features": ((policy.backbone.width,), np.float32) if features else None,
-            "disagreement": ((DISAGREEMENTS * length,), np.float32) if several else None,
             "samples": ((samples, length), np.uint8) if samples else None,
         }
         #: What the policy says of a node.
@@ -118,7 +115,7 @@ class PolicyGraph(CommitmentGraph):
             "goal": ((), np.bool_),
             "planned": ((), np.bool_),
         }
-        self.probs, self.features, self.disagreement, self.samples = np.zeros(0, np.float32), None, None, None
+        self.probs, self.features, self.samples = np.zeros(0, np.float32), None, None
         self._columns: Arrays = {
             name: np.zeros((0, *column[0]), column[1]) for name, column in {**own, **said}.items() if column
         }
@@ -180,7 +177,7 @@ class PolicyGraph(CommitmentGraph):
         pieces = split_batches(missing, self.team.world, self.piece)
         empty = {name: getattr(self, name)[:0] for name in self._said}
         mine = [self._plan(piece, missing) for piece in rank_batches(pieces, self.team, self.together)]
-        gathered = self.team.exchange(
+        gathered = self.team.gather(
             {name: np.concatenate([none, *(each[name] for each in mine)]) for name, none in empty.items()}
         )
         used = [0] * self.team.world
@@ -208,7 +205,7 @@ class PolicyGraph(CommitmentGraph):
 
     @torch.no_grad()
     def _plan_with_features(self, states: States) -> Arrays:
-        """The same of a policy whose plans do not depend on the depth, with z, how far copies agree, and samples."""
+        """The same of a policy whose plans do not depend on the depth, with z and samples."""
         policy, task = self.policy, self._puzzle
         z, index = policy.encode(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
@@ -218,12 +215,9 @@ class PolicyGraph(CommitmentGraph):
         for i in range(count):  # one at a time: a pass is as wide as that of the plans
             noise = to_device(_noise(states, i, self.seed, self.plan_length), z.device)
             samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
-        mean, apart = z, z[:, :0]
-        if z.ndim == 3:
-            mean = z.mean(dim=1)
-            apart = plan_agreement(policy.decoder, z, index, scores) if "disagreement" in self._said else mean[:, :0]
-        names = ("plans", "probs", "logits", "features", "disagreement", "samples")
-        arrays = (plans.byte(), scores.float().softmax(-1), logits.float(), mean.float(), apart.float(), samples.byte())
+        mean = z.mean(dim=1) if z.ndim == 3 else z
+        names = ("plans", "probs", "logits", "features", "samples")
+        arrays = (plans.byte(), scores.float().softmax(-1), logits.float(), mean.float(), samples.byte())
         return dict(zip(names, to_host(*arrays), strict=True))
 
     def inputs(self) -> tuple[Nodes, NDArray[np.float32]]:

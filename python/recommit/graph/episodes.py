@@ -1,13 +1,14 @@
 """Episodes on a commitment graph, and who chooses their depths.
 
-``episodes`` is the one loop: it plans where an episode comes by (if the graph still grows), asks a ``Chooser`` for
-columns of depths, and follows the edges. The functions at the end are choosers; rules that read plans are in
-``recommit.graph.rule_episodes``, the oracle depth is in ``recommit.graph.oracle``.
+``turns`` is the loop of all episodes. ``episodes`` plans where an episode comes by (if the graph still grows), asks a
+``Chooser`` for columns of depths, and follows the edges. The functions at the end are choosers; rules that read plans
+are in ``recommit.graph.rule_episodes``, the oracle depth is in ``recommit.graph.oracle``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -29,6 +30,19 @@ if TYPE_CHECKING:
     Chooser: TypeAlias = Callable[[int, Nodes, Nodes], Nodes]
 
 
+def turns(
+    over: NDArray[np.bool_], budget: Nodes | int, most: Callable[[int], int] = int
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """The one loop of episodes, in lock step: turn by turn, which are under way, neither ``over`` nor at the end of
+    their ``budget``. The caller observes, chooses and executes, and marks those that are over. ``most``: of the counts
+    of all ranks, which take part until the last episode of all has ended."""
+    for turn in count():
+        who = np.flatnonzero(~over & (np.asarray(budget) > turn))
+        if not most(len(who)):
+            return
+        yield turn, who
+
+
 def episodes(
     graph: CommitmentGraph, starts: NDArray[np.integer], budget: int | Nodes, choose: Chooser
 ) -> Iterator[tuple[int, Nodes, Nodes, Nodes]]:
@@ -37,20 +51,19 @@ def episodes(
     Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
     An episode ends at a goal, or where the graph has no plan, or none that is for so few observations.
     """
-    who, here = np.arange(len(starts)), np.array(starts, np.int64)
-    budgets = np.broadcast_to(budget, len(starts))
-    for turn in range(int(budgets.max(initial=0))):
-        on = ~graph.goal[here] & (budgets[who] > turn)
-        who, here = who[on], here[on]
-        if len(who):
-            graph.expand(here)
-            on = graph.planned[here] & ~graph.hopeless(here, budgets[who] - turn)
-            who, here = who[on], here[on]
-        if not len(who):
+    here, budgets = np.array(starts, np.int64), np.broadcast_to(budget, len(starts))
+    over = graph.goal[here]
+    for turn, who in turns(over, budgets):
+        graph.expand(here[who])
+        on = graph.planned[here[who]] & ~graph.hopeless(here[who], budgets[who] - turn)
+        over[who[~on]] = True
+        if not len(who := who[on]):
             return
-        columns = choose(turn, who, here)
-        yield turn, who, here, columns
-        here = graph.landing[here, columns].astype(np.int64)
+        nodes = here[who]
+        columns = choose(turn, who, nodes)
+        yield turn, who, nodes, columns
+        here[who] = graph.landing[nodes, columns]
+        over[who] = graph.goal[here[who]]
 
 
 @dataclass(frozen=True)
@@ -111,24 +124,25 @@ def scores(
 ) -> list[tuple[int, int, int]]:
     """Count for each choice the episodes solved, and with a minus the actions and observations of all; (-1, 0, 0) if
     the actions are more than ``limit``. All choices go on side by side, so that states are planned in large batches."""
-    at = np.tile(starts, (len(choices), 1))
-    solved, actions, looks = graph.goal[at], np.zeros(len(choices), np.int64), np.zeros(len(choices), np.int64)
-    for turn in range(budget):
-        under_way = ~solved & (actions <= limit)[:, None]
-        if not under_way.any():
-            break
-        graph.expand(at[under_way])
-        for i in np.flatnonzero(under_way.any(axis=1)).tolist():
-            who = np.flatnonzero(under_way[i])
-            nodes = at[i, who]
-            columns = choices[i](turn, who, nodes)
+    many = len(starts)
+    here = np.tile(starts, len(choices)).astype(np.int64)
+    solved, actions, observations = graph.goal[here], *np.zeros((2, len(choices)), np.int64)
+    over = solved.copy()
+    for turn, who in turns(over, budget):
+        graph.expand(here[who])
+        for i, own in enumerate(np.split(who, np.searchsorted(who, many * np.arange(1, len(choices))))):
+            if not len(own):
+                continue
+            nodes = here[own]
+            columns = choices[i](turn, own - i * many, nodes)
             actions[i] += graph.executed[nodes, columns].sum()
-            looks[i] += len(who)
-            at[i, who] = graph.landing[nodes, columns]
-            solved[i, who] = graph.goal[at[i, who]]
-    within = actions <= limit
-    counts = zip(solved.sum(axis=1).tolist(), (-actions).tolist(), (-looks).tolist(), strict=True)
-    return [each if within[i] else (-1, 0, 0) for i, each in enumerate(counts)]
+            observations[i] += len(own)
+            here[own] = graph.landing[nodes, columns]
+            solved[own] = graph.goal[here[own]]
+            over[own] = solved[own] | (actions[i] > limit)
+    sums = solved.reshape(len(choices), many).sum(axis=1)
+    counts = zip(sums.tolist(), (-actions).tolist(), (-observations).tolist(), strict=True)
+    return [each if -each[1] <= limit else (-1, 0, 0) for each in counts]
 
 
 def by_state(columns: Nodes, budget: int = 0) -> Chooser:

@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, planned, plan, executed, landing, probs, logits, and features and
-                 samples where they were kept, with disagreement where an observation has several augmentations
+                 samples where they were kept
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -49,7 +49,6 @@ COLUMNS: dict[str, tuple[type[np.generic], int]] = {
     "probs": (np.float32, PLAN * 4),
     "logits": (np.float32, 0),
     "features": (np.float32, ANY_WIDTH),
-    "disagreement": (np.float32, ANY_WIDTH),
     "samples": (np.uint8, ANY_WIDTH),
 }
 START_COLUMNS: dict[str, tuple[type[np.generic], int]] = {"starts": (np.int32, 1), "groups": (np.int32, 1)}

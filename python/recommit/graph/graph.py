@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 #: Actions of a plan, and every depth there is; a growing graph of a policy with longer plans has more.
 PLAN = 8
 ALL_DEPTHS = tuple(range(1, PLAN + 1))
-#: Numbers per action of a plan that say how far symmetry augmentations agree on it.
-DISAGREEMENTS = 2
 #: A landing that is no node of the graph.
 NOWHERE = -1
 CUT = "graph: expected one whose edges all lead to nodes, got one that was cut; build it with a higher limit"
@@ -66,8 +64,6 @@ class CommitmentGraph:
     logits: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     #: [N, width]: what an observation gave besides, z, for whoever trains another head.
     features: NDArray[np.float32] | None = None
-    #: [N, 16]: how far symmetry augmentations agree on the plan, kept beside ``features`` of a policy that has some.
-    disagreement: NDArray[np.float32] | None = None
     #: [N, S, 8]: other plans of the same observation, sampled from the policy.
     samples: NDArray[np.uint8] | None = None
     #: [M] nodes where episodes begin, and their groups: starts of one room have one number, since intervals draw whole
@@ -99,7 +95,6 @@ class CommitmentGraph:
         self._check("plans", (nodes, length), (nodes, many, length))
         self._check("probs", (nodes, length, 4), (nodes, many, length, 4))
         self._check("logits", (nodes, head))
-        self._check("disagreement", (nodes, DISAGREEMENTS * length))
         if self.features is not None:
             self._check("features", (nodes, *self.features.shape[1:2]))
         if self.samples is not None:
@@ -135,13 +130,6 @@ class CommitmentGraph:
     def usual_budgets(self) -> tuple[int, ...]:
         """Observations per episode, as is usual for states of this size: most first."""
         return tuple(sorted(self.puzzle.budgets(self.states.shape[1:]).values(), reverse=True))
-
-    @property
-    def head_features(self) -> NDArray[np.float32] | None:
-        """[N, numbers] what a head may read beside the plan's probabilities: features, then disagreement."""
-        if self.features is None or self.disagreement is None:
-            return self.features
-        return np.concatenate([self.features, self.disagreement], axis=1)
 
     @property
     def closed(self) -> bool:

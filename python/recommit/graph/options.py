@@ -99,8 +99,6 @@ class GraphScoreOptions:
             these.
         split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
             orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
-        without_budget: Also say what the way to the goal costs without a budget: at each price of an observation, or at
-            the price of an action. Loops cost infinity and are counted. Rules of the present plan only.
     """
 
     graph: Path
@@ -114,7 +112,6 @@ class GraphScoreOptions:
     price_action: float = 0.01
     price_observation: tuple[float, ...] = ()
     split: bool = False
-    without_budget: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.values import TIE, OptimalValues
+from recommit.graph.values import TIE, OptimalValues, backup
 from recommit.prices import Prices
 
 if TYPE_CHECKING:
@@ -83,13 +83,17 @@ def best_depths(
     best = OptimalValues.of(graph.only(depths), budget, prices)
     rows, hopeless = graph.rows, ~graph.planned & ~graph.goal
     cost, column = np.full(best.value.shape, FAILED, np.int64), np.full(best.value.shape, columns[0], np.int8)
+    cost[:, hopeless] += np.arange(budget + 1)[:, None] * (STEP * min(depths) + 1)  # the least depth until the end
     cost[:, graph.goal] = 0
     landing, steps = best.graph.landing[rows], 1 + STEP * best.graph.executed[rows].astype(np.int64)
-    for remaining in range(1, budget + 1):
+
+    def cheapest(remaining: int, before: Nodes, now: Nodes) -> None:
         tied = best.q_values(remaining, rows) >= best.value[remaining, rows, None] - TIE
-        each = np.where(tied, steps + cost[remaining - 1][landing], NEVER)
-        column[remaining, rows], cost[remaining, rows] = columns[each.argmin(axis=1)], each.min(axis=1)
-        cost[remaining, hopeless] = FAILED + remaining * (STEP * min(depths) + 1)  # the least depth until the end
+        each = np.where(tied, steps + before[landing], NEVER)
+        column[remaining, rows], now[rows] = columns[each.argmin(axis=1)], each.min(axis=1)
+
+    for _ in backup(budget, cost.__getitem__, cheapest):
+        pass
     return OracleDepths(best.value, cost, column, int(columns[0]), missing)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graph.values import chosen_rows
+from recommit.graph.values import backup, chosen_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,17 +142,21 @@ class PolicyEvaluation:
         """Q [K + 1, rows, depths], and the value of every place [K + 1, places]; of distances only where they count, or
         are asked for."""
         q_values = np.zeros((len(self.begin), *self._landing.shape))
-        value = np.zeros((len(self.begin), self._places))
-        value[:, self._planned] = 1.0  # a goal, whatever is left
+        table = np.zeros((len(self.begin), self._places))
+        table[:, self._planned] = 1.0  # a goal, whatever is left
         estimated = by_distance or self._unplanned
         # The cost of a decision in a lost state.
         wasted = float((self.cost * probs).sum(axis=-1).mean()) if estimated and self._planned else 0.0
-        for k in range(1, len(q_values)):
-            np.subtract(value[k - 1][self._landing], self.cost, out=q_values[k])
-            own = value[k, : self._planned] = np.einsum("nd,nd->n", probs if probs.ndim == 2 else probs[k], q_values[k])
+
+        def expected(k: int, before: Floats, value: Floats) -> None:
+            np.subtract(before[self._landing], self.cost, out=q_values[k])
+            own = value[: self._planned] = np.einsum("nd,nd->n", probs if probs.ndim == 2 else probs[k], q_values[k])
             if estimated:
-                value[k, self._planned + 1 :] = self._mean_by_distance(own, k, -wasted * k)
-        return q_values, value
+                value[self._planned + 1 :] = self._mean_by_distance(own, k, -wasted * k)
+
+        for _ in backup(len(table) - 1, table.__getitem__, expected):
+            pass
+        return q_values, table
 
     def _forward(self, probs: Floats) -> Floats:
         """Expected visits [K + 1, places]."""

@@ -150,7 +150,7 @@ class RulesOnGraph:
         """Those of every node, without samples; a node without a plan has an even one that nobody reads."""
         even = np.float32(0.25)
         probs = np.where(self.graph.planned[:, None, None], self.graph.probs, even)
-        return Plans(self.graph.plans, probs, features=self.graph.head_features)
+        return Plans(self.graph.plans, probs, features=self.graph.features)
 
     @cached_property
     def _head_plans(self) -> Plans:

@@ -249,12 +249,15 @@ def _row(
     fixed = scorer.fixed(setting, chosen_on.best_fixed(setting))
     gain = intervals.gain(returns, fixed, scorer.oracle(setting), scorer.graph.groups)
     prices = setting.prices
-    solved, actions, observations = (float(each.mean()) for each in (solved, actions, observations))
+    ended = {"solved": solved, "actions": actions, "observations": observations}
     return RuleScore(
-        *(entry.name, setting.budget, prices.action, prices.observation, threshold, shared),
-        solved=solved,
-        actions=actions,
-        observations=observations,
+        rule=entry.name,
+        budget=setting.budget,
+        price_action=prices.action,
+        price_observation=prices.observation,
+        threshold=threshold,
+        shared=shared,
+        **{name: float(each.mean()) for name, each in ended.items()},
         **table.flat("value", value),
         **table.flat("gain", gain),
         causes=played.shares(),

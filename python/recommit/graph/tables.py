@@ -9,13 +9,13 @@ import numpy as np
 
 from recommit.graph.regret import CAUSES
 from recommit.prices import RATIOS
-from recommit.results.grid import NONE, Grid, figure, number, percent, spread
+from recommit.results.grid import Grid, figure, number, percent, spread
 from recommit.results.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.graph.decomposition import Ends, RuleCosts, RuleParts
+    from recommit.graph.decomposition import Ends, RuleParts
     from recommit.graph.graph import CommitmentGraph
     from recommit.graph.regret import Attribution
     from recommit.graph.score import GraphScorer, MeanGain, RuleScore
@@ -136,33 +136,11 @@ def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
     return "\n".join(parts)
 
 
-def without_budget(rows: Sequence[RuleCosts]) -> str:
-    """A table per price of an observation, in Markdown: from where rules reach the goal, and what their ways cost."""
-    columns: dict[str, Callable[[RuleCosts], str]] = {
-        "rule": lambda row: row.rule,
-        "threshold": _threshold,
-        "reached": lambda row: percent(row.reached),
-        "loops": lambda row: percent(row.loops),
-        "loses the level": lambda row: percent(row.lost),
-        "cost": lambda row: percent(row.cost),
-        "cheapest": lambda row: percent(row.cheapest),
-        "more (95 %)": lambda row: _points(row.more) if row.more else NONE,
-    }
-    parts = []
-    for action, observation in dict.fromkeys((row.price_action, row.price_observation) for row in rows):
-        own = [row for row in rows if (row.price_action, row.price_observation) == (action, observation)]
-        own.sort(key=lambda each: (-each.reached, each.cost or 0.0))
-        title = f"## Without a budget, {action:g} per action, {observation:g} per observation"
-        reachable = f"The best depths reach the goal from {100 * own[0].reachable:.1f} % of the starts."
-        parts.append(f"{title}\n\n{reachable}\n\n{Grid.by(columns, own).markdown()}\n")
-    return "\n".join(parts)
-
-
 def _by_value(rows: Sequence[Row], setting: Setting) -> list[Row]:
     return sorted((row for row in rows if row.under(setting)), key=lambda row: -row.value)
 
 
-def _threshold(row: RuleScore | MeanGain | RuleCosts) -> str:
+def _threshold(row: RuleScore | MeanGain) -> str:
     return "" if row.threshold is None else f"{row.threshold:.3g}"
 
 

@@ -8,13 +8,14 @@ With k observations left, prices c(s, h) of a commitment, and s' where it ends,
 
 A state without a plan that is no goal is never solved, and pays for the least depth at every observation that is left.
 So does a state of a graph with a budget that is too far from the goal for them.
-``optimal_values`` serves many prices at once; ``shortest_costs`` is the same without a budget. ``outcomes`` evaluates a
-depth policy by what its episodes come to (solved, actions, observations), from which its value at any prices follows.
-Training also wants Q and advantages: ``graph/policy_evaluation.py``.
+``backup`` is this recursion. ``optimal_values`` serves many prices at once. ``outcomes`` evaluates a depth policy by
+what its episodes come to (solved, actions, observations), from which its value at any prices follows. Training also
+wants Q and advantages: ``graph/policy_evaluation.py``.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -25,7 +26,7 @@ from recommit.graph.graph import CUT
 from recommit.prices import Prices, arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +52,19 @@ def chosen_rows(graph: CommitmentGraph) -> Nodes:
     return rows
 
 
+def backup(
+    budget: int, certain: Callable[[int], NDArray[Any]], fill: Callable[[int, NDArray[Any], NDArray[Any]], None]
+) -> Iterator[NDArray[Any]]:
+    """V_0, V_1, ... V_budget: what is ``certain`` with k observations left, and where a depth is chosen what ``fill``
+    writes into V_k, given k and V_{k-1}. Every value of a graph goes through here."""
+    value = certain(0)
+    yield value
+    for remaining in range(1, budget + 1):
+        before, value = value, certain(remaining)
+        fill(remaining, before, value)
+        yield value
+
+
 @overload
 def optimal_values(graph: CommitmentGraph, budget: int, prices: Prices) -> Floats: ...
 @overload
@@ -64,15 +78,14 @@ def optimal_values(
         return np.ascontiguousarray(optimal_values(graph, budget, [prices])[:, :, 0])
     action, observation = arrays(prices)
     rows = chosen_rows(graph)
-    every: list[Floats] = []
-    value: Floats = np.zeros((len(graph), 0))
-    for remaining in range(budget + 1):
-        before, value = value, _unchosen(graph, remaining, np.ones(len(action)), -action, -observation)
-        for begin in range(0, len(rows) if remaining else 0, BLOCK):
-            block = rows[begin : begin + BLOCK]
+    blocks = [rows[begin : begin + BLOCK] for begin in range(0, len(rows), BLOCK)]
+
+    def best(_remaining: int, before: Floats, value: Floats) -> None:
+        for block in blocks:
             value[block] = _largest(graph, block, before, action) - observation
-        every = [value] if last else [*every, value]
-    return value if last else np.stack(every)
+
+    tables = backup(budget, lambda k: _unchosen(graph, k, np.ones(len(action)), -action, -observation), best)
+    return deque(tables, maxlen=1)[0] if last else np.stack(list(tables))
 
 
 def _unchosen(graph: CommitmentGraph, remaining: int, goal: Floats, action: Floats, observation: Floats) -> Floats:
@@ -98,42 +111,6 @@ def _largest(graph: CommitmentGraph, rows: Nodes, value: Floats, action: Floats)
         onward -= np.multiply(executed[:, None], action, out=cost)
         np.maximum(result, onward, out=result)
     return result
-
-
-def shortest_costs(graph: CommitmentGraph, prices: Prices) -> Floats:
-    """[N] the cost of the cheapest way to the goal without a budget: a shortest path; infinite where there is none.
-
-    Nodes are brought up to date nearest first, each from what its nearer ones have just become: most commitments lead
-    nearer, so that few rounds are needed until nothing changes any more.
-    """
-    action, observation = arrays([prices])
-    far, rows = np.where(graph.distance < 0, np.iinfo(np.int32).max, graph.distance), chosen_rows(graph)
-    order = rows[np.argsort(far[rows], kind="stable")]
-    parts = np.split(order, np.flatnonzero(np.diff(far[order])) + 1)
-    blocks = [part[begin : begin + BLOCK] for part in parts for begin in range(0, len(part), BLOCK)]
-    value = np.full((len(graph), 1), -np.inf)
-    value[graph.goal] = 0.0
-    changed = True
-    while changed:
-        changed = False
-        for block in blocks:
-            fresh = _largest(graph, block, value, action) - observation
-            if not np.array_equal(fresh, value[block]):
-                value[block], changed = fresh, True
-    result: Floats = -value[:, 0]
-    return result
-
-
-def policy_costs(graph: CommitmentGraph, prices: Prices, column: Nodes) -> Floats:
-    """[N] the cost of a rule's way to the goal without a budget; infinite where it goes round or ends."""
-    rows = chosen_rows(graph)
-    landing, cost = graph.landing[rows, column[rows]], prices.cost(graph.executed[rows, column[rows]])
-    result = np.where(graph.goal, 0.0, np.inf)
-    while True:
-        further = cost + result[landing]
-        if np.array_equal(further, result[rows]):
-            return result
-        result[rows] = further
 
 
 def solver_values(
@@ -175,17 +152,21 @@ def _evaluated(
     """[N, columns] for 0, 1, ... ``budget`` observations: each column is an expectation of its own, by what the goal,
     every action and every observation add to it."""
     rows = chosen_rows(graph)
-    table = _unchosen(graph, 0, goal, action, observation)
-    yield table
-    for remaining in range(1, budget + 1):
+    ways: list[tuple[Any, NDArray[np.intp], Any]] = []
+    reward = np.zeros((len(rows), len(goal)))
+
+    def follow(remaining: int) -> None:
+        ways.clear()
+        reward[:] = 0.0
+        for nodes, column, probs in _ways(graph, rows, policy, remaining):
+            place = slice(None) if len(nodes) == len(rows) else np.searchsorted(rows, nodes)
+            weight = 1.0 if probs is None else probs[:, None]
+            reward[place] += weight * (graph.executed[nodes, column][:, None] * action + observation)
+            ways.append((place, graph.landing[nodes, column].astype(np.intp), weight))
+
+    def expected(remaining: int, before: Floats, table: Floats) -> None:
         if remaining == 1 or _by_budget(policy):  # otherwise it chooses the same again and again
-            ways, reward = [], np.zeros((len(rows), len(goal)))
-            for nodes, column, probs in _ways(graph, rows, policy, remaining):
-                place = slice(None) if len(nodes) == len(rows) else np.searchsorted(rows, nodes)
-                weight = 1.0 if probs is None else probs[:, None]
-                reward[place] += weight * (graph.executed[nodes, column][:, None] * action + observation)
-                ways.append((place, graph.landing[nodes, column].astype(np.intp), weight))
-        before, table = table, _unchosen(graph, remaining, goal, action, observation)
+            follow(remaining)
         value = reward.copy()
         for place, landing, weight in ways:
             onward = before.take(landing, axis=0, mode="clip")
@@ -193,7 +174,8 @@ def _evaluated(
             value[place] += onward
         on = ~_hopeless(graph, remaining)[rows]
         table[rows[on]] = value[on]
-        yield table
+
+    return backup(budget, lambda k: _unchosen(graph, k, goal, action, observation), expected)
 
 
 def commitments(

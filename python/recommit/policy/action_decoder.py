@@ -1,9 +1,8 @@
 """The action decoder: which actions a plan has.
 
-A small causal transformer turns z into a plan of eight actions, or of as many as the deepest commitment has; a
-commitment of depth h is the first h of them. The plan does not know its depth, unless ``decoder.depth_conditioning``
-says so. Therefore all depths share one plan and one pass of the backbone. How many actions to commit to is for
-``depth_head.py``.
+A small causal transformer turns z into a plan of eight actions, or as many as the deepest commitment; a commitment of
+depth h is its first h actions. Without ``decoder.depth_conditioning`` all depths share one plan and one pass of the
+backbone. The depth is chosen by ``depth_head.py``.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ class Block(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, config.ffn), nn.Linear(config.ffn, width)
-        #: Attention to one vector alone is certain, whatever asks: it is a map of the vector, the same at every
-        #: position.
+        #: Attention to a single vector is a linear map of it, the same at every position.
         self.cross = nn.Linear(width, width) if config.z == "cross" else None
 
     def forward(
@@ -77,7 +75,7 @@ class ActionDecoder(nn.Module):
             nn.init.zeros_(self.depth_vectors.weight)
 
     def shorten(self, length: int) -> None:
-        """Make shorter plans, which are the beginnings of what they were: no action depends on those behind it."""
+        """Make plans shorter; they are the beginnings of the longer ones."""
         if length == self.length:
             return
         self.length, kept = length, self.positions.detach()[: self.first + length]
@@ -93,11 +91,9 @@ class ActionDecoder(nn.Module):
         task: int,
         depths: Tensor | None = None,
         noise: Tensor | None = None,
-        *,
-        apart: bool = False,
     ) -> Any:
-        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; of z of
-        several augmentations [batch, copies, width] those of their mean, or each ``apart`` [batch, copies, n + 1, 4].
+        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; for z of
+        several augmentations [batch, copies, width] those of their mean.
 
         Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at
         it.
@@ -109,8 +105,7 @@ class ActionDecoder(nn.Module):
         x, beside = self._begun(copies.rows(z), copies.repeated(depths), started)
         for block in self.blocks:
             x, _ = block(x, None, beside)
-        logits = self.outputs[task](self.norm(x[:, self.first :]))
-        return copies.apart(logits) if apart else copies.mean(logits)
+        return copies.mean(self.outputs[task](self.norm(x[:, self.first :])))
 
     def plans(
         self, z: Tensor, task: int, *, depths: Tensor | None = None, noise: Tensor | None = None

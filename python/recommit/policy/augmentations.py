@@ -1,14 +1,13 @@
-"""Symmetry augmentations: a picture is mirrored and turned cell by cell, and what the policy says of each copy is
-averaged.
+"""Symmetry augmentations: a picture is mirrored and turned cell by cell, and the policy's distributions are averaged.
 
-Only cells change places: what is drawn in a cell stays upright, as it is in the picture of a state that is really
-turned. So a policy can augment what it observes, and needs no state for it. The first copy is the picture as it is, the
-first two mirror columns, the first four rows and columns, and the others (of square pictures alone) are these four
-transposed: every prefix of 1, 2, 4 and 8 copies is a group.
+Only cells change places: what is drawn in a cell stays upright, as in the picture of a state that is really turned. So
+a policy augments its observation, and needs no state. The first copy is the original picture, the first two mirror
+columns, the first four rows and columns, and the others (of square pictures alone) are these four transposed: every
+prefix of 1, 2, 4 and 8 copies is a group.
 
 With several copies z is [N, copies, width], and they go through the decoder side by side. After every action the
-distributions are turned back to the picture as it is and averaged; the action that is chosen by the mean goes on in
-every copy, turned again. z of one copy is [N, width], and nothing here changes it.
+distributions are turned back to the original and averaged; the chosen action goes on in every copy, turned again. z of
+one copy is [N, width].
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
-
-from recommit.policy.config import AGREEMENT
+from torch import Tensor
 
 #: Row and column steps of up, down, left, right.
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
-#: Logarithms of mean probabilities that are nearer than this are equal: in a symmetric picture two actions are exactly
-#: as good, and rounding must not choose between them.
+#: Log mean probabilities nearer than this are equal: rounding must not choose between the actions of a symmetric
+#: picture.
 TIE = 1e-5
 
 
@@ -93,58 +90,33 @@ class Copies:
         self._actions = action_table(self.count).to(z.device) if self.count else None
 
     def rows(self, z: Tensor) -> Tensor:
-        """z as a row per copy."""
+        """z with one row per copy."""
         return z.flatten(0, 1) if self.count else z
 
     def repeated(self, values: Tensor | None) -> Tensor | None:
-        """What is the same in all copies, [N], as a row per copy."""
+        """Values [N] that all copies share, one row per copy."""
         return values if values is None or not self.count else values.repeat_interleave(self.count, dim=0)
 
     def inward(self, actions: Tensor) -> Tensor:
-        """Actions of the picture as it is, [N, ...], as every copy has them: [N * copies, ...]."""
+        """Actions of the original picture, [N, ...], in the frame of each copy: [N * copies, ...]."""
         if self._actions is None:
             return actions
         return self._actions.T[actions].movedim(-1, 1).flatten(0, 1)
 
-    def apart(self, logits: Tensor) -> Tensor:
-        """Log probabilities of the picture's own actions by each copy: of [N * copies, ..., 4], [N, copies, ..., 4]."""
-        assert self._actions is not None
-        logs = F.log_softmax(logits.float(), dim=-1).unflatten(0, (-1, self.count))
-        shape = (1, self.count, *(1 for _ in logits.shape[1:-1]), logits.shape[-1])
-        return logs.gather(-1, self._actions.view(shape).expand(logs.shape))
-
     def best(self, logits: Tensor) -> Tensor:
-        """The action of the highest of what ``mean`` gave."""
+        """The likeliest action by the logits of ``mean``."""
         return logits.float().argmax(dim=-1) if self._actions is None else likeliest(logits)
 
     def mean(self, logits: Tensor) -> Tensor:
         """Logarithms of the mean probabilities [N, ..., 4]; of one copy its logits themselves."""
         if self._actions is None:
             return logits
-        return torch.logsumexp(self.apart(logits), dim=1) - math.log(self.count)
+        logs = F.log_softmax(logits.float(), dim=-1).unflatten(0, (-1, self.count))
+        shape = (1, self.count, *(1 for _ in logits.shape[1:-1]), logits.shape[-1])
+        own = logs.gather(-1, self._actions.view(shape).expand(logs.shape))  # of the original picture's actions
+        return torch.logsumexp(own, dim=1) - math.log(self.count)
 
 
 def likeliest(means: Tensor) -> Tensor:
     """The first of the likeliest actions, by logarithms of mean probabilities [..., 4]."""
     return (means >= means.amax(-1, keepdim=True) - TIE).int().argmax(-1)
-
-
-def disagreement(apart: Tensor) -> Tensor:
-    """How far copies differ over plans, from their log probabilities [N, copies, n, 4]: by how much the mean is less
-    sure than the copies are (nats), and the share of copies that would not have chosen the action. [N, 2 n]"""
-    mean = torch.logsumexp(apart, dim=1) - math.log(apart.shape[1])
-    lost = _entropy(mean) - _entropy(apart).mean(dim=1)
-    chosen = likeliest(mean)[:, None]
-    return torch.cat([lost, (apart.argmax(-1) != chosen).float().mean(dim=1)], dim=-1)
-
-
-def plan_agreement(decoder: nn.Module, z: Tensor, index: int, scores: Tensor) -> Tensor:
-    """``disagreement`` of the copies of z over the greedy plans with these ``scores``; one copy has nothing to differ
-    from."""
-    if z.ndim == 2:
-        return z.new_zeros(len(z), AGREEMENT * scores.shape[1])
-    return disagreement(decoder(z, likeliest(scores)[:, :-1], index, apart=True))
-
-
-def _entropy(logs: Tensor) -> Tensor:
-    return -(logs.exp() * logs).sum(-1)

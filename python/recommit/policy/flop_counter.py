@@ -44,7 +44,6 @@ class Watch(TorchDispatchMode):
             self._take(tensor)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Let an operation happen, and look at what it made."""
         result = func(*args, **(kwargs or {}))
         formula = FORMULAS.get(func._overloadpacket)
         if formula is not None:

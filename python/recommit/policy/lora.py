@@ -40,7 +40,7 @@ def add_lora(backbone: Backbone, config: LoraConfig) -> None:
 
 
 def weights(backbone: Backbone) -> dict[str, Tensor]:
-    """Those of the adapter, by PEFT's names."""
+    """Weights of the adapter, by PEFT's names."""
     from peft.utils import get_peft_model_state_dict
 
     found: dict[str, Tensor] = get_peft_model_state_dict(backbone.model, adapter_name=ADAPTER)
@@ -48,7 +48,7 @@ def weights(backbone: Backbone) -> dict[str, Tensor]:
 
 
 def save(backbone: Backbone, source: str, revision: str, folder: Path) -> None:
-    """So that ``PeftModel.from_pretrained(backbone, folder)`` reads it; ``source`` and ``revision`` are
+    """Write a folder that ``PeftModel.from_pretrained(backbone, folder)`` reads; ``source`` and ``revision`` are
     those of a backbone that the package lists."""
     model: Any = backbone.model
     folder.mkdir(parents=True, exist_ok=True)

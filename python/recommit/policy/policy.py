@@ -1,9 +1,9 @@
 """The policy: one observation, one commitment.
 
 A state is drawn and encoded (``vision.py``). The backbone reads the picture and a fixed prompt once; its last hidden
-state is z. From z the depth head (``depth_head.py``) says how many actions to commit to, and the action decoder
-(``action_decoder.py``) says which. ``encode`` makes z; ``act`` plays, ``plan`` plans for several depths at once, and
-calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` saves all of it but the frozen backbone.
+state is z. From z the depth head (``depth_head.py``) gives the number of actions to commit to, and the action decoder
+(``action_decoder.py``) the actions. ``encode`` makes z; ``act`` plays, ``plan`` plans for several depths at once, and
+calling the policy is teacher forcing. ``checkpoint.py`` saves all of it but the frozen backbone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.action_decoder import ActionDecoder
-from recommit.policy.augmentations import likeliest, plan_agreement
+from recommit.policy.augmentations import likeliest
 from recommit.policy.backbones.backbone import find_backbone, load_backbone
 from recommit.policy.backbones.conv import ConvBackbone
 from recommit.policy.card import upload
@@ -41,20 +41,22 @@ if TYPE_CHECKING:
     from recommit.puzzles.checks import Grids
     from recommit.puzzles.puzzle import Puzzle
 
+    Noise = tuple[NDArray[np.float32], NDArray[np.float32]]
+
 
 class ActedDepths(NamedTuple):
-    """What ``act`` answers; unpack it, or name what you want."""
+    """The result of ``act``."""
 
-    depths: NDArray[np.int32]  #: [N]: how many actions of the plan are committed
-    plans: NDArray[np.uint8]  #: [N, 8], or as many as the policy's plans have
+    depths: NDArray[np.int32]  #: [N] actions of the plan that are committed
+    plans: NDArray[np.uint8]  #: [N, plan length]
 
 
 class PlannedDepths(NamedTuple):
-    """What ``plan`` answers."""
+    """The result of ``plan``."""
 
-    inputs: NDArray[np.float32]  #: [N, inputs]: what the depth head reads
-    logits: NDArray[np.float32]  #: [N, |H|]: of the policy's own depths
-    plans: NDArray[np.uint8]  #: [N, D, 8]: greedy actions for each depth that was asked about
+    inputs: NDArray[np.float32]  #: [N, inputs] of the depth head
+    logits: NDArray[np.float32]  #: [N, |H|] of the policy's own depths
+    plans: NDArray[np.uint8]  #: [N, D, 8] greedy actions for each depth
     #: [N, 1, 8, 4] where a plan is the same whatever its depth (``plans_first``), else [N, D, 8, 4].
     probs: NDArray[np.float32]
 
@@ -73,7 +75,7 @@ class CommitPolicy(nn.Module):
         self.world_model = None if config.world_model is None else WorldModel(config.world_model).requires_grad_(False)
         self.vision = Vision(backbone, config)
         self.prompts_cache = PromptCache(backbone, self.vision, config)
-        #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
+        #: Of frozen weights, once computed: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
             add_lora(backbone, config.lora)
@@ -98,8 +100,8 @@ class CommitPolicy(nn.Module):
             return cls(backbone, config or PolicyConfig(), source=str(name_or_path), revision=commit).to(device)
 
     def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:
-        """Another depth head, as it begins: exactly uniform. It may have ``depths`` of its own to choose from, none
-        deeper than plans are long; plans become as short as these allow."""
+        """Put in a new depth head, with ``depths`` of its own if given, none deeper than plans are long; plans become
+        as short as these allow."""
         depths, most = depths or self.config.depths, self.config.plan_length
         if depths[-1] > most:
             raise ValueError(
@@ -114,15 +116,15 @@ class CommitPolicy(nn.Module):
             self.depth_head = DepthHead(self.backbone.width, len(depths), config, length).to(old)
 
     def replace_augmentations(self, augmentations: int) -> None:
-        """Average over so many symmetry augmentations of every picture; the weights stay what they are."""
+        """Average over this many symmetry augmentations of every picture."""
         self._configure(augmentations=augmentations)
 
     def replace_prices(self, prices: Prices) -> None:
-        """Play for these prices, if the depth head reads them."""
+        """Set the prices that a conditioned depth head reads."""
         self._configure(prices=prices)
 
     def note_trained(self, *puzzles: str) -> None:
-        """Note puzzles, with their sizes, that it is trained on from now on."""
+        """Add puzzles, with their sizes, to those it was trained on."""
         self._configure(trained=tuple(sorted({*self.config.trained, *puzzles})))
 
     def _configure(self, **changes: Any) -> None:
@@ -160,15 +162,14 @@ class CommitPolicy(nn.Module):
         return not any(parameter.requires_grad for parameter in self.backbone.vision_parameters())
 
     def train_only(self, *tasks: Puzzle, depth_head: bool) -> None:
-        """Freeze the outputs of other tasks, and the depth head unless asked: weights that get no gradient would still
-        decay under optimisers that take no gradient for a zero one."""
+        """Freeze the outputs of other tasks, and the depth head unless ``depth_head``: some optimisers decay weights
+        without a gradient."""
         self.depth_head.requires_grad_(depth_head)
         trained = {self.task_index(task) for task in tasks}
         for index, output in enumerate(self.decoder.outputs):
             output.requires_grad_(index in trained)
 
     def task_index(self, task: Puzzle) -> int:
-        """Which of the decoder's outputs serves a task."""
         return self.config.task_index(task.task)
 
     def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
@@ -176,9 +177,8 @@ class CommitPolicy(nn.Module):
         return len(self.prompts_cache.of(task, shape, 1).tokens)
 
     def encode(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards; with ``augmentations`` one for
-        each copy of the picture, [N, copies, width]. ``remaining`` are the decisions that remain, this one included,
-        where the prompt says it (``show_budget``)."""
+        """z of each state, [N, width]; with ``augmentations`` of each copy of the picture, [N, copies, width].
+        ``remaining`` are the decisions that remain, this one included, for a prompt that has them (``show_budget``)."""
         shape = states.shape[1], states.shape[2]
         self.config.refuse_untrained(task.task, shape)
         geometry, copies = self.prompts_cache.of_each(task, shape, remaining), self.vision.augmentations(task, shape)
@@ -190,8 +190,8 @@ class CommitPolicy(nn.Module):
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
     def encode_at(self, task: Puzzle, states: NDArray[np.uint8], cells: NDArray[np.int64]) -> Tensor:
-        """z of each state, and behind all of these z as if the player stood on other ``cells`` [N, D] of it (row *
-        columns + column), state by state: [N + N * D, width], from one pass of a backbone that reads cells."""
+        """z of each state, and behind these z as if the player stood on other ``cells`` [N, D] (row * columns +
+        column): [N + N * D, width], from one pass of a conv backbone."""
         if not isinstance(self.backbone, ConvBackbone):
             got = type(self.backbone).__name__
             raise ValueError(f"targets.dense: expected 0, or a backbone that reads cells (conv:small), got {got}")  # noqa: TRY004
@@ -221,8 +221,6 @@ class CommitPolicy(nn.Module):
             scores = decoder(z, None, index)[1] if scores is None else scores
             if reads("confidence"):
                 parts.append(confidence(scores.detach().float().log_softmax(-1)))
-            if reads("agreement"):
-                parts.append(plan_agreement(decoder, z, index, scores))
             if reads("world-model"):
                 plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
                 parts.append(self._expected(cells, plans))
@@ -231,7 +229,6 @@ class CommitPolicy(nn.Module):
         return torch.cat([part.to(z.dtype) for part in parts], dim=-1)
 
     def _expected(self, cells: Tensor | None, plans: Tensor) -> Tensor:
-        """What the world model says of greedy plans."""
         if self.world_model is None or cells is None:
             raise ValueError("cells: expected what the pictures show, for a head that reads a world model, got none")
         result: Tensor = self.world_model(cells, plans, self.config.depths)
@@ -246,10 +243,9 @@ class CommitPolicy(nn.Module):
         heads: tuple[nn.Module, nn.Module] | None = None,
         remaining: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
-        [N, G, 8, 4] of several [N, G, 8]; eight stands for the length of plans. ``depths`` [N] or [N, G] are
-        what the plans were made for, which counts where the decoder is conditioned on them. ``heads`` stand in for the
-        policy's own; ``remaining``: see ``encode``."""
+        """Teacher forcing: logits of the depths [N, |H|], and of each action [N, 8, 4] of one plan per state [N, 8], or
+        [N, G, 8, 4] of several [N, G, 8] (8: the length of plans). ``depths`` [N] or [N, G] condition the decoder.
+        ``heads`` replace the policy's own; ``remaining``: see ``encode``."""
         z, index = self.encode(task, states, remaining), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., :-1]
@@ -268,14 +264,14 @@ class CommitPolicy(nn.Module):
         states: Grids,
         *,
         depth: int | None = None,
-        noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+        noise: Noise | None = None,
         remaining: NDArray[np.integer] | None = None,
     ) -> ActedDepths:
-        """Depths [N] and plans [N, 8] for each state, or of more actions; only the first ``depths[i]`` are committed.
+        """Depths [N] and plans [N, 8] of the states; only the first ``depths[i]`` actions are committed.
 
-        Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
-        [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, in or out of the head's set.
-        ``remaining``: see ``encode``. A single state gets a single depth and plan.
+        Greedy, ties to the smaller depth and the lower action, or sampled with ``noise``: uniform numbers in (0, 1),
+        [N, |H|] and [N, 8, 4]. ``depth`` fixes the depth, in or out of the head's set. ``remaining``: see ``encode``.
+        A single state gets a single depth and plan.
         """
         if depth is not None and not 1 <= depth <= self.config.plan_length:
             raise ValueError(f"depth: expected 1..{self.config.plan_length}, got {depth}")
@@ -291,7 +287,7 @@ class CommitPolicy(nn.Module):
         task: Puzzle,
         states: NDArray[np.uint8],
         depth: int | None,
-        noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+        noise: Noise | None,
         remaining: NDArray[np.integer] | None,
     ) -> ActedDepths:
         z, index = self.encode(task, states, remaining), self.task_index(task)
@@ -316,8 +312,8 @@ class CommitPolicy(nn.Module):
     def plan(
         self, task: Puzzle, states: Grids, depths: tuple[int, ...], remaining: NDArray[np.integer] | None = None
     ) -> PlannedDepths:
-        """A greedy plan for each of ``depths`` with the probability of every action at every place, what the
-        depth head reads, and its logits; ``remaining``: see ``encode``."""
+        """A greedy plan for each of ``depths`` with all action probabilities, and the depth head's inputs and logits;
+        ``remaining``: see ``encode``."""
         batch, one = checks.grids(states)
         z, index = self.encode(task, batch, remaining), self.task_index(task)
         if self.plans_first:
@@ -335,11 +331,11 @@ class CommitPolicy(nn.Module):
 
     @property
     def plans_first(self) -> bool:
-        """Is a plan the same whatever its depth?"""
+        """True if a plan does not depend on its depth."""
         return self.config.decoder.depth_conditioning == "none"
 
     def conditioning(self, depths: Tensor) -> Tensor | None:
-        """What the decoder is told of a depth: nothing by default, else the next entry of its grid."""
+        """The depth that the decoder is conditioned on: None by default, else the next entry of its grid."""
         if self.config.decoder.depth_conditioning == "none":
             return None
         grid = to_device(np.array(self.config.depths), depths.device)
@@ -350,13 +346,13 @@ Answer = TypeVar("Answer", ActedDepths, PlannedDepths)
 
 
 def single(answer: Answer, one: bool) -> Answer:
-    """The first row of each array, where a single state was asked about."""
+    """The first row of each array for a single state."""
     rows: Any = (array[0, ...] for array in answer)
     return type(answer)(*rows) if one else answer
 
 
 def slice_batch(
-    noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None, remaining: NDArray[np.integer] | None, part: slice
-) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]] | None, NDArray[np.integer] | None]:
-    """The rows of ``act``'s noise and of its remaining decisions that belong to a part of its states."""
+    noise: Noise | None, remaining: NDArray[np.integer] | None, part: slice
+) -> tuple[Noise | None, NDArray[np.integer] | None]:
+    """The rows of noise and of remaining decisions of a part of the states."""
     return noise and (noise[0][part], noise[1][part]), None if remaining is None else remaining[part]

@@ -30,7 +30,6 @@ class Prompt:
 
     @property
     def sha256(self) -> str:
-        """Identifies the wording in manifests."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -38,11 +37,11 @@ class PicturePrompt(Prompt):
     """A prompt with one picture in it, at ``IMAGE``."""
 
     def with_remaining(self, remaining: int) -> PicturePrompt:
-        """The same with the number of remaining decisions behind the picture, always of two digits."""
+        """The prompt with the number of remaining decisions behind the picture, always two digits."""
         return PicturePrompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {remaining:02}. "))
 
     def expand(self, visual_tokens: int, markers: Markers) -> str:
-        """The text with as many placeholders as the picture has tokens."""
+        """The text with one placeholder per visual token."""
         return self.text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)
 
 

@@ -25,7 +25,7 @@ REFERENCE = "reference"
 
 
 class ReferencePolicy:
-    """What the policy was when this was made. Never trained, never with dropout.
+    """The policy as it was when this was made. Never trained, never with dropout.
 
     Make it before an engine takes the policy: its adapter is part of the policy's backbone. Not for several threads:
     a pass of the reference switches the adapter of the shared backbone and back.
@@ -61,7 +61,7 @@ class ReferencePolicy:
 
     @property
     def own(self) -> tuple[nn.Module, ...]:
-        """What is not part of the policy: its heads beside the shared backbone, or a whole policy."""
+        """Modules that the policy does not share: its heads, or a whole policy."""
         return self._heads if self._copy is None else (self._copy,)
 
     @torch.no_grad()
@@ -99,7 +99,6 @@ class ReferencePolicy:
                 model.train()
 
     def _activate(self, adapter: str) -> None:
-        """PEFT's own switch also says of every weight whether it learns, which takes 5 ms at 28 layers, and without
-        gradients nobody asks."""
+        """PEFT's own switch also sets ``requires_grad`` of every weight, which takes 5 ms at 28 layers."""
         for layer in self._layers:
             layer._active_adapter = [adapter]

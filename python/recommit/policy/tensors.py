@@ -1,9 +1,7 @@
 """Exact quantities of small categorical distributions, in float32 whatever the logits are; and transfers between host
 and device.
 
-A GPU works through a queue; whoever asks for a number from it stops the host until the queue is empty, and then the GPU
-until the host has filled it again. Nothing but the results of a whole pass or step is worth that: only ``to_host``
-waits, and once for all that it brings.
+Reading a number from a GPU stops the host until its queue is empty. Only ``to_host`` waits, once for all its tensors.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""From states to visual features, by the cheapest exact way that a backbone allows; and the constant part of what the
-backbone reads around them.
+"""From states to visual features, by the cheapest exact way that a backbone allows; and the prompt around them.
 
 ``Puzzle.patches`` has the core write patches straight from states (``cpp/core/draw/patches.hpp``), bit for bit as the
 published image processor would make them. Families that the core does not know get a picture, which they cut up.
@@ -29,15 +28,14 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
-#: So many states go through a frozen encoder at once, the last ones filled up: how a matrix product rounds depends on
-#: its number of rows, and what is remembered must not depend on what else was missing, since a run that goes on has
-#: forgotten all.
+#: States per pass of a frozen encoder, the last ones filled up: rounding depends on the number of rows, and cached
+#: features must not depend on what else was missing, since a resumed run begins with an empty cache.
 TOGETHER = 8
 
 
 class Vision:
-    """Draws states and encodes them: every distinct cell once where features are cell-local, every distinct
-    state once where the encoder is frozen, else every state."""
+    """Draws and encodes states: each distinct cell once where features are cell-local, each distinct state once where
+    the encoder is frozen, else every state."""
 
     def __init__(self, backbone: Backbone, config: PolicyConfig, *, cache_bytes: int = 1 << 30) -> None:
         self.backbone = backbone
@@ -54,7 +52,7 @@ class Vision:
         self._cache_bytes, self._cached = cache_bytes, 0
 
     def crops(self, task: Puzzle) -> bool:
-        """Does this task's picture leave out the constant outer wall?"""
+        """True if this task's picture omits the constant outer wall."""
         return self.config.crop and task.ringed
 
     def grid(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
@@ -67,11 +65,10 @@ class Vision:
         return shape[0] - ring, shape[1] - ring
 
     def cell_pixels(self, task: Puzzle, shape: tuple[int, int]) -> int:
-        """How wide a cell is drawn."""
         return self.backbone.cell_pixels(*self.cells(task, shape), self.config.cell)
 
     def augmentations(self, task: Puzzle, shape: tuple[int, int]) -> int:
-        """How many copies of a picture the policy reads: as many of its ``augmentations`` as keep the shape."""
+        """Number of copies of a picture: those of the ``augmentations`` that keep its shape."""
         if self.config.augmentations > 1 and not task.turns:
             raise ValueError(
                 f"augmentations: expected 1 for {task.task}, whose goal does not turn with the picture, "
@@ -80,8 +77,7 @@ class Vision:
         return augmentations.count(self.config.augmentations, *self.cells(task, shape))
 
     def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool, copy: int = 0) -> Tensor:
-        """[states, tokens, width] of an augmented copy of the pictures; ``frozen`` says that the encoder gets no
-        gradient and does not change."""
+        """[states, tokens, width] of an augmented copy of the pictures; a ``frozen`` encoder's features are cached."""
         if self.cell_local:
             return self._gather(task, states, copy)
         if not frozen:
@@ -115,12 +111,10 @@ class Vision:
         return cells if copy == 0 else cells[:, augmentations.cell_order(*seen.shape[1:], copy).to(cells.device)]
 
     def _seen(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The cells that a picture shows."""
         return states[:, 1:-1, 1:-1] if self.crops(task) else states
 
     def kinds(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor | None:
-        """[N, rows, cols] the kind of what is drawn in every cell of the pictures, which is all that a cell shows; none
-        where the depth head reads no world model."""
+        """[N, rows, cols] the kind of every cell of the pictures; None where the depth head reads no world model."""
         config = self.config.world_model
         if config is None or not self.config.head.reads("world-model"):
             return None
@@ -158,12 +152,11 @@ class Vision:
         return out
 
     def _split(self) -> bool:
-        """Does every rank hold a part of the encoder (ZeRO-3)? Then nobody can encode alone: a rank that remembers all
-        of its states goes through the encoder for the sake of one that does not."""
+        """True if every rank holds a part of the encoder (ZeRO-3): then all ranks must encode together."""
         return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
 
     def forget(self) -> None:
-        """Encode every state again, once."""
+        """Empty the cache."""
         self._cache.clear()
         self._cached = 0
 
@@ -179,14 +172,14 @@ class Vision:
 
 
 class PromptCache:
-    """One per task, size of picture and, where the policy is told, number of decisions remaining; each is made once."""
+    """One prompt per task, size of picture and, if the prompt has it, number of remaining decisions."""
 
     def __init__(self, backbone: Backbone, vision: Vision, config: PolicyConfig) -> None:
         self.backbone, self.vision, self.config = backbone, vision, config
         self._geometries: dict[tuple[str, int, int, int], PromptInputs] = {}
 
     def of(self, task: Puzzle, shape: tuple[int, int], remaining: int = 0) -> PromptInputs:
-        """That of states of ``shape``, with so many decisions ``remaining``."""
+        """Prompt of states of ``shape`` with ``remaining`` decisions."""
         rows, cols = self.vision.grid(task, shape)
         key = (task.task, rows, cols, remaining if self.config.show_budget else 0)
         if key not in self._geometries:
@@ -196,7 +189,7 @@ class PromptCache:
         return self._geometries[key]
 
     def of_each(self, task: Puzzle, shape: tuple[int, int], remaining: NDArray[np.integer] | None) -> PromptInputs:
-        """That of prompts which differ in how many decisions are ``remaining``, and in no other token."""
+        """Prompts that differ in the number of ``remaining`` decisions, and in no other token."""
         if not self.config.show_budget:
             return self.of(task, shape)
         if remaining is None or not len(remaining) or not (remaining.min() >= 1 and remaining.max() <= MAX_REMAINING):

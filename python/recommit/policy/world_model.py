@@ -1,9 +1,8 @@
-"""A world model: two small nets that read a picture cell by cell, what an action does to it and how far it is from the
-goal.
+"""A world model: two small nets over the cells of a picture.
 
-Along a plan the first net predicts the next picture, the second says of each how many actions remain, or that the level
-is lost. Both learn on training states with exact labels (``recommit.train.heads.world_model``); here nothing asks a
-simulator or a solver. A cell is the kind of what is drawn in it, which is all that a cell of a picture shows.
+Along a plan the first net predicts the next picture; the second predicts the distance to the goal of each, or that the
+level is lost. Both learn on training states with exact labels (``recommit.train.heads.world_model``); no simulator or
+solver is used here. A cell is the kind of what is drawn in it.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class ResidualCells(nn.Module):
         self.first, self.second = (nn.Conv2d(width, width, 3, padding=1) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
-        """The same shape."""
         result: Tensor = x + self.second(F.relu(self.first(F.relu(x))))
         return result
 
@@ -57,7 +55,7 @@ class WorldModel(nn.Module):
         self.last = nn.Linear(256, config.far + 2)
 
     def next_scores(self, cells: Tensor, actions: Tensor) -> Tensor:
-        """Logits [N, kinds, rows, cols] of what every cell shows after an action each."""
+        """Logits [N, kinds, rows, cols] of every cell after one action each."""
         one = F.one_hot(actions.long(), ACTIONS).float()[:, :, None, None].expand(-1, -1, *cells.shape[1:])
         planes = self._planes(cells)
         x = torch.cat([planes, one], dim=1)
@@ -66,7 +64,7 @@ class WorldModel(nn.Module):
         return x + STAYS * planes  # most cells stay what they are
 
     def scores(self, cells: Tensor) -> Tensor:
-        """Logits [N, far + 2] of 0 .. ``far`` actions to the goal, and of no way there."""
+        """Logits [N, far + 2] of 0 .. ``far`` actions to the goal, and of a lost level."""
         x = self.entry(self._planes(cells))
         for block in self.blocks:
             x = block(x)
@@ -74,8 +72,8 @@ class WorldModel(nn.Module):
         return result
 
     def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int]) -> Tensor:
-        """[N, 2 (1 + depths)] actions that remain now and after each depth, a lost level counted as ``lost``; then
-        how likely each is lost."""
+        """[N, 2 (1 + depths)]: expected actions to the goal now and after each depth, a lost level counted as
+        ``lost``; then the probabilities that each is lost."""
         pictures, here = [cells], cells
         for place in range(max(depths)):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)
@@ -87,7 +85,7 @@ class WorldModel(nn.Module):
         return torch.cat([remaining + self.config.lost * lost, lost], dim=1)
 
     def probs(self, cells: Tensor) -> Tensor:
-        """Probabilities of the distances: the mean over as many symmetries of the picture as the puzzle has."""
+        """Probabilities of the distances, averaged over the picture's symmetries."""
         rows, cols = cells.shape[1:]
         copies = augmentations.count(self.config.augmentations, rows, cols)
         flat, total = cells.flatten(1), 0.0

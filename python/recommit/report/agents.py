@@ -146,7 +146,7 @@ class AgentPoint:
 
 
 def points(folder: Folder, budget: str) -> list[AgentPoint]:
-    """Every agent: Wilson's interval of the share solved, the bootstrap's of the mean of actions."""
+    """Every agent: Wilson's interval of the share solved, t of the mean of actions."""
     result = []
     for agent in folder.agents:
         row = folder.row(agent, budget)

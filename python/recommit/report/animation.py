@@ -181,7 +181,7 @@ def _optimal(task: Puzzle, states: State) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.array([len(plan)]), plan[None]
 
 
-def save(path: Path, frames: Sequence[Frame], theme: str) -> Path:
+def save(path: Path, frames: Sequence[Frame], theme: str = "light") -> Path:
     """Draw every frame, and write the file whole."""
     if path.suffix.lower() != ".gif":
         raise ValueError(f"path: expected a name that ends in .gif, got {path}")

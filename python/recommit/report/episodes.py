@@ -10,7 +10,7 @@ import numpy as np
 
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
-from recommit.report.html import letters
+from recommit.report.packed import packed as packed_episode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,9 +173,7 @@ def episodes(
     *,
     head: bool = True,
 ) -> list[dict[str, Any]]:
-    """By instance: depths and actions executed (a letter each), distances, the actions, and the depth
-    head's probabilities in 255ths; the regret of each commitment in thousandths of a solved episode, the best depth,
-    and the cause, 0 where there is none. Without ``head`` the depth head was not asked."""
+    """By instance, see ``recommit.report.packed``. Without ``head`` the depth head was not asked."""
     probs = rows.head_probs()
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
@@ -184,19 +182,18 @@ def episodes(
     for instance, a, b in zip(chosen, begin, end, strict=True):
         mine = order[a:b]
         plans = zip(rows.actions[mine].tolist(), rows.executed[mine].tolist(), strict=True)
-        one: dict[str, Any] = {
-            "h": letters(rows.depth[mine].tolist()),
-            "x": letters(rows.executed[mine].tolist()),
-            "d": [int(length[instance]), *map(int, rows.after[mine])],
-            "solved": bool(rows.solved[mine].any() or length[instance] == 0),
-            # Two bits each, the first lowest.
-            "a": "".join(str(word >> (2 * i) & 3) for word, count in plans for i in range(count)),
-        }
-        if head and probs[mine].any():
-            one["p"] = probs[mine][:, np.array(depths) - 1].tobytes().hex()
+        costs = None
         if regrets is not None:
-            one["r"] = [round(1000 * float(value)) for value in regrets.regret[mine]]
-            one["b"] = letters(regrets.best[mine].tolist())
-            one["c"] = "".join(str(cause + 1) for cause in regrets.cause[mine])
-        packed.append(one)
+            costs = regrets.regret[mine].tolist(), regrets.best[mine].tolist(), regrets.cause[mine].tolist()
+        packed.append(
+            packed_episode(
+                rows.depth[mine].tolist(),
+                rows.executed[mine].tolist(),
+                [length[instance], *rows.after[mine]],
+                (word >> (2 * i) & 3 for word, count in plans for i in range(count)),  # two bits each, the first lowest
+                solved=bool(rows.solved[mine].any() or length[instance] == 0),
+                chances=probs[mine][:, np.array(depths) - 1].tobytes() if head and probs[mine].any() else b"",
+                costs=costs,
+            )
+        )
     return packed

@@ -16,6 +16,7 @@ from recommit.report import page
 from recommit.report.by_distance import regret_by_distance
 from recommit.report.document import asset, document
 from recommit.report.html import Html, tag
+from recommit.report.packed import in_255ths, packed
 from recommit.report.page import Section
 from recommit.results.grid import Grid, number
 from recommit.storage import files
@@ -119,7 +120,7 @@ def _worst(scorer: GraphScorer, name: str, setting: Setting, rows: Attribution, 
 
 
 def pack(scorer: GraphScorer, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
-    """The commitments at these places as episodes for the viewer; see ``recommit.report.episodes``."""
+    """The commitments at these places as episodes for the viewer; see ``recommit.report.packed``."""
     graph = scorer.graph
     return {
         "task": graph.task,
@@ -171,16 +172,12 @@ def _episode(scorer: GraphScorer, rows: Sequence[_Commitment]) -> dict[str, Any]
     done = [int(executed[node, depth - 1]) for node, depth, *_ in rows]
     last = int(graph.landing[rows[-1][0], rows[-1][1] - 1])
     nodes = [*(node for node, *_ in rows), last]
-    weights = np.exp(graph.logits[nodes[:-1]] - graph.logits[nodes[:-1]].max(axis=1, keepdims=True))
-    chances = np.rint(255 * weights / weights.sum(axis=1, keepdims=True)).astype(int)
-    return {
-        "h": "".join(str(depth) for _, depth, *_ in rows),
-        "x": "".join(map(str, done)),
-        "d": [int(graph.distance[node]) for node in nodes],
-        "solved": bool(graph.goal[last]),
-        "a": "".join(str(a) for (node, *_), n in zip(rows, done, strict=True) for a in graph.plans[node, :n]),
-        "p": "".join(f"{probs:02x}" for probs in chances.ravel().tolist()),
-        "r": [round(1000 * lost) for _, _, lost, *_ in rows],
-        "b": "".join(str(depth) for *_, depth, _ in rows),
-        "c": "".join(str(cause + 1) for *_, cause in rows),
-    }
+    return packed(
+        [depth for _, depth, *_ in rows],
+        done,
+        graph.distance[nodes],
+        (action for (node, *_), n in zip(rows, done, strict=True) for action in graph.plans[node, :n].tolist()),
+        solved=bool(graph.goal[last]),
+        chances=in_255ths(graph.logits[nodes[:-1]]),
+        costs=tuple(zip(*(each[2:] for each in rows), strict=True)),
+    )

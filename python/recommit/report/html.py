@@ -9,18 +9,10 @@ import base64
 import html
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recommit.results.grid import MINUS
 from recommit.storage.terminal_text import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
-def letters(numbers: Iterable[int]) -> str:
-    """Numbers of 0 to 35 as a letter each, in base 36."""
-    return "".join("0123456789abcdefghijklmnopqrstuvwxyz"[number] for number in numbers)
 
 
 class Html(str):

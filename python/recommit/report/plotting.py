@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from recommit.storage.files import replacing
+from recommit.storage.terminal_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +85,10 @@ def figure(width: float, height: float) -> Figure:
 
 
 def content(drawn: Figure, form: str) -> bytes:
-    """The figure as svg, pdf or png. Call it within the ``style`` that the figure was drawn in."""
+    """The figure as svg, pdf or png. Call it within the ``style`` that the figure was drawn in. XML has no place for
+    control characters."""
+    for text in drawn.findobj(Text):
+        text.set_text(plain(text.get_text()))
     out = io.BytesIO()
     drawn.savefig(out, format=form, metadata=_METADATA[form])
     return out.getvalue()

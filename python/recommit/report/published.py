@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from recommit.report.reading import Folder
     from recommit.results.grid import Grid
 
-#: Of what was not run.
-MISSING = "Empty cells, and the commands that fill them"
 _GRID: verified.Fields = {"head": [str], "rows": [[str]]}
-_TABLE: verified.Fields = {"name": str, "title": str, "grids": [_GRID], "notes": [str], "missing": [str]}
+_TABLE: verified.Fields = {"name": str, "title": str, "grids": [_GRID], "notes": [str]}
 
 
 def seeds(grids: Mapping[str, Grid]) -> Html:
@@ -40,16 +38,13 @@ def tables(folder: Folder) -> list[Html]:
 
 
 def _table(each: FilledTable) -> Html:
-    """Its grids, remarks, and the commands that fill empty cells; of a table of which nothing was run those alone."""
+    """Its grids and remarks; of a table of which nothing was run nothing."""
     grids = [grid for grid in each.grids if _measured(grid)]
-    remarks, commands = ([tag("li", with_code(line)) for line in lines] for lines in (each.notes, each.missing))
     if each.grids and not grids:
-        summary = tag("summary", f"Not measured here: {each.title}")
-        return tag("details", summary, tag("ul", *commands)) if commands else Html()
+        return Html()
     parts = [_shown(grid, each.title if not i else f"{each.title}, continued") for i, grid in enumerate(grids)]
     parts += [] if grids else [tag("h3", each.title)]
-    parts += [tag("ul", *remarks)] if remarks else []
-    parts += [tag("details", tag("summary", MISSING), tag("ul", *commands))] if commands else []
+    parts += [tag("ul", *(tag("li", with_code(line)) for line in each.notes))] if each.notes else []
     return joined(*parts)
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 NONE = "-"
 #: A spreadsheet takes cells that begin so for formulas.
 _FORMULA = ("=", "+", "-", "@", "\t")
-#: What is none though it begins so: a figure, perhaps with its interval.
-_FIGURE = re.compile(r"[+-]?[\d.,]+( \([-+\d.]+ \.\. [-+\d.]+\))?|-")
+#: What is none though it begins so: figures, perhaps with an interval or a count.
+_FIGURE = re.compile(r"[+-]?[\d.,]+( \([-+\d., of]+\))?(; [+-][\d.,]+( \([-+\d., of]+\))?)*|-")
 #: On pages: a minus, and a dash where there is no figure.
 MINUS, DASH = "\u2212", "\u2013"
 

@@ -3,6 +3,7 @@
 ======================  =====================================================================================
 share of episodes       Wilson's score interval
 difference of shares    Newcombe's method 10 for pairs, which stays wide where no episode differs
+gain share              Fieller's theorem for a ratio of means, with the t of the difference that it divides
 anything else           Student's t, of means and of ratios made linear
 ======================  =====================================================================================
 
@@ -115,7 +116,14 @@ def difference(one: ArrayLike, other: ArrayLike, groups: Groups = None) -> Inter
 def gain(rule: ArrayLike, fixed: ArrayLike, oracle: ArrayLike, groups: Groups = None) -> Interval | None:
     """The gain share (rule - fixed) / (oracle - fixed) of mean values; None where the oracle is no better."""
     taken, there = (np.asarray(each, np.float64) - np.asarray(fixed, np.float64) for each in (rule, oracle))
-    return None if taken.size == 0 or there.mean() <= LEAST_GAIN else _ratio(taken, there, groups)
+    if taken.size == 0 or there.mean() <= LEAST_GAIN:
+        return None
+    by_instance = [np.atleast_2d(each).sum(axis=0) for each in (taken, there)]
+    result = _fieller(*(by_instance if groups is None else [_sums(each, groups) for each in by_instance]))
+    if taken.ndim == 1 or len(taken) < 2:
+        return result
+    by_seed = _fieller(taken.sum(axis=1), there.sum(axis=1))
+    return max(result, by_seed, key=lambda each: each.high - each.low)
 
 
 def mean_gain(
@@ -146,10 +154,32 @@ def _ratio(over: Floats, under: Floats, groups: Groups) -> Interval:
     return result
 
 
+def _fieller(over: Floats, under: Floats) -> Interval:
+    """A ratio of means of pairs by Fieller's theorem: the shares at which Student's t of ``over - share * under`` does
+    not exclude zero. Infinite where ``under`` itself is not significant."""
+    units, estimate = len(over), float(over.sum() / under.sum())
+    if np.abs(over - estimate * under).max() <= 1e-12 * np.abs(under).max():
+        return Interval(estimate, estimate, estimate, float(estimate == 0))
+    if units < 2:
+        return Interval(estimate, -inf, inf)
+    zero = _student(float(over.mean()), (over - over.mean()) / units, None)
+    squared = _quantile(min(units - 1, _MOST_FREEDOM)) ** 2
+    (var_over, both), (_, var_under) = squared * np.cov(over, under) / units
+    a, b = float(under.mean() ** 2 - var_under), float(over.mean() * under.mean() - both)
+    if a <= 0:
+        return Interval(estimate, -inf, inf)
+    half = sqrt(max(b * b - a * float(over.mean() ** 2 - var_over), 0.0))
+    return Interval(estimate, (b - half) / a, (b + half) / a, zero.p)
+
+
+def _sums(values: Floats, groups: NDArray[np.integer[Any]]) -> Floats:
+    return np.bincount(np.unique(groups, return_inverse=True)[1], values).astype(np.float64)
+
+
 def _student(estimate: float, moves: Floats, groups: Groups) -> Interval:
     """An estimate's interval from what each instance moves it by; the moves sum to zero."""
     if groups is not None:
-        moves = np.bincount(np.unique(groups, return_inverse=True)[1], moves).astype(np.float64)
+        moves = _sums(moves, groups)
     units = len(moves)
     if units < 2:
         return Interval(estimate, -inf, inf)

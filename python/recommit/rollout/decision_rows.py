@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit.graph.episodes import episodes, softmax
+from recommit.graph.episodes import episodes, softmax, turns
 from recommit.policy.config import MOST_ACTIONS, PLAN_LENGTH
 from recommit.puzzles.solutions import UNKNOWN
 from recommit.rollout.trace import joined
@@ -123,7 +123,7 @@ def each_by_rank(team: Team, count: int, play: Callable[[int], DecisionRows]) ->
         rows = play(i)
         mine |= {f"{i}.{name}": getattr(rows, name) for name in names}
     columns: dict[str, NDArray[Any]] = {}
-    for gathered in team.exchange(mine):
+    for gathered in team.gather(mine):
         columns |= gathered
     return [DecisionRows(*(columns[f"{i}.{name}"] for name in names)) for i in range(count)]
 
@@ -228,13 +228,8 @@ def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows
 
 def of_callable(agent: Agent, task: Puzzle, starts: NDArray[np.uint8], budget: int) -> DecisionRows:
     """Episodes of any function from states and turn to depths and actions. It sees states, never distances."""
-    states = starts.copy()
-    alive = ~task.is_solved(states)
-    parts = []
-    for turn in range(budget):
-        who = np.flatnonzero(alive)
-        if not len(who):
-            break
+    states, over, parts = starts.copy(), task.is_solved(starts), []
+    for turn, who in turns(over, budget):
         depth, actions = agent(states[who], turn)
         depth, actions = np.asarray(depth), np.asarray(actions, np.uint8)
         most = min(actions.shape[-1], MOST_ACTIONS) if actions.ndim == 2 else PLAN_LENGTH
@@ -242,7 +237,7 @@ def of_callable(agent: Agent, task: Puzzle, starts: NDArray[np.uint8], budget: i
             raise ValueError(f"agent: expected {len(who)} depths of 1..{most}, got {depth.tolist()[:8]}")
         actions = np.ascontiguousarray(actions[..., :MOST_ACTIONS])
         rows, states[who] = carried_out(task, states, who, turn, depth, actions)
-        alive[who] = ~rows.solved
+        over[who] = rows.solved
         parts.append(rows)
     return join(parts)
 

@@ -16,6 +16,7 @@ import torch
 
 from recommit import rng
 from recommit.graph.build import exact_distance, run_directly
+from recommit.graph.episodes import turns
 from recommit.policy.config import PASS
 from recommit.policy.tensors import log_prob, to_device, to_host
 from recommit.rollout.trace import Proposals, Trace, joined
@@ -139,27 +140,18 @@ def rollout(
     one that ``follow`` says. An episode's number fixes its randomness. All ranks take part until
     the last episode of all ranks has ended. A state whose distance is not known ends all of them, with an error.
     """
-    task = actor.task
-    remaining = np.broadcast_to(np.asarray(budget, np.int64), (len(starts),)).copy()
+    task, budgets = actor.task, np.broadcast_to(np.asarray(budget, np.int64), (len(starts),))
     states, distance = starts.copy(), exact_distance(task, starts)
-    alive = ~task.is_solved(starts)
-    if end_when_lost:
-        alive &= distance >= 0
+    over = task.is_solved(starts) | (end_when_lost & (distance < 0))
     parts: list[Trace] = []
-    turn = 0
-    while actor.max_over_ranks(int((alive & (remaining > 0)).sum())):
-        who = np.flatnonzero(alive & (remaining > 0))
+    for turn, who in turns(over, budgets, actor.max_over_ranks):
         number = numbers[who] * np.uint64(256) + np.uint64(turn)
-        part = _decide(actor, states[who], distance[who], who, remaining[who], number, candidates)
+        part = _decide(actor, states[who], distance[who], who, budgets[who] - turn, number, candidates)
         parts.append(part)
         chosen = np.zeros(len(who), np.int64) if follow is None else follow(part)
         rows = np.arange(len(who))
         states[who], distance[who] = part.after[rows, chosen], part.after_distance[rows, chosen]
-        alive[who] = ~part.solved[rows, chosen]
-        if end_when_lost:
-            alive[who] &= distance[who] >= 0
-        remaining[who] -= 1
-        turn += 1
+        over[who] = part.solved[rows, chosen] | (end_when_lost & (distance[who] < 0))
     return joined(parts) if parts else Trace.none(starts, candidates, actor.policy.config)
 
 

@@ -1,7 +1,7 @@
 """Checkpoints that are whole or do not count.
 
     RUN/checkpoints/step-00000500/   what the run needs to go on, and policy/, a policy that anybody can load
-                       .../DIGESTS   sha256 of every file, written last, see ``recommit.storage.verified``
+                       .../DIGESTS   sha256 of every file, written last (see ``recommit.storage.verified``)
 
 A checkpoint is made under a temporary name, every file flushed, DIGESTS written last, the folder renamed, its parent
 flushed. Whatever a crash leaves is either swept away or fails the check, and is then skipped, aloud.
@@ -9,23 +9,22 @@ flushed. Whatever a crash leaves is either swept away or fails the check, and is
 
 from __future__ import annotations
 
-import re
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recommit.storage import errors, files, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-_NAME = re.compile(r"step-([0-9]{8,12})")
+_PREFIX = "step-"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One that was whole when it was looked at."""
+    """A checkpoint that was whole when it was read."""
 
     folder: Path
     step: int
@@ -50,7 +49,7 @@ class Checkpoints:
         With several ranks every one calls this and writes files of its own; the main process makes the folder and
         seals it.
         """
-        target = self.folder / f"step-{step:08d}"
+        target = self.folder / f"{_PREFIX}{step:08d}"
         temporary = self.folder / f".{target.name}.tmp"
         if is_main_process:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -59,7 +58,7 @@ class Checkpoints:
         write(temporary)
         barrier()
         if is_main_process:
-            commit(temporary)
+            seal(temporary)
             _remove(target)  # the same step again: only a torn one can be in the way
             temporary.rename(target)
             files.Files().flush_folder(self.folder)
@@ -67,17 +66,16 @@ class Checkpoints:
         return Checkpoint(target, step)
 
     def newest(self, tell: Callable[[str], None]) -> Checkpoint | None:
-        """The last one that is whole; ``tell`` hears of each that is not."""
-        for folder in reversed(self.every()):
+        """The last whole checkpoint; damaged ones are reported to ``tell`` and skipped."""
+        for folder in sorted(self.folder.glob(f"{_PREFIX}*"), reverse=True):
             try:
                 return Checkpoint(folder, verify(folder))
-            except errors.DataError as error:
+            except errors.Damaged as error:
                 tell(f"skipped a damaged checkpoint: {error}")
         return None
 
-    def every(self) -> list[Path]:
-        """The folders of all, whole or not, in the order of their steps."""
-        return sorted((path for path in self.folder.glob("step-*") if _NAME.fullmatch(path.name)), key=step_of)
+    def any(self) -> bool:
+        return next(self.folder.glob(f"{_PREFIX}*"), None) is not None
 
     def sweep(self) -> None:
         """Remove what interrupted writers left."""
@@ -86,8 +84,8 @@ class Checkpoints:
     def remove_after(self, step: int) -> None:
         """Remove those of later steps, which are not whole where a run goes on from ``step``: as the newest of what is
         kept they would cost it those that are."""
-        for folder in self.every():
-            if step_of(folder) > step:
+        for folder in sorted(self.folder.glob(f"{_PREFIX}*")):
+            if _step(folder) > step:
                 _remove(folder)
 
     def prune(self, keep: int, besides: set[int]) -> None:
@@ -96,8 +94,8 @@ class Checkpoints:
             _remove(folder)
 
     def surplus(self, keep: int, besides: set[int]) -> list[Path]:
-        """What ``prune`` would remove."""
-        return [path for path in self.every()[:-keep] if step_of(path) not in besides]
+        """The checkpoints that ``prune`` would remove."""
+        return [path for path in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep] if _step(path) not in besides]
 
 
 def _remove(folder: Path) -> None:
@@ -109,29 +107,33 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def commit(folder: Path) -> None:
-    """Flush every file of a folder and seal it."""
-    disk, every = files.Files(), [path for path in sorted(folder.rglob("*")) if path != folder / verified.DIGESTS]
+def seal(folder: Path) -> None:
+    """Flush every file of a folder and write its digests."""
+    disk = files.Files()
+    (folder / verified.DIGESTS).unlink(missing_ok=True)
+    every = sorted(path for path in folder.rglob("*") if path.is_file())
     for path in every:
-        if path.is_file():
-            descriptor = disk.append(path)
-            try:
-                disk.flush(descriptor)
-            finally:
-                disk.close(descriptor)
-    for inner in [folder, *(path for path in every if path.is_dir())]:
+        descriptor = disk.append(path)
+        try:
+            disk.flush(descriptor)
+        finally:
+            disk.close(descriptor)
+    for inner in [folder, *(p for p in folder.rglob("*") if p.is_dir())]:
         disk.flush_folder(inner)
-    verified.seal(disk, folder, [path.relative_to(folder).as_posix() for path in every if path.is_file()])
+    verified.seal(disk, folder, [path.relative_to(folder).as_posix() for path in every])
 
 
 def verify(folder: Path) -> int:
-    """The step of a checkpoint, once every file is known to be what it was."""
-    files.refuse_links(folder)
+    """The step of a checkpoint; refuses one whose files are not what they were when it was sealed."""
+    if links := [path for path in folder.rglob("*") if path.is_symlink()]:
+        raise errors.Damaged(f"{folder}: expected files, got a link: {links[0].relative_to(folder)}")
     if not verified.verify(folder):
-        raise errors.Damaged(f"{folder}: expected the file {verified.DIGESTS} of a whole checkpoint, got none")
-    return step_of(folder)
+        raise errors.Damaged(f"{folder}: expected {verified.DIGESTS} of its files, got none")
+    if (step := _step(folder)) < 0:
+        raise errors.Damaged(f"{folder}: expected a step in its name, got none")
+    return step
 
 
-def step_of(folder: Path) -> int:
-    """The step in the name of a checkpoint."""
-    return int(folder.name.removeprefix("step-"))
+def _step(folder: Path) -> int:
+    digits = folder.name.removeprefix(_PREFIX)
+    return int(digits) if digits.isdecimal() else -1

@@ -7,7 +7,7 @@ backbone/        a backbone of random weights, where it made one
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
-profile/         where the time of some steps went, see ``recommit.runs.profiling``
+profile/         where the time of some steps went, see ``recommit.runs.process``
 DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.verified``
 """
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
-#: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ
-#: from machine to machine.
+#: Files in the digests of a run that has begun, and of a finished one; ``timing.jsonl`` and curves depend on the
+#: machine.
 LOGS = ("metrics.jsonl",)
 BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
@@ -45,7 +45,7 @@ PROFILE = "profile"
 FOLDERS = ("checkpoints", "tensorboard", "wandb", PROFILE)
 #: A folder with one of these is that of a run.
 MARKS = ("config.json", "versions.json", *FOLDERS)
-#: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
+#: Fields of ``EngineConfig`` that change no number.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing", "bucket")
 #: Fields of ``RunConfig`` that say who looks on.
 WATCHING = ("tensorboard", "profile")
@@ -86,8 +86,7 @@ class RunDirectory:
             self._lock.__exit__(kind, error, trace)
 
     def begin(self, config: dict[str, Any]) -> None:
-        """Write down what runs; going on with another configuration is refused. A run that has no checkpoint has
-        nothing to go on with: another configuration takes its place."""
+        """Record the configuration; a run with a checkpoint goes on with no other."""
         if not self.is_main_process:
             return
         before, now = self.read("config.json"), json.loads(json.dumps(config))
@@ -104,20 +103,15 @@ class RunDirectory:
         """Refuse another configuration, unless nothing was trained with the one before."""
         if not ownership.differences(before, now):
             return
-        if self.trained or "kind" not in before:
+        if self.checkpoints.any() or "kind" not in before:
             ownership.check(self.folder, before, now)
         say(f"{self.folder}: nothing was trained here yet; the configuration of the earlier start is replaced")
         if (self.folder / "backbone").is_dir():  # of the earlier configuration
             files.Files().remove_folder(self.folder / "backbone")
 
-    @property
-    def trained(self) -> bool:
-        """Is there a checkpoint?"""
-        return bool(self.checkpoints.every())
-
     def seal(self) -> None:
-        """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it. A run whose
-        best policy somebody has removed is not finished."""
+        """Write the digests of a run after its last step; ``begin`` checks and removes them. Without its best policy
+        a run is not finished."""
         if not self.is_main_process:
             return
         if not (best := best_policy(self.folder)).is_dir():
@@ -128,7 +122,7 @@ class RunDirectory:
         verified.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
 
     def log_digests(self) -> dict[str, str]:
-        """What the logs hold, for a checkpoint to note."""
+        """Digests of the logs, for a checkpoint to record."""
         return {name: files.file_sha256(self.folder / name) for name in LOGS}
 
     def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
@@ -152,7 +146,6 @@ class RunDirectory:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """Is it this that a file holds? What is no file, or cannot be read, does not."""
     try:
         return safe_open.content(path) == data
     except OSError:
@@ -160,7 +153,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def versions() -> dict[str, Any]:
-    """Versions of Python, the machine and every package that can change a result."""
+    """Versions of Python, the machine and every package that can change a result; None where one is missing."""
     result: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
     for name in PACKAGES:
         try:
@@ -171,8 +164,7 @@ def versions() -> dict[str, Any]:
 
 
 def lasting(config: dict[str, Any]) -> dict[str, Any]:
-    """Without what may change when a run goes on, as it says who computes or looks on, and not what is computed: ranks,
-    how ZeRO splits, where curves go."""
+    """The configuration without what may change when a run goes on: ranks, how ZeRO splits, where curves go."""
     kept = {name: value for name, value in config.items() if name != "ranks"}
     for section, left_out in (("engine", PLACEMENT), ("run", WATCHING)):
         kept[section] = {name: each for name, each in (config.get(section) or {}).items() if name not in left_out}
@@ -187,8 +179,7 @@ def best_policy(folder: str | Path) -> Path:
 
 
 def recipe_of(run: str | Path, task: str = "") -> DataSpec:
-    """What a run's data were made from; of a run from several data sets those of ``task``, a puzzle with or without its
-    size."""
+    """The data spec of a run; of several data sets that of ``task``, a puzzle with or without its size."""
     recipes = recipes_of(run)
     chosen = of_tasks(recipes, (task,)) if task else recipes
     if len(chosen) != 1:
@@ -197,12 +188,12 @@ def recipe_of(run: str | Path, task: str = "") -> DataSpec:
 
 
 def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
-    """Those of the named puzzles, each of which may be said with its size."""
+    """The specs of the named puzzles, with or without sizes."""
     return [spec for spec, name in zip(specs, set_names(specs), strict=True) if {spec.task, name} & set(tasks)]
 
 
 def recipes_of(run: str | Path) -> list[DataSpec]:
-    """What each of a run's data sets was made from; a policy that comes with the package says so, too."""
+    """The specs of a run's data sets, also for a policy of the package."""
     run = pretrained.find(run)
     if not Path(run).is_dir():
         raise pretrained.unknown(run, "a training run")

@@ -1,29 +1,34 @@
-"""Who else trains: the processes of one run, from whichever launcher started them."""
+"""The processes of one run, whichever launcher started them, and ports at which they meet."""
 
 from __future__ import annotations
 
 import atexit
-import json
-import math
 import os
+import socket
 import sys
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 import torch
 
 from recommit.policy.config import PASS
-from recommit.runs.ports import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection
 
     from numpy.typing import NDArray
 
-#: What a launcher must say, and where SLURM says it.
+T = TypeVar("T")
+#: Variables of a launcher, and SLURM's names for them.
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
+#: Below the ports that systems give to connections of their own accord.
+_PORTS = range(20_000, 32_000)
+#: How many ports a process reserves: the last ones, longer than any launcher needs until it listens.
+_MOST = 64
+#: Descriptors, closed at the end of the process.
+_reserved: list[int] = []
 
 
 @dataclass(frozen=True)
@@ -36,11 +41,9 @@ class Team:
 
     @property
     def is_main_process(self) -> bool:
-        """The one that writes."""
         return self.rank == 0
 
     def barrier(self) -> None:
-        """Return when every rank is here."""
         if self.world > 1:
             self.all_reduce_sum([0.0])
 
@@ -49,33 +52,21 @@ class Team:
         return self._reduce(values, "SUM")
 
     def all_reduce_max(self, value: int) -> int:
-        """Over ranks: how often everybody goes through the model, so that nobody waits for a rank that has finished."""
+        """The largest of the values of all ranks."""
         return int(self._reduce([float(value)], "MAX")[0])
 
-    def gather(self, content: bytes) -> list[bytes]:
-        """What every rank has, by rank."""
+    def gather(self, value: T) -> list[T]:
+        """The value of every rank, by rank: arrays, or other plain values."""
         if self.world == 1:
-            return [content]
+            return [value]
         import torch.distributed as dist
 
-        longest = self.all_reduce_max(len(content))
-        own = torch.zeros(8 + longest, dtype=torch.uint8)
-        framed = len(content).to_bytes(8, "little") + content
-        own[: len(framed)] = torch.frombuffer(bytearray(framed), dtype=torch.uint8)
-        every = [torch.empty_like(own, device=self.device) for _ in range(self.world)]
-        dist.all_gather(every, own.to(self.device))
-        gathered = [each.cpu().numpy().tobytes() for each in every]
-        return [each[8 : 8 + int.from_bytes(each[:8], "little")] for each in gathered]
-
-    def exchange(self, arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
-        """The named arrays of every rank, by rank."""
-        if self.world == 1:
-            return [dict(arrays)]
-        return [_from_bytes(content) for content in self.gather(_to_bytes(arrays))]
+        every: list[Any] = [None] * self.world
+        dist.all_gather_object(every, value)
+        return every
 
     def from_main_process(self, word: bool) -> bool:
-        """What the main process says."""
-        return self.gather(b"1" if word else b"")[0] != b""
+        return self.gather(word)[0]
 
     def _reduce(self, values: list[float], how: str) -> list[float]:
         if self.world == 1:
@@ -118,7 +109,7 @@ def join(device: str) -> Team:
 
 
 def meet(device: str) -> Team:
-    """The ranks that a launcher started, without DeepSpeed: nobody learns. Alone if there was none."""
+    """The ranks that a launcher started, without DeepSpeed: nothing is trained. Alone if there was none."""
     environment = dict(os.environ)
     announce(environment)
     if (world := int(environment["WORLD_SIZE"])) == 1:
@@ -140,7 +131,7 @@ def _backend(device: torch.device) -> str:
 
 
 def announce(environment: Any) -> None:
-    """Complete what a launcher left unsaid; without RANK and its like DeepSpeed would look for MPI and fail."""
+    """Set the variables that a launcher left unset; without RANK and its like DeepSpeed would look for MPI and fail."""
     if "RANK" not in environment and int(environment.get("SLURM_NTASKS", "1")) > 1:
         for name, own in _SLURM.items():
             environment[name] = environment[own]
@@ -156,14 +147,50 @@ def announce(environment: Any) -> None:
         environment["MASTER_PORT"] = str(free_port())
 
 
+def free_port(taken: Collection[int] = ()) -> int:
+    """A port without a listener, reserved for this process until it is used."""
+    for port in _PORTS:
+        if port not in taken and _reserve(port):
+            return port
+    raise OSError(f"expected a free port of {_PORTS.start}..{_PORTS.stop - 1}, got none")
+
+
+def _reserve(port: int) -> bool:
+    """Keep a free port by a name that Linux gives to one process at a time, and takes back at its end."""
+    if not sys.platform.startswith("linux"):
+        return _is_free(port)
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0recommit-port-{port}")
+    except OSError:
+        name.close()
+        return False
+    if not _is_free(port):  # only now: a probe would be in the way of whoever reserved it
+        name.close()
+        return False
+    _reserved.append(name.detach())
+    if len(_reserved) > _MOST:
+        os.close(_reserved.pop(0))
+    return True
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
 def arguments(words: list[str]) -> list[str]:
-    """Without the one that DeepSpeed's launcher puts in front of ours; it says the same in the environment."""
+    """The words without DeepSpeed's own ``--local_rank``, which its launcher also sets in the environment."""
     return [argument for argument in words if not argument.startswith("--local_rank=")]
 
 
 def _leave() -> None:
-    """End the process group, so that no rank is aborted at exit. Not between two runs of a process: DeepSpeed keeps the
-    groups that it has made, and a second meeting at the same port is not certain to succeed."""
+    """End the process group at exit, and not between two runs: DeepSpeed keeps its groups, and a second meeting at the
+    same port may fail."""
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
@@ -171,50 +198,26 @@ def _leave() -> None:
 
 
 def end(status: int) -> NoReturn:
-    """End a rank's process at once: at the usual end of a process, threads that torch leaves behind abort it about once
-    in a hundred times, when everything is saved and said."""
+    """End a rank's process at once: at a usual exit, torch's threads abort it about once in a hundred times."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
 def find_device(name: str) -> torch.device:
-    """``auto``: the GPU of this process if there is one; ``cuda`` is that GPU, too."""
+    """A device of this machine by name; ``auto`` is the GPU of this process if there is one, and so is ``cuda``."""
+    available = torch.cuda.is_available()
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    device = _named(name)
-    if device.type == "cuda" and device.index is None:
-        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-    return device
-
-
-def _named(name: str) -> torch.device:
-    """A device by its name, before anything is written: this machine must have it."""
+        name = "cuda" if available else "cpu"
     try:
         device = torch.device(name)
     except RuntimeError:
         raise ValueError(f"device: expected cpu, cuda or auto, got {name}") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
+    if device.type == "cuda" and not available:
         raise ValueError(f"device: expected cpu or auto, since torch sees no GPU here, got {name}")
+    if device.type == "cuda" and device.index is None:
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     return device
-
-
-def _to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Named arrays as bytes: a line that says what they are, then their values. An archive takes twice as long."""
-    parts = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    head = json.dumps([[name, part.dtype.str, part.shape] for name, part in parts.items()])
-    return b"\n".join([head.encode(), b"".join(part.tobytes() for part in parts.values())])
-
-
-def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
-    """Named arrays again."""
-    head, _, values = content.partition(b"\n")
-    arrays, at, buffer = {}, 0, bytearray(values)
-    for name, kind, shape in json.loads(head):
-        count = math.prod(shape)
-        arrays[name] = np.frombuffer(buffer, kind, count, at).reshape(shape)
-        at += arrays[name].nbytes
-    return arrays
 
 
 def split_batches(items: NDArray[np.int64], world: int, size: int = 0) -> list[NDArray[np.int64]]:

@@ -1,30 +1,42 @@
-"""How this process computes: its threads, memory that it gives back, and every stream of randomness that a step could
-read."""
+"""How this process computes: threads, memory that it gives back, random streams, and where its time goes.
+
+``profiled`` writes FOLDER/trace.json.gz (every operation of some steps, for https://ui.perfetto.dev or chrome://tracing)
+and FOLDER/operators.txt (the operators that took longest by themselves).
+"""
 
 from __future__ import annotations
 
 import ctypes
 import random
+import shutil
 import sys
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from recommit.storage import files, safe_open
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 #: Of glibc's ``mallopt``: how much may lie free before it goes back, and how large a block is mapped by itself.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 #: Parameters of a network whose threads would mostly wait for each other: seven times the CPU time of one thread was
 #: seen, where other programs computed.
 _SMALL = 10_000_000
+#: The first steps of a start fill caches and choose kernels. Of the last of these the profiler fills its own.
+SKIPPED = 3
+#: Operators in the profiler's table.
+ROWS = 15
 
 
 def configure_torch(threads: int) -> None:
-    """Take so many threads (0: as torch likes)."""
+    """Set the number of threads (0: torch's default)."""
     if threads:
         torch.set_num_threads(threads)
 
@@ -47,7 +59,7 @@ def preserved_torch_state() -> Iterator[None]:
 
 
 def configure_inference(threads: int) -> None:
-    """Take so many threads (0: as torch likes) to look at pictures and learn nothing from them, and keep freed memory.
+    """Set the number of threads (0: torch's default), and keep freed memory: nothing is trained here.
 
     glibc gives what many pictures took back at once, and asks for it anew at the next pass. That was a fifth
     of the time of 256 pictures with eight augmentations.
@@ -61,19 +73,19 @@ def configure_inference(threads: int) -> None:
 
 
 def watching_threads(policy: torch.nn.Module) -> int:
-    """For ``configure_inference``, where a policy is asked for a state or a few at a time."""
+    """Threads for ``configure_inference``, where a policy plays a state or a few at a time."""
     return int(sum(each.numel() for each in policy.parameters()) < _SMALL)
 
 
 @cache
 def _library() -> Any:
-    """The C library, if it can give memory back."""
+    """The C library, if it has ``malloc_trim``."""
     own = ctypes.CDLL(None) if sys.platform == "linux" else None
     return own if hasattr(own, "malloc_trim") else None
 
 
 def trim() -> None:
-    """Give back whole pages that nobody uses; some 40 milliseconds.
+    """Return unused pages to the system; some 40 milliseconds.
 
     A step's tensors have many sizes. glibc keeps what they leave between smaller blocks, so that a run of hours grew
     from 0.6 to 2.8 GiB. Where the library is another one, nothing is done.
@@ -98,7 +110,7 @@ def capture_random_state() -> dict[str, Any]:
 
 
 def restore_random_state(state: dict[str, Any]) -> None:
-    """Set them as they were."""
+    """Inverse of ``capture_random_state``."""
     version, words, tail = state["python"]
     random.setstate((version, tuple(words), tail))
     kind, keys, position, has_gauss, gauss = state["numpy"]
@@ -111,7 +123,7 @@ def restore_random_state(state: dict[str, Any]) -> None:
 
 
 def seed_everything(value: int) -> None:
-    """Start all of them."""
+    """Seed all global generators."""
     random.seed(value)
     np.random.seed(value % 2**32)  # noqa: NPY002
     torch.manual_seed(value)
@@ -119,3 +131,32 @@ def seed_everything(value: int) -> None:
 
 def _tensor(text: str) -> torch.Tensor:
     return torch.frombuffer(bytearray.fromhex(text), dtype=torch.uint8)
+
+
+@contextmanager
+def profiled(steps: int, folder: Path, tell: Callable[[str], None]) -> Iterator[Callable[[], None]]:
+    """Watch ``steps`` steps with torch's profiler; yields a function to call after every step."""
+    if not steps:
+        yield lambda: None
+        return
+    from torch.profiler import profile, schedule
+
+    def written(profiler: Any) -> None:
+        disk = files.Files()
+        files.make_folders(disk, folder)
+        trace = folder / "trace.json.gz"
+        with TemporaryDirectory() as elsewhere:  # the profiler would write through a link
+            profiler.export_chrome_trace(f"{elsewhere}/{trace.name}")
+            with safe_open.reading(Path(elsewhere) / trace.name) as whole, files.replacing(trace, disk) as file:
+                shutil.copyfileobj(whole, file)
+        averages = profiler.key_averages()
+        on_gpu = any(each.self_device_time_total for each in averages)
+        table = averages.table(
+            sort_by=f"self_{'device' if on_gpu else 'cpu'}_time_total", row_limit=ROWS, max_name_column_width=40
+        )
+        files.replace(disk, folder / "operators.txt", table.encode())
+        tell(f"{table}\n{trace}: open it at https://ui.perfetto.dev")
+
+    plan = schedule(wait=SKIPPED - 1, warmup=1, active=steps, repeat=1)
+    with profile(schedule=plan, on_trace_ready=written) as profiler:
+        yield profiler.step

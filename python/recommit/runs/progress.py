@@ -1,4 +1,4 @@
-"""What a person sees and does while a run goes on: one line of progress, curves, stages, Ctrl-C."""
+"""A run and its user: a line of progress, curves, times by stage, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: Whose lines these are, where several runs write to one terminal.
+#: Prefix of progress lines, where several runs write to one terminal.
 _WHOSE = ContextVar("_WHOSE", default="")
 
 
 @contextmanager
 def named(run: str) -> Iterator[None]:
-    """Lines of progress within begin with the run's name."""
+    """Begin lines of progress with the run's name."""
     token = _WHOSE.set(f"{run}: ")
     try:
         yield
@@ -73,14 +73,13 @@ class Progress:
         self._begin = self._last = time.monotonic()
 
     def show(self, step: int, states_per_second: float, tokens_per_second: float, loss: float) -> None:
-        """Maybe say where the run is."""
         if not self.due() and (self.quiet or step < self.total):
             return
         pace = f"loss {loss:.4f}  {states_per_second:,.0f} states/s  {tokens_per_second:,.0f} tokens/s"
         self.write(f"step {step:,}/{self.total:,}  {pace}  {self._left(step)}")
 
     def between(self, step: int) -> None:
-        """Maybe say where the run is after a step that is not logged: few and long ones would leave it silent."""
+        """Report a step that is not logged: few and long ones would leave the run silent."""
         if step < self.total and self.due():
             self.write(f"step {step:,}/{self.total:,}  {self._left(step)}")
 
@@ -89,7 +88,7 @@ class Progress:
         return f"{clock(each * (self.total - step))} left"
 
     def due(self) -> bool:
-        """Was the last line long enough ago? Then the next one is counted from now."""
+        """True if the last line is old enough; restarts the clock then."""
         now = time.monotonic()
         if self.quiet or now - self._last < self.pause:
             return False
@@ -97,11 +96,9 @@ class Progress:
         return True
 
     def write(self, line: str) -> None:
-        """Replace the line."""
         say(_WHOSE.get() + line, over=self.live, end="" if self.live else "\n")
 
     def say(self, text: str) -> None:
-        """A line that stays."""
         if not self.quiet:
             say(_WHOSE.get() + text, over=self.live)
 
@@ -114,17 +111,17 @@ def clock(seconds: float) -> str:
 
 
 class Board:
-    """How far runs are that compute elsewhere, in one line; and a line that stays for each that ended."""
+    """Progress of jobs of other processes: one line, and a line that stays for each that ended."""
 
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._line = Progress(total, 0, quiet=quiet)
         self.total, self.ended = total, 0
-        #: Name -> when something of it was first seen to be done, and how much.
+        #: Name -> when progress was first seen, and how much.
         self._first: dict[str, tuple[float, int]] = {}
         self._begun: dict[str, float] = {}
 
     def show(self, running: list[tuple[str, int, int]]) -> None:
-        """Maybe say where runs are: each by name, how much is done, and how much there is to do (0: not yet known)."""
+        """Report running jobs: name, steps done, and steps in all (0: not yet known)."""
         for name, _done, _whole in running:
             self._begun.setdefault(name, time.monotonic())
         if running and self._line.due():
@@ -132,13 +129,11 @@ class Board:
             self._line.write(f"[{self.ended}/{self.total}] {each}")
 
     def finished(self, name: str) -> None:
-        """One less to wait for."""
         self.ended += 1
         took = clock(time.monotonic() - self._begun.get(name, time.monotonic()))
         self.say(f"[{self.ended}/{self.total}] {name}: finished in {took}")
 
     def say(self, text: str) -> None:
-        """A line that stays."""
         self._line.say(text)
 
     def _where(self, name: str, done: int, whole: int) -> str:
@@ -160,14 +155,14 @@ def last_step(folder: Path) -> int:
 
 
 def last_agent(log: Path) -> tuple[int, int]:
-    """How many agents an evaluation has played, by the last such line of its log, and of how many."""
+    """Agents that an evaluation has played, and all of its agents, by the last such line of its log."""
     lines = b"".join(_end(log)).rpartition(b"\n$ ")[2]
     counts = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
     return (int(counts[-1][0]), int(counts[-1][1])) if counts else (0, 0)
 
 
 def _end(file: Path) -> list[bytes]:
-    """The last lines of a file, the first of them perhaps cut; none if it is not there."""
+    """The last lines of a file, the first perhaps cut; none if there is no file."""
     try:
         with reading(file) as opened:
             opened.seek(max(opened.seek(0, 2) - 4096, 0))
@@ -228,7 +223,7 @@ class Curves:
             self._tracked.append(_tracker(package)(**run, config=whole, resume="allow"))
 
     def add(self, step: int, values: dict[str, Any], prefix: str = "") -> None:
-        """Every number in ``values``, nested ones by path."""
+        """Log every number in ``values``, nested ones by path."""
         flat = dict(_flat(values, prefix))
         if self._board is not None:
             for name, value in flat.items():
@@ -237,7 +232,6 @@ class Curves:
             run.log(flat, step=step)
 
     def close(self) -> None:
-        """Flush."""
         if self._board is not None:
             self._board.close()
         for run in self._tracked:
@@ -261,14 +255,13 @@ class Clock:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Count what happens inside."""
+        """Time a stage."""
         wall, cpu = time.monotonic(), time.process_time()
         yield
         self._wall[stage] = self._wall.get(stage, 0.0) + time.monotonic() - wall
         self._cpu[stage] = self._cpu.get(stage, 0.0) + time.process_time() - cpu
 
     def take(self) -> dict[str, float]:
-        """Since the last call."""
         seconds = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
         seconds |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
         self._wall, self._cpu = {}, {}

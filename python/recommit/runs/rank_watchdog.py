@@ -1,9 +1,9 @@
-"""Notices when another rank is gone, and ends this one with a sentence instead of leaving it to wait for ever.
+"""Ends this rank with a sentence when another one has ended, instead of waiting for it for ever.
 
-A rank that is killed takes part in nothing any more. Those that wait for it in a collective operation hear of it from
-gloo at once, from NCCL after half an hour, and from a launcher on another machine perhaps never. So every rank keeps a
-connection to the first one. A connection that ends without a goodbye means that its rank has ended, which the first
-rank passes on. Nothing is lost by ending at once: checkpoints are whole or do not count.
+Ranks that wait for a killed one in a collective operation learn of it from gloo at once, from NCCL after half an hour,
+and from a launcher on another machine perhaps never. So every rank keeps a connection to the first one. A connection
+that ends without a goodbye means that its rank has ended, which the first rank passes on. Nothing is lost by ending at
+once: checkpoints are whole or do not count.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _GOODBYE = b"."
 _TOKEN = 16
 #: Seconds until all ranks are connected; they have just met, so that it takes none but on a very busy machine.
 _MEETING = 300.0
-#: Seconds that a rank which hears of another's end waits for an error of its own, which would say more; and seconds
-#: that a rank whose collective operation failed waits to hear who is the reason.
+#: Seconds that a rank waits for an error of its own, which says more, after another one ended; and after a failed
+#: collective operation for the rank that is the reason.
 _HEARING = 5.0
 #: A machine that vanished says no goodbye either: idle seconds, seconds between probes, probes.
 _KEEPALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 4))
@@ -155,7 +155,7 @@ def _kept_alive(link: socket.socket) -> socket.socket:
 
 
 def _receive(link: socket.socket, size: int) -> bytes:
-    """So many bytes; fewer if the connection ends before."""
+    """``size`` bytes; fewer if the connection ends before."""
     content = b""
     with suppress(OSError):
         while len(content) < size and (part := link.recv(size - len(content))):
@@ -168,11 +168,11 @@ TETHER = "RECOMMIT_TETHER"
 
 
 def hold_tether() -> None:
-    """Live no longer than the command that launched this rank, if one did: it holds the other end of our stdin.
+    """End with the command that launched this rank, if one did: it holds the other end of our stdin.
 
-    A byte from there means Ctrl-C, to whichever rank reads it: ranks agree after every step. The end of it means the
-    end, at once. Neither a signal to a group nor to the launcher would do: launchers answer signals by killing ranks
-    after half a minute, which is too short for a long step, and torchrun's ranks are in no group of ours.
+    A byte from there means Ctrl-C, to whichever rank reads it: ranks agree after every step. Its end means the end, at
+    once. Signals to a group or to the launcher would not do: launchers kill ranks half a minute after a signal, too
+    early for a long step, and torchrun's ranks are in no group of ours.
     """
     if os.environ.get(TETHER):
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it

@@ -68,7 +68,7 @@ def new_policy(
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
     """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
     own = folder.folder / "init"
-    if team.is_main_process and (not own.is_dir() or not (folder.trained or same_files(own, init))):
+    if team.is_main_process and (not own.is_dir() or not (folder.checkpoints.any() or same_files(own, init))):
         temporary = folder.folder / ".init.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         source = local_folder(init)
@@ -98,7 +98,7 @@ def depths_of(init: str | Path, out: Path | None) -> tuple[int, ...]:
     """The depths of a policy to go on from: of the run's own copy (``warm_start``) where something is trained, or the
     other one is gone."""
     own = None if out is None else out / "init"
-    if own and own.is_dir() and (Checkpoints(own.parent / "checkpoints").every() or not pretrained.find(init).is_dir()):
+    if own and own.is_dir() and (Checkpoints(own.parent / "checkpoints").any() or not pretrained.find(init).is_dir()):
         init = own
     path = local_folder(init) / "config.json"
     return parse_config(read_config(path)["policy"], path).depths
@@ -158,7 +158,7 @@ def recipes(init: str | Path, out: Path) -> list[DataSpec]:
     """The recipes of a run's data: its own, once something is trained or the warm start ``init`` is gone; before that
     those of the warm start."""
     gone = (out / "config.json").is_file() and not pretrained.find(init).is_dir()
-    return recipes_of(out if gone or Checkpoints(out / "checkpoints").every() else init)
+    return recipes_of(out if gone or Checkpoints(out / "checkpoints").any() else init)
 
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:

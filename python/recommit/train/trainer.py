@@ -24,7 +24,7 @@ from recommit.policy.backbones.backbone import given_backbone
 from recommit.policy.checkpoint import fingerprint_of
 from recommit.runs import distributed, process
 from recommit.runs.directory import PROFILE, RunDirectory
-from recommit.runs.profiling import profiled
+from recommit.runs.process import profiled
 from recommit.runs.progress import Curves, Interrupt, Progress, refuse_missing
 from recommit.runs.rank_watchdog import watched
 from recommit.storage import verified

@@ -16,8 +16,8 @@ from recommit.graph.episodes import always, head, play, sampled
 from recommit.policy.config import PLAN_LENGTH
 from recommit.runs.distributed import rank_batches, split_batches
 from recommit.storage import errors
-from recommit.train import targets
 from recommit.train.config import TargetConfig
+from recommit.train.sft import loss, targets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recommit.rollout.variants import Variant
     from recommit.train.config import ValidationConfig
     from recommit.train.engine.base import Engine
-    from recommit.train.targets import Targets
+    from recommit.train.sft.targets import Targets
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,18 @@ def imitation(policy: CommitPolicy, task: ValidationTask, engine: Engine) -> dic
     """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide
     the states."""
     config, states, team = TargetConfig(depths=policy.config.depths), task.states, engine.team
-    total, length = max(targets.total_weight(states, config), 1.0), states.actions.shape[1]
+    total, length = max(loss.total_weight(states, config), 1.0), states.actions.shape[1]
     sums = np.zeros(1 + 2 * length)  # the loss, and by position what was right and what was counted
     for rows in rank_batches(split_batches(np.arange(len(states)), team.world), team, engine.equal_passes):
         part = states[rows] if len(rows) else targets.nothing(states)
-        value, logits = engine.run(partial(targets.sft_loss, policy, task.task, part, config, total))
-        hits, live = targets.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
+        value, logits = engine.run(partial(loss.sft_loss, policy, task.task, part, config, total))
+        hits, live = loss.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
-    loss, right, counted = np.split(team.all_reduce_sum(sums.tolist()), [1, 1 + length])
+    per_action, right, counted = np.split(team.all_reduce_sum(sums.tolist()), [1, 1 + length])
     accuracy = right / np.maximum(counted, 1)
     return {
-        "loss": round(float(loss[0]), 6),
+        "loss": round(float(per_action[0]), 6),
         "optimal": round(float(accuracy[0]), 4),
         "accuracy": [round(float(a), 4) for a in accuracy],
     }

@@ -13,6 +13,7 @@ from recommit.graph.episodes import always, episodes, head
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
 from recommit.prices import Prices
+from recommit.report.packed import in_255ths
 from recommit.watch.match import Commitment, Played
 
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ class PolicyMatch:
     ) -> Played:
         rows, nodes = [], [int(start[0])]
         for turn, _, (node,), (column,) in episodes(graph, start, left, choose):
-            weights = np.exp(graph.logits[node] - graph.logits[node].max())
-            chances = tuple(np.rint(255 * weights / weights.sum()).astype(int).tolist())
+            chances = tuple(in_255ths(graph.logits[node]))
             plan = tuple(graph.plans_of(np.array([node]), np.array([column]))[0].tolist())
             cost: tuple[float | None, int, int] = (None, 0, -1)
             if costs is not None:

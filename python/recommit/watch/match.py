@@ -16,7 +16,7 @@ from recommit.policy.config import PLAN_LENGTH
 from recommit.puzzles.levels import parse_levels
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Limits
-from recommit.report.html import letters
+from recommit.report.packed import packed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,32 +99,31 @@ class Played:
     solved: bool
 
     def packed(self) -> dict[str, Any]:
-        """As pages take it; see ``recommit.report.episodes``, beside whose letters there are whole plans, ``w``."""
+        """As pages take it."""
         every = self.commitments
-        result: dict[str, Any] = {
-            "h": letters(each.depth for each in every),
-            "x": letters(each.executed for each in every),
-            "w": "".join(str(action) for each in every for action in each.plan),
-            "p": "".join(f"{chance:02x}" for each in every for chance in each.chances),
-            "d": list(self.distances),
-            "solved": self.solved,
-        }
-        if all(each.regret is not None for each in every):
-            result["r"] = [round(1000 * (each.regret or 0)) for each in every]
-            result["b"] = letters(each.best for each in every)
-            result["c"] = "".join(str(each.cause + 1) for each in every)
-        return result
+        known = all(each.regret is not None for each in every)
+        costs = [each.regret or 0.0 for each in every], [each.best for each in every], [each.cause for each in every]
+        return packed(
+            [each.depth for each in every],
+            [each.executed for each in every],
+            self.distances,
+            (action for each in every for action in each.plan),
+            solved=self.solved,
+            whole=True,
+            chances=bytes(chance for each in every for chance in each.chances),
+            costs=costs if known else None,
+        )
 
     @classmethod
-    def unpacked(cls, packed: Mapping[str, Any], depths: int) -> Played:
+    def unpacked(cls, values: Mapping[str, Any], depths: int) -> Played:
         """What ``packed`` gave, of a policy with so many depths."""
-        rows, length = [], len(packed["w"]) // max(len(packed["h"]), 1)
-        for k, (depth, executed) in enumerate(zip(packed["h"], packed["x"], strict=True)):
-            plan = tuple(map(int, packed["w"][length * k : length * (k + 1)]))
-            chances = tuple(bytes.fromhex(packed["p"][2 * depths * k : 2 * depths * (k + 1)]))
-            cost = (packed["r"][k] / 1000, int(packed["b"][k], 36), int(packed["c"][k]) - 1) if "r" in packed else ()
+        rows, length = [], len(values["w"]) // max(len(values["h"]), 1)
+        for k, (depth, executed) in enumerate(zip(values["h"], values["x"], strict=True)):
+            plan = tuple(map(int, values["w"][length * k : length * (k + 1)]))
+            chances = tuple(bytes.fromhex(values["p"][2 * depths * k : 2 * depths * (k + 1)]))
+            cost = (values["r"][k] / 1000, int(values["b"][k], 36), int(values["c"][k]) - 1) if "r" in values else ()
             rows.append(Commitment(int(depth, 36), int(executed, 36), plan, chances, *cost))
-        return cls(tuple(rows), tuple(packed["d"]), bool(packed["solved"]))
+        return cls(tuple(rows), tuple(values["d"]), bool(values["solved"]))
 
 
 class Match(Protocol):

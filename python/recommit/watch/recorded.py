@@ -95,7 +95,7 @@ def of_file(path: Path) -> dict[str, Any]:
                 _check_played(match.about, level, packed)
     except errors.DataError:
         raise
-    except (ValueError, LookupError, ArithmeticError) as error:
+    except (ValueError, LookupError, ArithmeticError, TypeError) as error:
         raise errors.Damaged(f"{path}: expected a recording of recommit play --agent, got: {cut(str(error))}") from None
     known = (*LEVEL, "played")
     levels = [{name: each[name] for name in known} for each in values["levels"]]

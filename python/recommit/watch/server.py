@@ -40,6 +40,7 @@ class MatchServer(ThreadingHTTPServer):
     """Serves a page and its match until it is closed."""
 
     daemon_threads = True
+    request_queue_size = 128  # connections that are opened and say nothing do not keep others away
 
     def __init__(self, match: Match, page: str) -> None:
         super().__init__((HOST, 0), MatchHandler)
@@ -124,8 +125,11 @@ def _answer(server: MatchServer, name: str, body: bytes) -> tuple[int, dict[str,
     """Status and values; one request at a time, since a policy's graph grows."""
     try:
         asked = json.loads(body)
-        if not isinstance(asked, dict):
-            raise ValueError(f"request: expected an object, got {type(asked).__name__}")  # noqa: TRY004
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict):
+        return 400, {"error": "request: expected a JSON object, got something else"}
+    try:
         with server.playing:
             return 200, ANSWERS[name](server.match, asked)
     except (ValueError, LookupError) as error:

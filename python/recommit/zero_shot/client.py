@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+#: How often a request is repeated that got no answer.
+RETRIES = 5
 #: Characters of what a server says about a failure that are looked at.
 MOST_CHARACTERS = 4096
 #: Nobody is served until something about the call, the key or the account changes.
@@ -192,13 +194,13 @@ class Client:
             raise Unusable(f"{self.server.address} answers nobody like this: {what}")
         if failure.verdict == "give up":
             raise GaveUp(what)
-        if failures > self.options.retries:
+        if failures > RETRIES:
             raise GaveUp(f"{what}, {failures} times")
 
     def _backoff(self, failures: int, place: DecisionPlace) -> float:
         """Between half and all of a pause that doubles; workers that failed together come back apart."""
         number = (place.index << 24) + (place.decision << 8) + failures
-        share = float(rng.uniform(rng.streams(self.options.seed, rng.Purpose.JITTER, number), 0)[0])
+        share = float(rng.uniform(rng.streams(0, rng.Purpose.JITTER, number), 0)[0])
         return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE) * (0.5 + 0.5 * share)
 
 

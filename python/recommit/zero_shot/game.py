@@ -110,14 +110,13 @@ class Game:
         *,
         view: str = VIEWS[0],
         cell: int = CELL,
-        lenient: bool = False,
         moves: str = MOVES[0],
         prices: Prices | None = None,
         limit: Limits | None = None,
     ) -> None:
         if budget < 1:
             raise ValueError(f"budget: expected at least 1, got {budget}")
-        self.task, self.budget, self.lenient = task, budget, lenient
+        self.task, self.budget = task, budget
         self.view, self.cell, self.moves, self.prices = view, cell, moves, prices or Prices()
         self.prompts = prompts(task.task, moves, view)
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
@@ -182,11 +181,11 @@ class Game:
         if isinstance(answer, Commitment):
             return answer
         if isinstance(answer, str):
-            commitment = parser.parse(answer, lenient=self.lenient, refused=refused, cut_off=cut_off)
+            commitment = parser.parse(answer, refused=refused, cut_off=cut_off)
         elif not isinstance(answer, (list, tuple)):  # as a tool may be called: with no list of words
             commitment = Commitment(AnswerOutcome.WRONG_FIELDS)
         else:
-            commitment = parser.judged({"h": len(answer), "actions": list(answer)}, lenient=self.lenient)
+            commitment = parser.judged({"h": len(answer), "actions": list(answer)})
         actions = tuple(action ^ self.turned for action in commitment.actions)
         return Commitment(commitment.outcome, commitment.depth, actions)
 

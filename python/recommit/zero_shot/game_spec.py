@@ -45,7 +45,6 @@ class GameSpec:
     view: str = VIEWS[0]
     cell: int = CELL
     moves: str = MOVES[0]
-    lenient: bool = False
     price_action: float = 0.0
     price_observation: float = 0.0
 
@@ -113,7 +112,7 @@ class GameSpec:
         start = cells.astype(np.uint8)
         fits = start.shape == tuple(self.size)
         puzzle = self.puzzle if fits else registry.puzzle(self.task).of_states((start.shape[0], start.shape[1]))
-        how: dict[str, Any] = {"view": self.view, "cell": self.cell, "moves": self.moves, "lenient": self.lenient}
+        how: dict[str, Any] = {"view": self.view, "cell": self.cell, "moves": self.moves}
         return Game(puzzle, start, self.budget, prices=Prices(self.price_action, self.price_observation), **how)
 
 

@@ -37,24 +37,17 @@ class StopRequested(ZeroShotError):
     """The run was asked to end; no further request is made."""
 
 
-#: Taken for the tokens of a question until a server has said how many one has. Until then a run with a cap on tokens or
-#: money has one request under way: what one answer costs is the most that a cap is broken by.
+#: Taken for the tokens of a question until a server has said how many one has. Until then a run with a cap on tokens
+#: has one request under way: what one answer costs is the most that a cap is broken by.
 QUESTION_TOKENS = 4096
 
 
 @dataclass(frozen=True)
 class Caps:
-    """What a run may spend at most; None for no limit. Prices are per million tokens."""
+    """What a run may spend at most; None for no limit."""
 
     requests: int | None = None
     tokens: int | None = None
-    money: float | None = None
-    price_in: float = 0.0
-    price_out: float = 0.0
-
-    def price(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost."""
-        return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
 
 
 @dataclass
@@ -133,7 +126,7 @@ class Ledger:
 
     def _must_wait(self) -> bool:
         """Is the first answer to say how large a question is?"""
-        return not self._largest[0] and (self.caps.tokens is not None or self.caps.money is not None)
+        return not self._largest[0] and self.caps.tokens is not None
 
     def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None) -> tuple[int, int]:
         """A request got its answer; what it is charged with. The decision's record keeps that."""
@@ -171,15 +164,7 @@ class Ledger:
             return f"max_requests: {caps.requests:,} allowed, {self.spent.requests:,} sent"
         if caps.tokens is not None and tokens_in + tokens_out > caps.tokens:
             return f"max_tokens: {caps.tokens:,} allowed, the next request could make it {tokens_in + tokens_out:,}"
-        if caps.money is not None and caps.price(tokens_in, tokens_out) > caps.money:
-            price = caps.price(tokens_in, tokens_out)
-            return f"max_money: {caps.money:g} allowed, the next request could make it {price:.4g}"
         return None
-
-    @property
-    def money(self) -> float:
-        """What has been spent, by the prices given."""
-        return self.caps.price(self.spent.tokens_in, self.spent.tokens_out)
 
 
 def _pair(value: Any) -> tuple[int, int]:

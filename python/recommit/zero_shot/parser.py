@@ -45,12 +45,10 @@ class Commitment:
     actions: tuple[int, ...] = ()
 
 
-def parse(text: str, *, lenient: bool = False, refused: bool = False, cut_off: bool = False) -> Commitment:
+def parse(text: str, *, refused: bool = False, cut_off: bool = False) -> Commitment:
     """The commitment in a text: its first balanced ``{...}``, which must be ``{"h": int, "actions": [...]}``.
 
-    ``lenient`` takes the actions as they are: the depth is min(their number, 8), what ``h`` says and further fields do
-    not matter. ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the
-    same.
+    ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the same.
     """
     if not text.strip():
         return Commitment(
@@ -69,15 +67,11 @@ def parse(text: str, *, lenient: bool = False, refused: bool = False, cut_off: b
         return Commitment(AnswerOutcome.WRONG_FIELDS)
     except (ValueError, RecursionError, MemoryError):
         return Commitment(AnswerOutcome.BAD_JSON)
-    return judged(fields, lenient=lenient)
+    return judged(fields)
 
 
-def judged(fields: dict[str, Any], *, lenient: bool = False) -> Commitment:
+def judged(fields: dict[str, Any]) -> Commitment:
     """The commitment in the fields of an object, as ``parse`` takes them."""
-    return _lenient(fields) if lenient else _strict(fields)
-
-
-def _strict(fields: dict[str, Any]) -> Commitment:
     depth, actions = fields.get("h"), fields.get("actions")
     if set(fields) != {"h", "actions"} or type(depth) is not int or not isinstance(actions, list):
         return Commitment(AnswerOutcome.WRONG_FIELDS)
@@ -85,17 +79,6 @@ def _strict(fields: dict[str, Any]) -> Commitment:
         return Commitment(AnswerOutcome.DEPTH_OUTSIDE)
     if len(actions) != depth:
         return Commitment(AnswerOutcome.COUNT_MISMATCH)
-    return _of_words(actions)
-
-
-def _lenient(fields: dict[str, Any]) -> Commitment:
-    actions = fields.get("actions")
-    if not isinstance(actions, list):
-        return Commitment(AnswerOutcome.WRONG_FIELDS)
-    return _of_words(actions[: DEPTHS[-1]]) if actions else Commitment(AnswerOutcome.DEPTH_OUTSIDE)
-
-
-def _of_words(actions: list[Any]) -> Commitment:
     # ASCII alone: other letters that fold to these are look-alikes, not the words that were asked for.
     words = [word.lower() if isinstance(word, str) and word.isascii() else "" for word in actions]
     if not all(word in ACTIONS for word in words):

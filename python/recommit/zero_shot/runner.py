@@ -162,8 +162,7 @@ class _Workers:
     def _spent(self) -> str:
         ledger = self.client.ledger
         tokens = ledger.spent.tokens_in + ledger.spent.tokens_out
-        money = f", {ledger.money:.2f} spent" if ledger.caps.price_in or ledger.caps.price_out else ""
-        return f"{ledger.spent.requests:,} requests, {tokens:,} tokens{money}"
+        return f"{ledger.spent.requests:,} requests, {tokens:,} tokens"
 
     def _say(self, text: str) -> None:
         if not self.quiet:
@@ -176,7 +175,6 @@ class _Workers:
         for row in rows:
             row["requests"] = ledger.spent.requests
             row["tokens_in"], row["tokens_out"] = ledger.spent.tokens_in, ledger.spent.tokens_out
-            row["money"] = ledger.money
         lines = "".join(json.dumps(row) + "\n" for row in summary.episode_rows(self.episodes))
         files.replace(disk, out / "episodes.jsonl", lines.encode())
         files.replace(disk, out / "summary.json", (json.dumps(rows, indent=2, allow_nan=False) + "\n").encode())

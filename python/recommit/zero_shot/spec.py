@@ -63,14 +63,12 @@ class ZeroShotSpec:
         game = GameSpec(
             recipe.task if recipe else options.task or "sliding",
             recipe.size if recipe else options.size,
-            max((each.boxes for each in recipe.difficulties), default=0) if recipe else options.boxes or 0,
+            max((each.boxes for each in recipe.difficulties), default=0) if recipe else 0,
             options.length,
             options.budget or 0,
             count=options.instances,
-            seed=options.seed,
             cell=options.cell,
             moves=options.moves,
-            lenient=options.lenient,
         )
         limit = options.answer_tokens or endpoint.answer_tokens
         return cls(replace(options, endpoint=endpoint.name, answer_tokens=limit), game, recipe)
@@ -128,9 +126,8 @@ def _refuse_beside(data: DataSpec, options: ZeroShotOptions) -> None:
     """Refuse what the data decide."""
     if options.task not in (None, data.task):
         raise ValueError(f"task: expected {data.task}, that of the data, got {options.task}")
-    for name, value in (("size", options.size), ("boxes", options.boxes), ("seed", options.seed)):
-        if value not in ((), None, 0):
-            raise ValueError(f"{name}: expected none beside data, which decides it, got {value}")
+    if options.size:
+        raise ValueError(f"size: expected none beside data, which decides it, got {options.size}")
 
 
 def keep(manifest: dict[str, Any], folder: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.unit.adapters import foreign, peers
 from tests.waiting import until
 
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = re.compile(r"^```py\n((?:(?!^```).)*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)

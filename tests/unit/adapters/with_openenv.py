@@ -11,7 +11,7 @@ from openenv.core.generic_client import GenericEnvClient
 from tests.unit.adapters.peers import EXAMPLES
 from tests.waiting import until
 
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 from recommit.zero_shot.game_spec import GameSpec
 
 sys.path.insert(0, str(EXAMPLES))

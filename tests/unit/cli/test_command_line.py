@@ -132,7 +132,7 @@ def test_interrupted_is_130(tmp_path: Path) -> None:
 LINES = {
     "recommit eva": ["evaluate"],
     "recommit train sft --rec": ["--recipe"],
-    "recommit levels check levels.txt --fo": ["--format"],
+    "recommit levels check levels.txt --in": ["--index"],
     "recommit solve --task s": ["sliding", "sokoban"],
 }
 

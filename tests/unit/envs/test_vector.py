@@ -12,8 +12,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from tests.unit.envs import battery
 
-import recommit
-from recommit import _core
 from recommit.envs import PuzzleVectorEnv
 
 SLOTS = 120
@@ -141,9 +139,3 @@ def test_gymnasium_wrappers_and_modes_work() -> None:
             many.reset(seed=3)[0], gymnasium.make_vec("recommit/Sliding-v0", num_envs=2).reset(seed=3)[0]
         )
         many.close()
-
-
-def test_a_bank_of_another_puzzle_is_refused():
-    bank = _core.ice.make_bank(recommit.Ice(8).generate(2).states)
-    with pytest.raises(ValueError, match="bank: expected levels of sliding, got those of ice"):
-        _core.sliding.make_episodes(bank, slots=1, max_steps=5, autoreset=_core.Autoreset.NEXT_STEP)

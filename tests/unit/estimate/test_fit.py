@@ -6,7 +6,8 @@ import pytest
 from tests.unit.estimate.measuring import sft
 
 import recommit
-from recommit.estimate import GIB, EvaluationStage, Machine, estimate, text
+from recommit.estimate import GIB, Machine, estimate, text
+from recommit.estimate.machine import SHARE
 
 TASK = recommit.Sliding(2, 3)
 
@@ -19,8 +20,6 @@ def test_what_does_not_fit_is_said():
     tight = estimate(config, config.model, TASK, Machine("cpu", memory=(free.memory.peak - 1) / GIB))
     assert not tight.fits
     assert "IT DOES NOT FIT" in text(tight)
-    said = estimate(EvaluationStage(8, 4, 3, 2), config.model, TASK, Machine("cpu", memory=0.001))
-    assert (said.fits, said.model.trained) == (False, {})
 
 
 @pytest.mark.parametrize(
@@ -28,7 +27,7 @@ def test_what_does_not_fit_is_said():
     [
         ({"card": "abacus"}, "card: expected one of a100, .* got abacus"),
         ({"card": "a100", "gpus": 0}, "gpus: expected at least 1, got 0"),
-        ({"card": "a100", "share": 1.5}, "share: expected 0 < share <= 1, got 1.5"),
+        ({"card": "a100", "memory": -1.0}, "memory and peak: expected at least 0, got -1.0 and 0.0"),
     ],
 )
 def test_a_machine_that_is_none_is_refused(wrong, message):
@@ -37,8 +36,8 @@ def test_a_machine_that_is_none_is_refused(wrong, message):
 
 
 def test_a_time_has_a_source():
-    rate = Machine("h200", share=0.5).rate("bfloat16")
-    assert rate.seconds(rate.peak) == 2.0
+    rate = Machine("h200").rate("bfloat16")
+    assert rate.seconds(rate.peak) == 1 / SHARE
     assert "measured" in rate.source
     assert Machine("cpu").rate("float32").seconds(1.0) is None
     assert Machine("cpu", peak=2.0).rate("float32").peak == 2e12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.estimate.measuring import ADAPTED, WHOLE, apart, estimated, grpo, sft, taken
 
-from recommit.estimate.memory import Split
+from recommit.estimate import costs
 from recommit.estimate.meta_model import Shadow
 
 #: Name -> the stage, and the model of its warm start if it is a reinforcement. One state is played once: no play, no
@@ -58,7 +58,7 @@ def forget_the_reference(patch):
 
 
 def forget_the_moments(patch):
-    patch.setattr(Split, "optimizer", lambda *_: 0)
+    patch.setattr(costs, "MOMENTS", 0)
 
 
 @pytest.mark.parametrize(

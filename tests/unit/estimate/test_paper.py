@@ -12,10 +12,8 @@ PICTURE_FIRST = "model.policy.prompts=[sliding-v1, sokoban-v1]"
 STAGES = {
     ("paper-sliding", "sft"): (74, 46_421_508, 67_049_218_662_400, 20_634_920_470),
     ("paper-sliding", "grpo"): (74, 46_435_848, 453_142_604_111_872, 18_463_157_316),
-    ("paper-sliding", "evaluate"): (74, 0, 44_158_578_446_729_216, 18_145_763_014),
     ("paper-sokoban", "sft"): (89, 46_421_508, 129_829_725_110_272, 22_872_126_736),
     ("paper-sokoban", "grpo"): (89, 46_435_848, 955_382_364_241_920, 19_840_376_210),
-    ("paper-sokoban", "evaluate"): (89, 0, 163_448_147_312_443_392, 18_564_064_927),
     ("paper-sliding", "sft", PICTURE_FIRST): (62, 46_421_508, 208_217_914_212_352, 26_612_541_670),
     ("paper-sokoban", "grpo", PICTURE_FIRST): (77, 46_435_848, 1_869_858_372_583_424, 21_518_255_464),
 }
@@ -23,14 +21,12 @@ STAGES = {
 
 @pytest.mark.parametrize(
     "case",
-    [
-        case if case == ("paper-sliding", "evaluate") else pytest.param(case, marks=pytest.mark.nightly)
-        for case in STAGES
-    ],
+    [case if case == ("paper-sliding", "grpo") else pytest.param(case, marks=pytest.mark.nightly) for case in STAGES],
 )
 def test_the_papers_stages_fit_eight_a100(case):
     recipe, stage, *changes = case
-    (said,) = EstimateOptions(recipe, stage, gpus=8, set=tuple(changes)).estimates()
+    size = {"paper-sliding": 3, "paper-sokoban": 7}[recipe]
+    (said,) = EstimateOptions(recipe, stage, size=(size,), gpus=8, set=tuple(changes)).estimates()
     tokens, trained, flops, peak = STAGES[case]
     assert said.model.visual_tokens + said.model.text_tokens == tokens
     assert sum(said.model.trained.values()) == trained

@@ -14,7 +14,7 @@ from tests.unit.train import runs
 import recommit
 from recommit.cli import main
 from recommit.estimate.meta_model import Shadow
-from recommit.estimate.schedule import EvaluationStage, Passes
+from recommit.estimate.schedule import Passes
 from recommit.evaluate import compute
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.episodes import always, play
@@ -73,7 +73,7 @@ def test_operations_are_those_of_an_estimate(tmp_path, augmentations):
     model, task = ModelConfig(backbone="random:tiny", policy=config), recommit.Sokoban(6, 1)
     policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
     states = task.generate(4, seed=0).states
-    shadow = Shadow(EvaluationStage(8, 8, 6, 0), model, task)
+    shadow = Shadow(SftConfig(model=model), model, task)
     estimate = shadow.cost(Passes("plan", 4, 1)).flops + shadow.cost(Passes("encode", 4, 1)).flops
     assert compute.measure(policy, task, states)["flops"] == pytest.approx(estimate / 4, rel=0.01)
 

@@ -15,8 +15,7 @@ from tests.waiting import HANG
 
 import recommit
 from recommit.graph.build import PolicyGraph
-from recommit.runs.distributed import Team
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import Team, free_port
 
 AGENTS = (
     "adaptive",

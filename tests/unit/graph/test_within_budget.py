@@ -233,10 +233,7 @@ def test_more_observations_or_every_state_are_refused(bounded):
     with pytest.raises(ValueError, match=r"budget: expected at most 4, .* got 5; build one with --budget 5"):
         score.GraphScorer(bounded, (Setting(5, PRICES),))
     scorer = score.GraphScorer(bounded, (Setting(BUDGET, PRICES),))
-    for ask in (
-        lambda: decomposition.rule_parts(scorer, [], []),
-        lambda: decomposition.rule_costs(scorer, [], PRICES),
-    ):
+    for ask in (lambda: decomposition.rule_parts(scorer, [], []),):
         with pytest.raises(ValueError, match="got one for 4 observations; build it without --budget"):
             ask()
     with pytest.raises(ValueError, match="expected one whose edges all lead to nodes"):

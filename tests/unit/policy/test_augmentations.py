@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from tests.reference import augmentations as twin
 
 import recommit
 from recommit.policy import augmentations
-from recommit.policy.augmentations import disagreement
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
@@ -115,7 +113,7 @@ def test_what_is_planned_is_what_is_played(tiny, conditioning):
 
 
 def test_a_turned_state_has_the_turned_plan(folder):
-    policy = new(folder, replace(CONFIG, head=HeadConfig("z+agreement")))
+    policy = new(folder, replace(CONFIG, head=HeadConfig("z+confidence")))
     inputs, logits, plans, probabilities = policy.plan(TASK, STATES, (8,))
     same, differ = clear(probabilities[:, 0]), 0
     for view, image in enumerate(TASK.images(STATES)):
@@ -135,7 +133,7 @@ def test_a_turned_state_has_the_turned_plan(folder):
 
 
 def test_teacher_forcing_says_what_planning_said_and_learns(tiny):
-    policy = new(tiny, replace(CONFIG, head=HeadConfig("z+agreement", 8)))
+    policy = new(tiny, replace(CONFIG, head=HeadConfig("z+confidence", 8)))
     inputs, logits, plans, probabilities = policy.plan(TASK, STATES, (8,))
     depths, actions = policy(TASK, STATES, torch.from_numpy(plans[:, 0].astype(np.int64)))
     assert actions.softmax(-1).detach().numpy() == pytest.approx(probabilities[:, 0], abs=1e-5)
@@ -145,17 +143,7 @@ def test_teacher_forcing_says_what_planning_said_and_learns(tiny):
     several = torch.from_numpy(np.repeat(plans.astype(np.int64), 2, axis=1))
     assert torch.allclose(policy(TASK, STATES, several)[1][:, 1], actions, atol=1e-5)
     assert np.array_equal(policy.act(TASK, STATES, depth=8)[1], plans[:, 0])
-    assert inputs.shape == (5, policy.backbone.width + 40)
-
-
-def test_disagreement_counts_and_weighs():
-    alike = torch.randn(1, 1, 8, 4).log_softmax(-1).expand(3, 8, 8, 4)
-    assert disagreement(alike).abs().max() < 1e-6
-    apart = torch.full((1, 2, 8, 4), -30.0)
-    apart[0, 0, :, 1], apart[0, 1, :, 2] = 0.0, 0.0
-    about = disagreement(apart)[0]
-    assert about[:8].tolist() == pytest.approx([math.log(2)] * 8, abs=1e-4)
-    assert about[8:].tolist() == [0.5] * 8
+    assert inputs.shape == (5, policy.backbone.width + 24)
 
 
 def test_in_a_symmetric_picture_the_first_of_equal_actions_is_taken(small):
@@ -176,8 +164,6 @@ def test_in_a_symmetric_picture_the_first_of_equal_actions_is_taken(small):
 
 
 def test_what_cannot_be_is_refused(tiny):
-    with pytest.raises(ValueError, match=r"augmentations: expected one of 1, 2, 4, 8, got 3"):
-        PolicyConfig(augmentations=3)
     sliding = recommit.Sliding(3)
     message = r"augmentations: expected 1 for sliding, whose goal does not turn with the picture, got 8"
     with pytest.raises(ValueError, match=message):

@@ -2,24 +2,35 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
+from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
+
+WRONG = [
+    (PolicyConfig, {"depths": (4, 2)}, "depths: expected ascending numbers"),
+    (PolicyConfig, {"depths": (0, 1)}, r"depths: expected numbers 1..16, got \(0, 1\)"),
+    (PolicyConfig, {"cell": -1}, r"cell: expected 0\.\.112, got -1"),
+    (PolicyConfig, {"augmentations": 3}, "augmentations: expected one of 1, 2, 4, 8, got 3"),
+    (PolicyConfig, {"tasks": ("a",)}, r"prompts: expected one per task \(1\), got 2"),
+    (PolicyConfig, {"head": HeadConfig("world-model")}, "world_model: expected one for head.features world-model"),
+    (
+        PolicyConfig,
+        {"head": HeadConfig("confidence"), "decoder": DecoderConfig(depth_conditioning="embedding")},
+        "head",
+    ),
+    (DecoderConfig, {"z": "suffix"}, "decoder.z: expected prefix or cross, got suffix"),
+    (DecoderConfig, {"width": 30, "heads": 4}, r"decoder.width: expected a multiple of heads \(4\), got 30"),
+    (DecoderConfig, {"layers": 10_000_000}, r"decoder.layers: expected 1\.\.256, got 10000000"),
+    (HeadConfig, {"features": "y"}, "head.features: expected z, .* or z.conditioned, got y"),
+    *((HeadConfig, {"init": wrong}, f"got {wrong}$") for wrong in ("normal", "normal:-1", "normal:x", "uniform")),
+    (LoraConfig, {"dropout": 1.0}, "lora.dropout: expected 0 <= dropout < 1, got 1.0"),
+    (
+        WorldModelConfig,
+        {"task": "ice", "rows": 5, "cols": 5, "kinds": 9, "lost": 3},
+        r"lost: expected 46\.\.2048, got 3",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: PolicyConfig(depths=(4, 2)), "depths: expected ascending numbers"),
-        (lambda: PolicyConfig(depths=(0, 1)), r"depths: expected numbers 1..16, got \(0, 1\)"),
-        (lambda: PolicyConfig(cell=-1), "cell: expected 0..112 pixels, got -1"),
-        (lambda: PolicyConfig(tasks=("a",) * 65, prompts=("b",) * 65), r"tasks: expected 1\.\.64, got 65"),
-        (lambda: DecoderConfig(z="suffix"), "decoder.z: expected prefix or cross, got suffix"),
-        (lambda: HeadConfig(init="normal"), "head.init: expected zero, default or normal:STD .*, got normal"),
-        (lambda: HeadConfig(init="normal:-1"), "head.init: expected zero, default or normal:STD .*, got normal:-1"),
-        (lambda: HeadConfig(init="normal:x"), "head.init: expected zero, default or normal:STD .*, got normal:x"),
-        (lambda: HeadConfig(init="uniform"), "head.init: expected zero, default or normal:STD .*, got uniform"),
-        (lambda: DecoderConfig(width=30, heads=4), r"decoder.width: expected a multiple of heads \(4\), got 30"),
-    ],
-)
-def test_configurations_check_themselves(make, message):
+@pytest.mark.parametrize(("kind", "values", "message"), WRONG)
+def test_configurations_check_themselves(kind, values, message):
     with pytest.raises(ValueError, match=message):
-        make()
+        kind(**values)

@@ -29,13 +29,13 @@ def test_the_depth_head_starts_uniform_and_learns(config):
 
 def test_confidence_is_told_of_the_likeliest_actions():
     even = torch.zeros(1, 8, 4)
-    told = confidence(even)[0]
+    told = confidence(even.log_softmax(-1))[0]
     assert told[:8].tolist() == pytest.approx([0.25] * 8)
     assert told[8:16].tolist() == pytest.approx([0.25**n for n in range(1, 9)], rel=1e-4)
     assert told[16:].tolist() == pytest.approx([math.log(4)] * 8)
     sure = even.clone()
     sure[0, 3, 2] = 200.0
-    changed = confidence(sure)[0]
+    changed = confidence(sure.log_softmax(-1))[0]
     assert changed[3] == 1
     assert changed[16 + 3] == 0
     assert (changed != told).nonzero().flatten().tolist() == [3, *range(11, 16), 19]

@@ -93,7 +93,7 @@ def test_a_head_that_reads_plans_is_told_of_greedy_ones_everywhere(policy):
     plans = torch.from_numpy(policy.act(TASK, STATES)[1].astype(np.int64))
     with torch.no_grad():
         depths, actions = policy(TASK, STATES, plans)
-    expected = policy.depth_head.bias + confidence(actions) @ policy.depth_head.weight[:, -24:].T
+    expected = policy.depth_head.bias + confidence(actions.log_softmax(-1)) @ policy.depth_head.weight[:, -24:].T
     assert torch.allclose(depths, expected, atol=1e-4)
     assert len(set(depths.argmax(1).tolist())) > 1
     assert (depths.argmax(1).numpy() == np.searchsorted([1, 2, 4, 8], policy.act(TASK, STATES)[0])).all()

@@ -21,11 +21,6 @@ from recommit.storage import verified
 NAMES = pretrained.names()
 
 
-def test_there_are_policies_and_their_names_are_words():
-    assert NAMES
-    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in NAMES)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_its_files_are_those_of_its_card_and_small(name):
     folder = pretrained.FOLDER / name
@@ -96,8 +91,3 @@ def test_the_verb_prints_the_cards(capsys):
         rate = next(r["solve_rate"] for r in card["figures"] if (r["agent"], r["budget"]) == ("adaptive", "loose"))
         line = next(line for line in table.splitlines() if line.startswith(f"| {name} "))
         assert f"{100 * rate:.1f}" in line
-
-
-def test_an_episode_takes_a_name():
-    state = recommit.Sliding(3).generate(1, seed=3, length=(8, 8)).states[0]
-    assert recommit.episode("sliding-3x3", state).states.shape[1:] == (3, 3)

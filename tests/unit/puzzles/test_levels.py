@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.puzzles.level_cases import CASES, A, L
 
 import recommit
 from recommit.puzzles import levels as module
 
 SHARED = Path(os.environ.get("RECOMMIT_SHARED", Path(__file__).parents[4] / "shared"))
 SYMBOLS = " #.$*@+"
+L = "#####\n#@$.#\n#####\n"
+A = "#####/#@$.#/#####"
 
 
 def shown(levels: recommit.Levels) -> list[str]:
@@ -45,11 +46,6 @@ def outcome(text: str | bytes) -> list[str] | tuple[int, int, str]:
 
 
 # --- The table of nasty texts.
-
-
-@pytest.mark.parametrize(("text", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_nasty_text(text: str | bytes, expected: object) -> None:
-    assert outcome(text) == expected
 
 
 def test_padding_is_wall_at_the_right_and_at_the_bottom() -> None:

@@ -63,9 +63,9 @@ def test_a_run_that_is_gone_and_regrets_that_were_not_kept_are_said(made):
     assert "kept no regrets" in absent
 
 
-def table_of(title, *grids, notes=(), missing=()):
+def table_of(title, *grids, notes=()):
     grids = [{"head": head, "rows": rows} for head, rows in grids]
-    return {"name": title, "title": title, "grids": grids, "notes": list(notes), "missing": list(missing)}
+    return {"name": title, "title": title, "grids": grids, "notes": list(notes)}
 
 
 @pytest.mark.usefixtures("unpainted")
@@ -76,7 +76,7 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     assert published.tables(Folder(copy)) == [], "it was not compared with the paper's"
     main = (["row", "ours"], [["a<b", "-1.5"], ["c-1", "-"]]), (["other", "x", "y"], [["d", "2", "3"]])
     tables = [
-        table_of("Main table", *main, missing=["No run for d: `make d` makes it."]),
+        table_of("Main table", *main),
         table_of("Pareto", notes=["loose: front x"]),
     ]
     (copy / "tables.json").write_text(json.dumps({"title": "Sliding: the paper's tables", "tables": tables}))
@@ -87,10 +87,7 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     )
     assert '<tr><th scope="row">d</th><td>2</td><td>3</td></tr>' in html
     assert html.count("<h3>Main table</h3>") == 0
-    hidden = html[html.index("<details><summary>Empty") :].partition("</details>")[0]
-    assert "<summary>Empty cells, and the commands that fill them</summary>" in hidden
-    assert "<span>No run for d: </span><code>make d</code>" in hidden
-    assert "<span>loose: front x</span>" in html.replace(hidden, "")
+    assert "<span>loose: front x</span>" in html
     (copy / "tables.json").write_text('{"title": "x", "tables": [{"name": 3}]}')
     with pytest.raises(ValueError, match=r"tables\.json: tables\.0\.name: expected text, got"):
         page.make(Folder(copy), 0)
@@ -101,17 +98,15 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
 
 
 @pytest.mark.usefixtures("unpainted")
-def test_a_table_that_was_not_measured_is_a_line_with_its_commands(evaluations, tmp_path):
+def test_a_table_that_was_not_measured_is_left_out(evaluations, tmp_path):
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     head = ["model", "paper %", "ours %", "diff"]
     tables = [
-        table_of("Nobody", (head, [["a", "60.9", "-", "-"]]), missing=["No run: `make it`."]),
+        table_of("None", (head, [["a", "60.9", "-", "-"]])),
         table_of("Some", (head, [["b", "60.9", "50.0", "-10.9"]]), (["solved %", "h=1"], [["c", "-"]])),
     ]
     (copy / "tables.json").write_text(json.dumps({"title": "x", "tables": tables}))
     html = page.make(Folder(copy), 0).html
-    assert "<summary>Not measured here: Nobody</summary><ul><li><span>No run: </span><code>make it</code>" in html
     assert '<th scope="row">a</th>' not in html
     assert '<th scope="row">b</th>' in html
     assert '<th scope="row">c</th>' not in html, "a part of dashes is left out"
-    assert html.index('<details class="paper">') < html.index("Not measured here"), "all of it is folded"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -64,3 +65,9 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     for name in ("one.svg", "other.svg"):
         sweep_figure.write(card(1, "return"), tmp_path / name)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
+
+
+def test_a_name_with_control_characters_is_an_svg_all_the_same(tmp_path: Path) -> None:
+    made = {**card(0), "policy": {"name": "\x1b[31mp\0.py:make"}}
+    sweep_figure.write(made, tmp_path / "card.svg")
+    ElementTree.fromstring((tmp_path / "card.svg").read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from unittest import mock
 
 from recommit.runs import distributed, rank_watchdog
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 from recommit.runs.rank_watchdog import watched
 from recommit.storage.errors import DataError
 

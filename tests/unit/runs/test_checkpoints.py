@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from recommit.runs.checkpoints import Checkpoints, verify
+from recommit.runs.checkpoints import Checkpoints, seal, verify
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
 
@@ -73,15 +73,13 @@ def test_every_kind_of_damage_is_noticed_and_the_one_before_is_taken(kept):
     assert newest(kept)[0].step == 20
 
 
-def test_a_folder_without_a_list_is_torn(kept):
+@pytest.mark.parametrize("text", ["[]", "{", '{"a": 1}', "{}", "[" * 100_000])
+def test_digests_of_something_else_are_a_torn_checkpoint(kept, text):
     (kept.folder / "step-00000030").mkdir()
-    for digests in (None, b"", verified.checkable("{}"), verified.checkable("[]")):
-        if digests is not None:
-            (kept.folder / "step-00000030" / verified.DIGESTS).write_bytes(digests)
-        found, said = newest(kept)
-        assert found.step == 20
-        assert "step-00000030" in said[0]
-        assert "expected " in said[0] or "does not fit" in said[0]
+    (kept.folder / "step-00000030" / verified.DIGESTS).write_bytes(verified.checkable(text))
+    found, said = newest(kept)
+    assert found.step == 20
+    assert "step-00000030" in said[0]
 
 
 def test_a_link_in_a_checkpoint_is_refused(kept, tmp_path):
@@ -89,12 +87,14 @@ def test_a_link_in_a_checkpoint_is_refused(kept, tmp_path):
     (kept.folder / "step-00000020" / "more").symlink_to(tmp_path / "mine")
     found, said = newest(kept)
     assert (found.step, len(said)) == (10, 1)
-    assert "step-00000020: expected files, got a link: " in said[0]
+    assert "step-00000020: expected files, got a link: more" in said[0]
 
 
 def test_digits_of_another_script_are_no_step(kept):
     (kept.folder / "step-\u00b2").mkdir()
     kept.prune(5, set())
+    (kept.folder / "step-\u00b2" / "a").write_text("a")
+    seal(kept.folder / "step-\u00b2")
     assert newest(kept)[0].step == 20
 
 

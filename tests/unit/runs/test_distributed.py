@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -64,26 +67,6 @@ def test_the_launchers_own_argument_is_not_ours():
     assert distributed.arguments(given) == given[1:]
 
 
-def test_arrays_travel_as_they_are():
-    import numpy as np
-
-    sent = {
-        "logits": np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2],
-        "none": np.zeros((0, 8), np.uint8),
-        "also none": np.zeros(0, np.int64),
-        "newlines": np.full(5, 10, np.uint8),
-        "flags": np.array([[True], [False]]),
-        "number": np.array(7, np.int64),
-    }
-    gathered = distributed._from_bytes(distributed._to_bytes(sent))
-    assert list(gathered) == list(sent)
-    for name, array in sent.items():
-        assert gathered[name].dtype == array.dtype
-        assert gathered[name].shape == array.shape
-        assert (gathered[name] == array).all()
-        assert gathered[name].flags.writeable
-
-
 def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeypatch):
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
@@ -107,3 +90,34 @@ def test_pieces_of_a_size_do_not_depend_on_the_ranks():
     assert [len(piece) for piece in one] == [len(piece) for piece in four] == [128, 128, 44]
     assert [len(rank_batches(four, Team(rank, 4), together=False)) for rank in range(4)] == [1, 1, 1, 0]
     assert split_batches(np.arange(0), 4) == []
+
+
+PORTS = """
+import os
+from recommit.runs.distributed import free_port
+for _ in range(3):
+    if os.fork() == 0:
+        print(*(free_port() for _ in range(9)), flush=True)
+        os.read(0, 1)  # until all have theirs
+        os._exit(0)
+[os.wait() for _ in range(3)]
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reserved on Linux alone")
+def test_no_two_processes_are_given_the_same_port():
+    call = [sys.executable, "-c", PORTS]
+    with subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as others:
+        given = [int(port) for _ in range(3) for port in others.stdout.readline().split()]
+        own = [distributed.free_port() for _ in range(9)]
+        others.communicate("\n" * 3)
+    assert len({*given, *own}) == 36
+
+
+def test_a_port_with_a_listener_is_not_given():
+    first = distributed.free_port()
+    with socket.socket() as listener:
+        listener.bind(("", first))
+        listener.listen()
+        os.close(distributed._reserved.pop())
+        assert distributed.free_port() != first

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import ctypes
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 from recommit.runs import process
-from recommit.runs.process import configure_inference, configure_torch
+from recommit.runs.process import configure_torch
 
 #: Bytes that go back: of many small blocks, every other one of which is kept; of those with ``trim``; of a
 #: large block that is freed, before and after ``configure_inference``.
@@ -58,37 +55,6 @@ def test_what_goes_back_to_the_system():
     assert trimmed > 900 * 65536
     assert large > 60 << 20
     assert kept < 1 << 20
-
-
-def test_inference_takes_the_threads_that_are_asked_for():
-    threads = torch.get_num_threads()
-    configure_inference(threads + 1)
-    assert torch.get_num_threads() == threads + 1
-    configure_inference(0)
-    assert torch.get_num_threads() == threads + 1
-
-
-def unguarded(text):
-    """Functions that configure this process, and do not give it back as it was."""
-    return [
-        function.name
-        for function in ast.walk(ast.parse(text))
-        if isinstance(function, ast.FunctionDef)
-        and re.search(r"\bconfigure_(torch|inference)\(", ast.unparse(function.body))
-        and "preserved_torch_state()" not in map(ast.unparse, function.decorator_list)
-        and "with preserved_torch_state():" not in ast.unparse(function)
-    ]
-
-
-def test_who_configures_the_process_gives_it_back():
-    package = Path(process.__file__).parents[1]
-    every = {
-        str(path.relative_to(package)): unguarded(path.read_text(encoding="utf-8")) for path in package.rglob("*.py")
-    }
-    assert {name: found for name, found in every.items() if found} == {}
-    planted = "def train(options):\n    configure_inference(options.threads)\n"
-    assert unguarded(planted) == ["train"]
-    assert unguarded(f"@preserved_torch_state()\n{planted}") == []
 
 
 def test_other_work_finds_the_streams_of_gpus_as_they_were(monkeypatch):

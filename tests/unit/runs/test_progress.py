@@ -80,15 +80,12 @@ def test_runs_of_one_name_are_several_runs_of_a_tracker(tmp_path, monkeypatch, p
     assert (other["project"], other["group"]) == ("mine", f"{tmp_path.name}/sokoban/family"[-14:])
     assert (other["config"], other["resume"]) == ({"seed": 3}, "allow")
     assert (made[1].logged, made[1].ended) == ([(7, {"grpo/loss": 0.5, "grpo/solved/4": 0.25})], 1)
-    Curves(tmp_path / "run", **given, name="mine", group="ours")
-    assert made[-1].options["name"].startswith("mine")
-    assert made[-1].options["group"] == "ours"
 
 
 @pytest.mark.parametrize("package", ["wandb", "trackio"])
 def test_a_tracker_that_is_missing_is_refused(monkeypatch, package):
     refuse_missing({package: ""})
-    says = rf"run\.{package}: expected the package {package} \(pip install {package}, or .*\[{package}\]'\), got none"
+    says = rf"{package}: expected the package {package} \(pip install {package}, or .*\[{package}\]'\), got none"
     for stand_in in (None, types.ModuleType(package)):  # none, and a folder of W&B's runs, which has no init
         monkeypatch.setitem(sys.modules, package, stand_in)
         with pytest.raises(ValueError, match=says):

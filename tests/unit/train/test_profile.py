@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of, same
 
-from recommit.runs.profiling import SKIPPED, profiled
+from recommit.runs.process import SKIPPED, profiled
 from recommit.train.grpo import trainer as grpo
 from recommit.train.sft import trainer as sft
 

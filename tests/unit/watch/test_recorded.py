@@ -63,6 +63,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "budget": (lambda v: v.update(budget=10**9), "budget: expected 1..99, got 1000000000"),
     "no levels": (lambda v: v.update(levels=[]), "levels: expected at least one, got none"),
     "side": (lambda v: v["levels"][1].update(rows=-1), "rows: expected 1..64, got -1"),
+    "true": (lambda v: v["levels"][1].update(rows=True), "levels.1.rows: expected a whole number, got true or false"),
     "shape": (lambda v: v["levels"][1].update(rows=4), "cannot reshape"),
     "cells": (lambda v: v["levels"][0].update(state="ff" * 30), "state"),
     "no digits": (lambda v: v["levels"][0].update(state="zz"), "non-hexadecimal"),

@@ -127,10 +127,10 @@ def test_a_request_has_a_limit_and_must_say_its_size(server: MatchServer) -> Non
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("level", b"[1]", "request: expected an object, got list"),
-        ("level", b"{", "Expecting"),
-        ("level", b"\xff", "codec"),
-        ("level", b"[" * 60_000, "RecursionError"),
+        ("level", b"[1]", "request: expected a JSON object"),
+        ("level", b"{", "request: expected a JSON object"),
+        ("level", b"\xff", "request: expected a JSON object"),
+        ("level", b"[" * 60_000, "request: expected a JSON object"),
         ("level", {}, "number: expected int, got NoneType"),
         ("level", {"number": True}, "number: expected int, got bool"),
         ("level", {"number": -1}, "number: expected 0..9007199254740991, got -1"),
@@ -151,7 +151,7 @@ def test_whatever_does_not_fit_is_an_error_that_says_why(
     server: MatchServer, name: str, values: Any, said: str
 ) -> None:
     status, answer = post(server, name, values)
-    assert status in (400, 500)
+    assert status == 400
     assert said in answer["error"]
     assert post(server, name, {**state(server), "number": 0, "left": 1, "depth": 0})[0] == 200, "it goes on"
 

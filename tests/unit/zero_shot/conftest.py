@@ -7,6 +7,7 @@ import pytest
 from tests.unit.zero_shot import servers
 from tests.waiting import HANG
 
+from recommit.zero_shot import client
 from recommit.zero_shot.client import Client, Server
 from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.ledger import Caps, Ledger
@@ -64,11 +65,17 @@ class Kept:
 
 
 @pytest.fixture
-def client_of():
+def no_retries(monkeypatch):
+    monkeypatch.setattr(client, "RETRIES", 0)
+
+
+@pytest.fixture
+def client_of(monkeypatch):
     """Makes a client of a server, with a fake clock, a canary for a key and a log in memory."""
 
     def make(url, *, endpoint="custom", model="tiny", timeout=HANG, retries=1, caps=None, key=CANARY, **more):
-        options = ZeroShotOptions(model, Path("unused"), timeout=timeout, retries=retries, answer_tokens=512, **more)
+        options = ZeroShotOptions(model, Path("unused"), timeout=timeout, answer_tokens=512, **more)
+        monkeypatch.setattr(client, "RETRIES", retries)
         clock, log, server = FakeClock(), Kept(), Server(ENDPOINTS[endpoint], Address.parse(url), Key(key, "CANARY"))
         return Client(options, server, Ledger(caps or Caps(), log, 512, clock.stop), clock)
 

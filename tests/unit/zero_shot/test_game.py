@@ -12,7 +12,7 @@ from recommit.prices import Prices
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.zero_shot.game import Game, spl
-from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment
+from recommit.zero_shot.parser import ACTIONS
 
 PUZZLES = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(7, 2), "ice": recommit.Ice(8)}
 
@@ -127,7 +127,6 @@ def test_text_and_words_are_read_alike():
         assert played.read(text) == played.read(["up", "left"])
         assert played.words(played.read(text)) == ["up", "left"]
     assert game(moves="tile").read(text).actions == (1, 3)
-    assert game(lenient=True).read(["up"] * 3) == Commitment(AnswerOutcome.OK, 3, (0, 0, 0))
 
 
 def test_hostile_answers_change_nothing():

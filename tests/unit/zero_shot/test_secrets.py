@@ -48,6 +48,7 @@ def files_with(canary, folder):
     return [path for path in folder.rglob("*") if path.is_file() and canary.encode() in path.read_bytes()]
 
 
+@pytest.mark.usefixtures("no_retries")
 @pytest.mark.parametrize("name", ECHOES)
 def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
@@ -58,7 +59,6 @@ def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
         "length": (4, 8),
         "budget": 2,
         "instances": 2,
-        "retries": 0,
         "timeout": SHORT if name == "nothing" else HANG,
     }
     status = zero_shot("tiny", out, endpoint="custom", base_url=server.url, **flags)

@@ -19,7 +19,7 @@ pytest.importorskip("transformers", reason="the server is a part of it")
 from tests.waiting import HANG, until
 
 import recommit
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 from recommit.storage import jsonl
 
 pytestmark = pytest.mark.nightly
@@ -73,7 +73,7 @@ def answers(address):
 def play(server, out, *more, model="tiny", cell=28):
     address, folder = server
     words = f"zero-shot --endpoint custom --base-url {address} --model {model} --size 2 3 --length 6 14 --workers 1"
-    words += f" --budget 2 --instances 2 --cell {cell} --answer-tokens 48 --retries 0 --quiet --out {out}"
+    words += f" --budget 2 --instances 2 --cell {cell} --answer-tokens 48 --quiet --out {out}"
     command = [sys.executable, "-m", "recommit.cli", *words.split(), *more]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 

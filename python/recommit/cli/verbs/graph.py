@@ -53,7 +53,6 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
     from recommit.graph import decomposition, files, tables
     from recommit.graph import score as scoring
     from recommit.graph.score import GraphScorer
-    from recommit.prices import Prices
     from recommit.report import graph_page
     from recommit.storage import files as disk
     from recommit.storage.ownership import refuse_foreign
@@ -73,11 +72,6 @@ def score(options: GraphScoreOptions, json: bool = False, quiet: bool = False) -
         parts = decomposition.rule_parts(scorer, rows, entries)
         value["split"] = [asdict(row) for row in parts]
         text += "\n" + tables.split(scorer.settings, parts)
-    if options.without_budget:
-        prices = [Prices(price, each) for each in options.price_observation or (price,)]
-        ways = [row for each in prices for row in decomposition.rule_costs(scorer, entries, each, other)]
-        value["without_budget"] = [asdict(row) for row in ways]
-        text += "\n" + tables.without_budget(ways) if ways else ""
     if options.out is not None:
         disk.make_folders(disk.Files(), options.out.absolute())
         scores = json_module.dumps(value, indent=2, allow_nan=False) + "\n"

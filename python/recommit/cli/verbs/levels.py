@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +23,12 @@ class GenerateOptions(BoardOptions):
     Args:
         out: The file to write; it is replaced whole or not at all.
         count: Number of levels.
-        start: Number of the first level.
         generator: How levels are made: rooms, reverse or boxoban (Sokoban); uniform, walk or walk_nobacktrack (sliding)
             (default: the first of these).
     """
 
     out: Path
     count: int = 100
-    start: int = 0
     generator: str = ""
 
     def __post_init__(self) -> None:
@@ -63,7 +61,7 @@ def _generated(options: GenerateOptions) -> tuple[Any, list[str]]:
     how = {**options.drawn(), **puzzle.options(options.generator)}
     line, states, titles = StatusLine(terminal_only=True), list[Any](), list[str]()
     for begin in range(0, options.count, PIECE):
-        part = puzzle.generate(min(PIECE, options.count - begin), start=options.start + begin, **how)
+        part = puzzle.generate(min(PIECE, options.count - begin), start=begin, **how)
         states.append(part.states)
         titles += part.ids
         line.show(f"{len(titles):,} of {options.count:,} levels")
@@ -79,13 +77,11 @@ class CheckOptions:
         file: A level file of any of the known formats.
         index: Print this level, counted from 0, instead of the list.
         out: Write the levels again to this file.
-        format: Where --out puts the titles of levels: under a level, as a number above it, or nowhere.
     """
 
     file: Path
     index: int | None = None
     out: Path | None = None
-    format: Literal["xsb", "boxoban", "plain"] = "xsb"
 
 
 def check(options: CheckOptions, json: bool = False) -> None:
@@ -110,4 +106,4 @@ def check(options: CheckOptions, json: bool = False) -> None:
         text = recommit.format_levels(chosen).rstrip("\n")
         tell(dumps(rows[0] | {"state": chosen[0].tolist()}, indent=2) if json else text)
     if options.out is not None:
-        recommit.write_levels(options.out, chosen, format=options.format)
+        recommit.write_levels(options.out, chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Boards = NDArray[np.uint8]
 
-#: Pictures in a row of a sheet, pixels between them, most pixels of a sheet, and the sheet behind each theme's boards.
+#: Pictures in a row of a sheet, pixels between them, most pixels of a sheet, and the sheet behind the boards.
 ROW, GAP, MOST = 8, 8, 1 << 26
-PAGES = {"light": (250, 248, 244), "dark": (11, 12, 15)}
+PAGE = (250, 248, 244)
 LETTERS = "udlr"
 
 
@@ -41,7 +41,6 @@ class RenderOptions(LevelOptions):
         budget: Observations of the episode at most (default: that of the puzzle).
         anyway: Let a policy play puzzles and sizes that it was not trained on.
         cell: Pixels per cell.
-        theme: Colours.
     """
 
     out: Path
@@ -50,7 +49,6 @@ class RenderOptions(LevelOptions):
     budget: int | None = None
     anyway: bool = False
     cell: int = 48
-    theme: Literal["light", "dark"] = "light"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,14 +73,14 @@ def _draw_plan(level: ChosenLevel, options: RenderOptions) -> int:
     states = [level.state]
     for action in _actions(level, options.plan):
         states.append(level.task.step(states[-1][None], np.array([action], np.uint8))[0])
-    boards = level.task.render(np.stack(states), options.cell, theme=options.theme)
+    boards = level.task.render(np.stack(states), options.cell)
     if options.out.suffix.lower() == ".png":
-        return sheet(boards, options.out, options.theme)
+        return sheet(boards, options.out)
     last = len(boards) - 1
     notes = [f"action {at} of {last}" for at in range(last + 1)] if last else [""]
     times = [animation.OBSERVATION, *[animation.ACTION] * (last - 1), animation.END][: last + 1]
     columns = zip(boards, [level.title] * (last + 1), notes, times, strict=True)
-    animation.save(options.out, [animation.Frame(*each) for each in columns], options.theme)
+    animation.save(options.out, [animation.Frame(*each) for each in columns])
     return len(boards)
 
 
@@ -90,11 +88,11 @@ def _draw_episode(options: RenderOptions) -> int:
     """Draw an episode: on a sheet the boards that it observed and its end, in an animation every action."""
     episode = _episode(options)
     if options.out.suffix.lower() == ".gif":
-        episode.save(options.out, cell=options.cell, theme=options.theme)
+        episode.save(options.out, cell=options.cell)
         return len(episode.states) + episode.observations
     places = np.concatenate([[0], np.cumsum(np.array(episode.executed, np.intp))])
-    boards = episode.task.render(episode.states[places], options.cell, theme=options.theme)
-    return sheet(boards, options.out, options.theme)
+    boards = episode.task.render(episode.states[places], options.cell)
+    return sheet(boards, options.out)
 
 
 def _episode(options: RenderOptions) -> PlayedEpisode:
@@ -127,7 +125,7 @@ def _actions(level: ChosenLevel, plan: str) -> list[int]:
     return [LETTERS.index(letter) for letter in plan.lower()]
 
 
-def sheet(boards: Boards, out: Path, theme: str) -> int:
+def sheet(boards: Boards, out: Path) -> int:
     """Write boards in rows, from left to right, as one PNG."""
     from recommit.storage.files import replacing
 
@@ -141,7 +139,7 @@ def sheet(boards: Boards, out: Path, theme: str) -> int:
     if rows * step[0] * columns * step[1] > MOST:
         raise ValueError(f"cell: expected so few pixels that {count} boards have at most {MOST:,}, got more")
     page = np.empty((rows * step[0] - GAP, columns * step[1] - GAP, 3), np.uint8)
-    page[:] = PAGES[theme]
+    page[:] = PAGE
     for number, board in enumerate(boards):
         row, column = divmod(number, columns)
         page[row * step[0] :, column * step[1] :][:height, :width] = board

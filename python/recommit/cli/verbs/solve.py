@@ -28,7 +28,6 @@ class SolveOptions(BoardOptions):
     Args:
         file: A level file of any of the known formats (default: levels are generated).
         count: Number of generated levels.
-        start: Number of the first generated level.
         nodes: Search nodes per level at most (default: no limit).
         bytes: Memory per level at most.
         seconds: Time per level at most (default: no limit).
@@ -39,7 +38,6 @@ class SolveOptions(BoardOptions):
 
     file: Path | None = None
     count: int = 10
-    start: int = 0
     nodes: int | None = None
     bytes: int = 2 << 30
     seconds: float | None = None
@@ -55,14 +53,14 @@ class SolveOptions(BoardOptions):
                 raise ValueError(f"{name}: expected at least {least}, got {value}")
         if self.file is None and self.task is None:
             raise ValueError(f"file: expected a level file, or --task {'|'.join(TASKS)}, got neither")
-        self.refuse_beside(self.file, "count", "start")
+        self.refuse_beside(self.file, "count")
 
     def levels(self) -> tuple[str, list[Grid], list[str]]:
         """The puzzle, the states and their titles."""
         if self.file is not None:
             levels = read_levels(self.file)
             return levels.task, list(levels), list(levels.titles)
-        instances = self.puzzle().generate(self.count, start=self.start, **self.drawn())
+        instances = self.puzzle().generate(self.count, **self.drawn())
         return self.name, list(instances.states), instances.ids
 
 

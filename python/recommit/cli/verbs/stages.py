@@ -142,20 +142,18 @@ def estimate(options: EstimateOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    line = StatusLine(terminal_only=True)
-    line.show(f"counting what {options.recipe} computes: some seconds, longer for a large model")
+    line = StatusLine()
     try:
-        from recommit.estimate.costs import text
-
-        estimates = options.estimates()
-        first = None if json else options.picture_first()
-        others = first.estimates() if first else [None] * len(estimates)
+        line.show(f"counting what {options.recipe} computes")
+        estimates = options.estimates(line.show)
     finally:
         line.clear()
     if json:
         tell(dumps([each.to_json() for each in estimates], indent=2))
         return
-    tell("\n".join(map(text, estimates, others)), end="")
+    from recommit.estimate.costs import text
+
+    tell("\n".join(map(text, estimates)), end="")
     if len({each.task for each in estimates}) > 1:
         tell(
             "\nEach is counted as if it had all batches. One run of these puzzles shares them evenly: a warm start "

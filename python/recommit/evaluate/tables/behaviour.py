@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 #: The paper hatches buckets with fewer decisions than these.
 FEW = 15
-_FAMILY = "recommit train family --recipe RECIPE --init WARM_START"
 
 
 @table("state", "Depth by distance", lambda _: ("adaptive", SAMPLED, "shuffled"))
@@ -118,18 +117,10 @@ def steps_of(run: Path) -> list[dict[str, Any]]:
     return [line for line in lines if "loss" in line]
 
 
-def _no_stage(members: Members) -> list[str]:
-    without = [stage for stage in STAGES if members.stages[stage] is None]
-    call = f"{_FAMILY} --variants adaptive --set run.keep=99 --out ANOTHER"
-    words = f"No checkpoint of the {' and '.join(without)} third was kept: `{call}` keeps all."
-    return [words] if without else []
-
-
 @table(
     "emergence",
     "Depths in the course of training",
     lambda members: ("adaptive", *(agent for stage in STAGES for agent in members.at_stage(stage))),
-    _no_stage,
 )
 def emergence(results: FamilyResults) -> Content:
     """The adaptive run clamped to every depth at its last checkpoint of every third, and which depths it took
@@ -179,18 +170,7 @@ def _of_seeds(members: Members) -> tuple[str, ...]:
     return tuple(dict.fromkeys(("adaptive", *(agent for agents in each for agent in agents))))
 
 
-def _no_seed(members: Members) -> list[str]:
-    lines, call = [], f"{_FAMILY} --out FAMILY"
-    if without := [str(seed) for seed in members.seeds if not members.trained(seed=seed)]:
-        flags = f"--seeds {' '.join(without)} --variants fixed-1 fixed-2 fixed-4 fixed-8"
-        lines.append(f"No run at a fixed depth for seed {', '.join(without)}: `{call} {flags}` makes them.")
-    if len(members.seeds) < 3:
-        more = " ".join(str(seed) for seed in range(3) if seed not in members.seeds)
-        lines.append(f"No more seeds: `{call} --seeds {more}` makes them.")
-    return lines
-
-
-@table("seeds", "Seeds", _of_seeds, _no_seed)
+@table("seeds", "Seeds", _of_seeds)
 def seeds(results: FamilyResults) -> Content:
     """Adaptive and the best trained fixed depth, seed by seed beside the paper's of the same number, loose budget; and
     the means."""
@@ -225,14 +205,7 @@ def _of_budgets(members: Members) -> tuple[str, ...]:
     return tuple(dict.fromkeys(("adaptive", *(agent for agents in each for agent in agents))))
 
 
-def _no_budget(members: Members) -> list[str]:
-    without = [str(k) for k in reported.TRAINING_BUDGETS[members.task] if k not in members.budgets]
-    call = f"{_FAMILY} --out FAMILY --seeds {members.seed} --variants adaptive fixed-1 fixed-2 fixed-4 fixed-8"
-    words = f"No run for K = {', '.join(without)}: `{call} --budgets {' '.join(without)}` makes them."
-    return [words] if without else []
-
-
-@table("budgets", "Training budgets", _of_budgets, _no_budget)
+@table("budgets", "Training budgets", _of_budgets)
 def budgets(results: FamilyResults) -> Content:
     """Adaptive and the best fixed depth of runs with other decisions per training episode, played at the loose
     budget: a row per training budget."""

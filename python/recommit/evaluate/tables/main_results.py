@@ -45,26 +45,12 @@ def fixed(members: Members) -> tuple[str, ...]:
     return ("adaptive", SAMPLED, *clamped(EVERY, members.init), *members.trained())
 
 
-def absent(members: Members, *names: str) -> list[str]:
-    """Tell how to make those of the runs that are not there."""
-    missing = [name for name in names if members.run(name) is None]
-    if not missing:
-        return []
-    call = f"recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds {members.seed}"
-    return [f"No run for {', '.join(missing)}: `{call} --variants {' '.join(missing)}` makes it."]
-
-
-def absent_depths(members: Members) -> list[str]:
-    """Tell how to make the fixed depths that were not trained."""
-    return absent(members, *(f"fixed-{depth}" for depth in EVERY))
-
-
 def _compared(cell: Reported, row: dict[str, Any] | None) -> list[str]:
     """Solved and actions, each beside the paper's."""
     return [*beside(cell.solved, hundred(row)), *beside(cell.actions, of(row, "actions_per_episode"))]
 
 
-@table("main", "Main table", fixed, absent_depths)
+@table("main", "Main table", fixed)
 def main(results: FamilyResults) -> Content:
     """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of
     those that the depth head has. Values and gain shares are columns where some row has them."""
@@ -103,7 +89,7 @@ def _every_depth(members: Members) -> tuple[str, ...]:
     return ("adaptive", *(agent for kind in kinds for agent in kind))
 
 
-@table("sweep", "Sweep of fixed depths", _every_depth, absent_depths)
+@table("sweep", "Sweep of fixed depths", _every_depth)
 def sweep(results: FamilyResults) -> Content:
     """All eight fixed depths, of the warm start, trained, and of the adaptive run clamped. The paper has a figure."""
     lines = []
@@ -117,10 +103,6 @@ def sweep(results: FamilyResults) -> Content:
     return Content((Grid.of(("solved % at actions", *(f"h={depth}" for depth in EVERY)), lines),))
 
 
-def _further_run(members: Members) -> tuple[str, ...]:
-    return () if members.like_paper else (PAPER,)
-
-
 @table(
     "ablation",
     "Ablation",
@@ -130,7 +112,6 @@ def _further_run(members: Members) -> tuple[str, ...]:
         *members.other("adaptive", "depth-only"),
         *(name for agent in ("adaptive", "shuffled") for name in members.other(agent, PAPER)),
     ),
-    lambda members: [*absent_depths(members), *absent(members, "random", "depth-only", *_further_run(members))],
 )
 def ablation(results: FamilyResults) -> Content:
     """What is left without a part, loose budget: a row per part."""
@@ -143,7 +124,7 @@ def ablation(results: FamilyResults) -> Content:
         "adaptive": results.row("adaptive", "loose"),
         "adaptive, sampled": results.row(SAMPLED, "loose"),
     }
-    if _further_run(members):
+    if not members.like_paper:  # the adaptive run itself has another recipe
         ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
     published = reported.ABLATION[results.task]
     lines = [[name, *beside(published[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
@@ -161,11 +142,6 @@ def _changed(members: Members) -> dict[str, tuple[str, ...]]:
     "cumulative-ablation",
     "Cumulative ablation, from the paper's recipe to ours",
     lambda members: tuple(agent for agents in _changed(members).values() for agent in agents),
-    lambda members: (
-        []
-        if _changed(members)
-        else ["No runs: `recommit reproduce --preset cumulative-ablation --out OUT` makes them."]
-    ),
 )
 def cumulative_ablation(results: FamilyResults) -> Content:
     """A row per change that was run and per budget: the preset ``cumulative-ablation``."""
@@ -181,19 +157,6 @@ def cumulative_ablation(results: FamilyResults) -> Content:
     return Content((Grid.of("budget | run | what changes | solved % | actions", lines),) if lines else ())
 
 
-def _no_single(members: Members) -> list[str]:
-    lines = []
-    for depth in DEPTHS:
-        start = f"FAMILY/single-{depth}-init"
-        if members.single(depth, "SFT") is None:
-            call = f"recommit train sft --recipe RECIPE --data DATA --single-commitment {depth} --out {start}"
-            lines.append(f"No run for SFT, h={depth}: `{call}` makes it.")
-        if members.single(depth, "RL") is None:
-            call = f"recommit train grpo --recipe RECIPE --init {start} --variant fixed-{depth} --seed {members.seed}"
-            lines.append(f"No run for RL, h={depth}: `{call} --out FAMILY/single-{depth}-s{members.seed}` makes it.")
-    return lines
-
-
 @table(
     "single",
     "Trained at one depth alone",
@@ -201,7 +164,6 @@ def _no_single(members: Members) -> list[str]:
         "adaptive",
         *(a for kind in ("SFT", "RL") for depth in DEPTHS for a in members.alone(depth, kind)),
     ),
-    _no_single,
 )
 def single(results: FamilyResults) -> Content:
     """Trained at one depth alone, played at every one, loose budget; then the best that was played as it was
@@ -288,14 +250,7 @@ def _models(members: Members) -> dict[str, str]:
     return {f"{ZERO_SHOT}@{folder}": transcripts.about(folder)["model"] for folder in members.zero_shot}
 
 
-def _not_asked(members: Members) -> list[str]:
-    if set(_models(members).values()) == reported.ZERO_SHOT.keys():
-        return []
-    call = "recommit zero-shot --model MODEL --data DATA --instances N --out FAMILY/zero-shot-NAME"
-    return [f"No run for those without a figure of ours: `{call}` makes one, as many instances as here."]
-
-
-@table("zero-shot", "Zero-shot models", lambda members: ("adaptive", *_models(members)), _not_asked)
+@table("zero-shot", "Zero-shot models", lambda members: ("adaptive", *_models(members)))
 def zero_shot(results: FamilyResults) -> Content:
     """Models that were not trained, on the same instances, beside adaptive; loose budget. A model that was shown
     pictures of two sizes has a row for each; which sizes the paper's were, it does not say."""
@@ -328,14 +283,7 @@ def _with_heads(members: Members) -> Sequence[str]:
     )
 
 
-@table(
-    "heads",
-    "Heads with a world model",
-    _with_heads,
-    lambda members: (
-        [] if members.heads else ["No run: `recommit train world-model RUN --out FAMILY/world-model-s0` trains one."]
-    ),
-)
+@table("heads", "Heads with a world model", _with_heads)
 def heads(results: FamilyResults) -> Content:
     """Heads that are conditioned on a world model, prices or budget, the run's own head, and other rules on the same
     plans; none is the paper's. Of the fixed depths per budget the best on validation."""

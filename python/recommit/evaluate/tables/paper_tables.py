@@ -1,6 +1,6 @@
 """Every table of the paper from one evaluation of a family of runs (see ``members``), or some of them.
 
-A table says which agents it needs; only those are played. What was not run is said to be missing, never filled in.
+A table says which agents it needs; only those are played. Cells of runs that are not there hold a dash.
 """
 
 from __future__ import annotations

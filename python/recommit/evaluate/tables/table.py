@@ -1,4 +1,4 @@
-"""What a table of the paper is here: whom it needs, what it shows, and how to make the runs that it lacks.
+"""A table of the paper: the agents that it needs, and what it shows of them.
 
 A ``Table`` turns the figures of a family of runs into a ``FilledTable``. An evaluation prints those as Markdown and
 writes them as ``tables.json``, which a report reads.
@@ -36,18 +36,16 @@ class FilledTable:
     title: str
     grids: tuple[Grid, ...]
     notes: tuple[str, ...]
-    #: Which runs it lacks, and the commands that make them.
-    missing: tuple[str, ...]
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> FilledTable:
         """Read a table of ``tables.json``."""
         grids = tuple(Grid.of(grid["head"], grid["rows"]) for grid in values["grids"])
-        return cls(values["name"], values["title"], grids, tuple(values["notes"]), tuple(values["missing"]))
+        return cls(values["name"], values["title"], grids, tuple(values["notes"]))
 
     def markdown(self) -> str:
         """Print it below its title."""
-        remarks = "\n".join(f"* {line}" for line in (*self.notes, *self.missing))
+        remarks = "\n".join(f"* {line}" for line in self.notes)
         return "\n\n".join(
             [f"## {self.title}", *(grid.markdown() for grid in self.grids), *([remarks] if remarks else [])]
         )
@@ -63,20 +61,15 @@ class Table:
     #: Who has to be played for it.
     agents: Callable[[Members], Sequence[str]]
     render: Callable[[FamilyResults], Content]
-    #: The runs that it lacks, each with the command that makes it.
-    missing: Callable[[Members], list[str]]
 
     def filled(self, results: FamilyResults) -> FilledTable:
         """Everything that there is to see of it."""
         content = self.render(results)
-        return FilledTable(self.name, self.title, content.grids, content.notes, tuple(self.missing(results.members)))
+        return FilledTable(self.name, self.title, content.grids, content.notes)
 
 
 def table(
-    name: str,
-    title: str,
-    agents: Callable[[Members], Sequence[str]],
-    missing: Callable[[Members], list[str]] = lambda _: [],
+    name: str, title: str, agents: Callable[[Members], Sequence[str]]
 ) -> Callable[[Callable[[FamilyResults], Content]], Table]:
     """Make the function below a table: it fills the cells."""
-    return lambda render: Table(name, title, agents, render, missing)
+    return lambda render: Table(name, title, agents, render)

@@ -1,10 +1,9 @@
 """A small residual convolution over the cells of a picture, for policies that a laptop trains from nothing.
 
-A cell is a constant number of pixels, so the first layer is one projection per cell, and as all cells of a kind look
-the same, a board is a gather from a handful of them. Every block adds to each cell what the whole board says (the mean
-and the largest of its cells). z is read at one place, softly: a linear score of what is drawn in a cell says how much
-of it counts, so that the network learns to read where the player, or the blank, stands. The cells around that place
-are read with it, since a plan leads there: one cell's channels are too few to hold eight actions.
+The first layer is one projection per cell, and as all cells of a kind look the same, a board is a gather from a handful
+of them. Every block adds the mean and the largest of all cells to each cell. z is read at one place, softly: a linear
+score weights the cells, so that the network learns to read where the player, or the blank, stands. The cells around
+that place are read with it: one cell's channels are too few to hold eight actions.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from torch import Tensor, nn
 
 from recommit.policy.backbones.backbone import PromptInputs
 from recommit.policy.tensors import to_device
+from recommit.puzzles import checks
 from recommit.storage import verified
 from recommit.storage.files import Files, replace
 
@@ -54,9 +54,7 @@ class ConvShape:
 
     def __post_init__(self) -> None:
         for name, least, most in (("width", 1, 1024), ("blocks", 1, 128), ("z", 1, 4096), ("reach", 0, 8)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or not least <= value <= most:
-                raise ValueError(f"model.shape.{name}: expected {least}..{most}, got {value!r}")
+            checks.integer(f"model.shape.{name}", getattr(self, name), least, most)
 
 
 #: What ``conv:NAME`` stands for.
@@ -75,7 +73,6 @@ class Block(nn.Module):
         nn.init.zeros_(self.second.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[N, width, rows, columns] -> the same."""
         inner = F.relu(x)
         whole = self.pooled(pooled(inner))[:, :, None, None]
         return x + self.second(F.relu(self.first(inner) + whole))
@@ -117,7 +114,6 @@ class ConvBackbone(nn.Module):
     def from_pretrained(
         cls, path: str | Path, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None, **_: Any
     ) -> Self:
-        """Read a folder that ``save`` wrote."""
         from recommit.policy.checkpoint import check_and_copy, check_shapes, read_weights
 
         path = Path(path)
@@ -134,40 +130,34 @@ class ConvBackbone(nn.Module):
         return cls(model.to(device=device, dtype=dtype), shape)
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:  # noqa: ARG002
-        """See ``Backbone.grid``: a cell is a token."""
         return rows, cols
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
-        """See ``Backbone.cell_pixels``."""
         if cell not in (0, CELL):
             raise ValueError(f"cell: expected 0 or {CELL}, as wide as a conv backbone reads cells, got {cell}")
         return CELL
 
     def tokenize_prompt(self, prompt: PicturePrompt, rows: int, cols: int) -> PromptInputs:  # noqa: ARG002
-        """It reads no text."""
         return PromptInputs(rows, cols, torch.zeros(rows * cols), torch.zeros(1, rows * cols), 0)
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
-        """See ``Backbone.pixels``."""
         values, _ = task.patches(states, cell=cell or CELL, theme=theme, crop=crop)
         return to_device(values, self.model.cell.weight.device)
 
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
-        """See ``Backbone.features``: cells one by one."""
         cells: Tensor = self.model.cell(pixels.reshape(-1, grid[0] * grid[1], VALUES))
         return cells
 
     def z(self, features: Tensor, geometry: PromptInputs) -> Tensor:
-        """See ``Backbone.z``."""
         return self.read(self.cells(features, geometry), self.own(features, geometry))
 
     def own(self, features: Tensor, geometry: PromptInputs) -> Tensor:
-        """How much of each cell is the place that z is read at: [N, 1, rows, columns]."""
+        """Weight of each cell in the place where z is read: [N, 1, rows, columns]."""
         shares: Tensor = self.model.score(features).softmax(dim=1)
         return shares.transpose(1, 2).unflatten(2, (geometry.rows, geometry.cols))
 
     def cells(self, features: Tensor, geometry: PromptInputs) -> Tensor:
-        """What every cell of the board says, [N, width, rows, columns]."""
+        """Features of every cell of the board, [N, width, rows, columns]."""
         if geometry.tokens.ndim == 2:
             raise ValueError("show_budget: expected false for a conv backbone, which reads no text, got true")
         x = features.transpose(1, 2).unflatten(2, (geometry.rows, geometry.cols))
@@ -185,7 +175,7 @@ class ConvBackbone(nn.Module):
         return torch.cat([z[:, 0], z[:, 1:].flatten(0, 1)])
 
     def read(self, cells: Tensor, shares: Tensor) -> Tensor:
-        """z as read at K places, [N * K, width]; ``shares`` [N, K, rows, columns] say how much of each a cell is."""
+        """z as read at K places, [N * K, width]; ``shares`` [N, K, rows, columns] are the weights of cells."""
         reach, places = self.shape.reach, shares.shape[1]
         # Not cells but shares are moved about: they are few.
         moved = F.unfold(shares, 2 * reach + 1, padding=reach)
@@ -195,15 +185,12 @@ class ConvBackbone(nn.Module):
         return z
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
-        """See ``Backbone.vision_parameters``."""
         return self.model.cell.parameters()
 
     def frozen_state(self) -> dict[str, Tensor]:
-        """See ``Backbone.frozen_state``."""
         return dict(self.model.state_dict())
 
     def save(self, folder: Path) -> None:
-        """See ``Backbone.save``."""
         folder.mkdir(parents=True, exist_ok=True)
         weights = {name: tensor.detach().contiguous() for name, tensor in self.model.state_dict().items()}
         replace(Files(), folder / "model.safetensors", save(weights, metadata={"format": "pt"}))

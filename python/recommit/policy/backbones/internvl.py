@@ -46,7 +46,7 @@ class InternBackbone(TransformersBackbone):
             )
 
     def cell_pixels(self, rows: int, cols: int, cell: int) -> int:
-        """How wide a cell is drawn: by default as many whole tokens as fit."""
+        """By default as many whole tokens per cell as fit."""
         fits = self.side // (max(rows, cols) * self.token_pixels) * self.token_pixels
         if not fits or cell > fits:
             raise ValueError(
@@ -56,17 +56,15 @@ class InternBackbone(TransformersBackbone):
         return cell or min(fits, MAX_CELL // self.token_pixels * self.token_pixels)
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
-        """See ``Backbone``: the tokens of a tile."""
         self.cell_pixels(rows, cols, cell)
         return self.side // self.token_pixels, self.side // self.token_pixels
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
-        """See ``Backbone``: tiles [N, 3, side, side], the board at the top left."""
+        """Tiles [N, 3, side, side], the board at the top left."""
         frames = to_device(self.tiles(task, states, cell=cell, theme=theme, crop=crop), self.device)
         return normalize(frames, NORMALIZATION)
 
     def tiles(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> NDArray[np.uint8]:
-        """The pictures themselves, ``uint8[N, side, side, 3]``."""
         rows, cols = (size - 2 * crop for size in states.shape[1:])
         frames = task.render(states, cell=self.cell_pixels(rows, cols, cell), theme=theme, crop=crop)
         tiles = np.zeros((len(states), self.side, self.side, 3), np.uint8)
@@ -74,7 +72,6 @@ class InternBackbone(TransformersBackbone):
         return tiles
 
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
-        """See ``Backbone.features``."""
         base, merge = self.base, round(1 / self.config.downsample_ratio)
         seen = base.vision_tower(pixel_values=pixels).last_hidden_state[:, 1:]
         shuffled = base.pixel_shuffle(seen.unflatten(1, (grid[0] * merge, -1)), scale_factor=1 / merge)
@@ -82,15 +79,13 @@ class InternBackbone(TransformersBackbone):
         return features
 
     def _positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:  # noqa: ARG002
-        """A picture's tokens count on like text. [1, count]"""
+        """Tokens of a picture count up like text. [1, count]"""
         return torch.arange(count)[None]
 
     def vision_modules(self) -> list[nn.Module]:
-        """See ``TransformersBackbone``."""
         return [self.base.vision_tower, self.base.multi_modal_projector]
 
     def processor(self) -> dict[str, Any]:
-        """See ``TransformersBackbone``."""
         return {
             "image_processor_type": "GotOcr2ImageProcessor",
             "size": {"height": self.side, "width": self.side},

@@ -24,55 +24,6 @@ if TYPE_CHECKING:
 NORMALIZATION = Normalization((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 
 
-class QwenBackbone(TransformersBackbone):
-    """See ``Backbone``."""
-
-    model_class = "Qwen2_5_VLModel"
-    markers = Markers("<|vision_start|>", "<|image_pad|>", "<|vision_end|>")
-
-    def __init__(self, model: Any, tokenizer: Any) -> None:
-        super().__init__(model, tokenizer)
-        vision = self.config.vision_config
-        self.token_pixels = int(vision.spatial_merge_size) * int(vision.patch_size)
-        self._passes: dict[tuple[int, int], VisionPass] = {}
-        self.cell_local = self._is_cell_local(vision)
-
-    def _is_cell_local(self, vision: Any) -> bool:
-        everywhere = any(layer < vision.depth for layer in vision.fullatt_block_indexes)
-        return bool(vision.window_size == self.token_pixels and not everywhere)
-
-    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
-        """See ``Backbone``: patches, drawn as such."""
-        values, _ = task.patches(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
-        return to_device(values, self.device)
-
-    def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
-        """See ``Backbone.features``."""
-        visual = self.base.visual
-        if grid not in self._passes:
-            self._passes[grid] = self._pass(visual, grid, pixels.device)
-        return self._passes[grid].run(visual, pixels)
-
-    def _pass(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPass:
-        return VisionPass(visual, grid, device)
-
-    def vision_modules(self) -> list[nn.Module]:
-        """See ``TransformersBackbone``."""
-        return [self.base.visual]
-
-    def processor(self) -> dict[str, Any]:
-        """See ``TransformersBackbone``."""
-        vision = self.config.vision_config
-        return {
-            "image_processor_type": "Qwen2VLImageProcessor",
-            "min_pixels": 3136,
-            "max_pixels": 12845056,
-            "patch_size": int(vision.patch_size),
-            "temporal_patch_size": int(vision.temporal_patch_size),
-            "merge_size": int(vision.spatial_merge_size),
-        }
-
-
 class VisionPass:
     """The constant part of the vision encoder for one picture size: rotary angles and window masks.
 
@@ -96,7 +47,7 @@ class VisionPass:
         self.masks = self._masks(config, row, col, cols * merge, device)
 
     def _masks(self, config: Any, row: Tensor, col: Tensor, width: int, device: torch.device) -> list[Tensor | None]:
-        """By layer, which patches see each other; None: all."""
+        """Attention masks between patches by layer; None: full attention."""
         side = config.window_size // config.patch_size
         window = (row // side) * math.ceil(width / side) + col // side
         mask = (window[:, None] == window[None]).to(device)
@@ -123,7 +74,7 @@ class VisionPass:
         return x.view(-1, self.patches, visual.config.hidden_size)
 
     def _taps(self, visual: Any) -> dict[int, nn.Module]:  # noqa: ARG002
-        """What reads features out of inner layers."""
+        """Modules that read features of inner layers, by layer."""
         return {}
 
     def _attend(self, attention: Any, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -135,32 +86,6 @@ class VisionPass:
         attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         out: Tensor = attention.proj(attended.transpose(1, 2).reshape(batch, patches, width))
         return out
-
-
-class Qwen3Backbone(QwenBackbone):
-    """Qwen3-VL: patches of 16 pixels, learned positions, and features of inner vision layers that are added to the
-    first layers of the language model: as many widths side by side as it has levels of them."""
-
-    model_class = "Qwen3VLModel"
-
-    def _is_cell_local(self, vision: Any) -> bool:  # noqa: ARG002
-        return False
-
-    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
-        """See ``Backbone``: drawn by the core, cut into patches here."""
-        vision = self.config.vision_config
-        frames = task.render(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
-        normal = normalize(to_device(frames, self.device), NORMALIZATION)
-        return patches(normal, vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
-
-    def _pass(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPass:
-        return DeepVisionPass(visual, grid, device)
-
-    def processor(self) -> dict[str, Any]:
-        """See ``TransformersBackbone``."""
-        sides = {"shortest_edge": self.token_pixels**2, "longest_edge": 16777216}
-        rest = {name: value for name, value in super().processor().items() if not name.endswith("_pixels")}
-        return {**rest, "size": sides, "image_mean": list(NORMALIZATION.mean), "image_std": list(NORMALIZATION.std)}
 
 
 class DeepVisionPass(VisionPass):
@@ -187,6 +112,71 @@ class DeepVisionPass(VisionPass):
 
     def _taps(self, visual: Any) -> dict[int, nn.Module]:
         return dict(zip(visual.deepstack_visual_indexes, visual.deepstack_merger_list, strict=True))
+
+
+class QwenBackbone(TransformersBackbone):
+    """See ``Backbone``."""
+
+    model_class = "Qwen2_5_VLModel"
+    vision_pass: type[VisionPass] = VisionPass
+    markers = Markers("<|vision_start|>", "<|image_pad|>", "<|vision_end|>")
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        super().__init__(model, tokenizer)
+        vision = self.config.vision_config
+        self.token_pixels = int(vision.spatial_merge_size) * int(vision.patch_size)
+        self._passes: dict[tuple[int, int], VisionPass] = {}
+        self.cell_local = self._is_cell_local(vision)
+
+    def _is_cell_local(self, vision: Any) -> bool:
+        everywhere = any(layer < vision.depth for layer in vision.fullatt_block_indexes)
+        return bool(vision.window_size == self.token_pixels and not everywhere)
+
+    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
+        values, _ = task.patches(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
+        return to_device(values, self.device)
+
+    def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
+        visual = self.base.visual
+        if grid not in self._passes:
+            self._passes[grid] = self.vision_pass(visual, grid, pixels.device)
+        return self._passes[grid].run(visual, pixels)
+
+    def vision_modules(self) -> list[nn.Module]:
+        return [self.base.visual]
+
+    def processor(self) -> dict[str, Any]:
+        vision = self.config.vision_config
+        return {
+            "image_processor_type": "Qwen2VLImageProcessor",
+            "min_pixels": 3136,
+            "max_pixels": 12845056,
+            "patch_size": int(vision.patch_size),
+            "temporal_patch_size": int(vision.temporal_patch_size),
+            "merge_size": int(vision.spatial_merge_size),
+        }
+
+
+class Qwen3Backbone(QwenBackbone):
+    """Qwen3-VL: patches of 16 pixels, learned positions, and features of inner vision layers that are added to the
+    first layers of the language model: as many widths side by side as it has levels of them."""
+
+    model_class = "Qwen3VLModel"
+    vision_pass = DeepVisionPass
+
+    def _is_cell_local(self, vision: Any) -> bool:  # noqa: ARG002
+        return False
+
+    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
+        vision = self.config.vision_config
+        frames = task.render(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
+        normal = normalize(to_device(frames, self.device), NORMALIZATION)
+        return patches(normal, vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
+
+    def processor(self) -> dict[str, Any]:
+        sides = {"shortest_edge": self.token_pixels**2, "longest_edge": 16777216}
+        rest = {name: value for name, value in super().processor().items() if not name.endswith("_pixels")}
+        return {**rest, "size": sides, "image_mean": list(NORMALIZATION.mean), "image_std": list(NORMALIZATION.std)}
 
 
 def _between(count: int, side: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.policy.backbones.backbone import FAMILIES, INDEX, MOST_LAYERS
+from recommit.policy.backbones.backbone import INDEX, MOST_LAYERS, family
 from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
+from recommit.puzzles import checks
 from recommit.storage import verified
 from recommit.storage.files import Files, replace
 
@@ -69,26 +70,30 @@ class Shape:
 
     def __post_init__(self) -> None:
         for name in SIZES:
-            most = MOST_LAYERS if "layers" in name else MOST_SIZE
-            if not 1 <= getattr(self, name) <= most:
-                raise ValueError(f"model.shape.{name}: expected 1..{most}, got {getattr(self, name)}")
+            checks.integer(
+                f"model.shape.{name}", getattr(self, name), 1, MOST_LAYERS if "layers" in name else MOST_SIZE
+            )
         for name in ("", "vision_"):
             width, heads = getattr(self, f"{name}width"), getattr(self, f"{name}heads")
             if width % heads:
                 raise ValueError(f"model.shape.{name}width: expected a multiple of the {heads} heads, got {width}")
-        if self.family not in FAMILIES:
-            raise ValueError(f"model.shape.family: expected one of {', '.join(FAMILIES)}, got {self.family}")
+        checks.choice("model.shape.family", self.family, tuple(_FAMILIES))
         if self.window % 28 or (self.window == 0) == (self.family == "qwen2_5_vl"):
             wanted = "a multiple of 28 pixels" if self.family == "qwen2_5_vl" else "0"
             raise ValueError(f"model.shape.window: expected {wanted} of {self.family}, got {self.window}")
 
 
-#: Of a shape, those that every family has.
+#: Sizes that every family has.
 SIZES = ("width", "layers", "heads", "kv_heads", "ffn", "vision_width", "vision_layers", "vision_heads", "vision_ffn")
 #: Larger than any model has.
 MOST_SIZE = 1 << 20
-
-
+#: Family -> the class of its configuration in transformers, what names of weights begin with there and on the hub, and
+#: the name of the language model's head.
+_FAMILIES = {
+    "qwen2_5_vl": ("Qwen2_5_VLConfig", "language_model.", "model.", "lm_head.weight"),
+    "qwen3_vl": ("Qwen3VLConfig", "", "model.", "lm_head.weight"),
+    "internvl": ("InternVLConfig", "language_model.", "language_model.model.", "language_model.lm_head.weight"),
+}
 #: How a recipe says that a backbone begins with random weights: one of these and a name, such as ``random:small``.
 FROM_NOTHING = ("random:", "conv:")
 BACKBONES = {
@@ -132,12 +137,9 @@ def config(shape: Shape, tokenizer: Any) -> Any:
     """The transformers configuration of a shape, with the token ids of a tokenizer."""
     import transformers
 
-    name, details = _FAMILIES[shape.family]
-    return getattr(transformers, name)(tie_word_embeddings=shape.width <= 2048, **details(shape, tokenizer))
-
-
-def _text(shape: Shape, tokenizer: Any) -> dict[str, Any]:
-    return {
+    token = tokenizer.convert_tokens_to_ids
+    rope: dict[str, Any] = {"rope_type": "default", "rope_theta": shape.rope_theta}
+    text = {
         "vocab_size": shape.vocabulary,
         "hidden_size": shape.width,
         "intermediate_size": shape.ffn,
@@ -145,81 +147,36 @@ def _text(shape: Shape, tokenizer: Any) -> dict[str, Any]:
         "num_attention_heads": shape.heads,
         "num_key_value_heads": shape.kv_heads,
         "initializer_range": 0.02 if shape.width > 512 else 0.6 / math.sqrt(shape.width),
-        "rope_parameters": {"rope_type": "default", "rope_theta": shape.rope_theta},
+        "rope_parameters": rope,
         "bos_token_id": None,
-        "eos_token_id": _token(tokenizer, "<|im_end|>"),
-        "pad_token_id": _token(tokenizer, "<|endoftext|>"),
+        "eos_token_id": token("<|im_end|>"),
+        "pad_token_id": token("<|endoftext|>"),
     }
-
-
-def _qwen(shape: Shape, tokenizer: Any) -> dict[str, Any]:
-    text, half = _text(shape, tokenizer), shape.width // shape.heads // 2
-    side = half * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
-    text["rope_parameters"]["mrope_section"] = [half - 2 * side, side, side]
-    vision = {
-        "depth": shape.vision_layers,
-        "hidden_size": shape.vision_width,
-        "intermediate_size": shape.vision_ffn,
-        "num_heads": shape.vision_heads,
-        "out_hidden_size": shape.width,
-    }
-    return {
-        "text_config": text,
-        "vision_config": vision,
-        "image_token_id": _token(tokenizer, "<|image_pad|>"),
-        "video_token_id": _token(tokenizer, "<|video_pad|>"),
-        "vision_start_token_id": _token(tokenizer, "<|vision_start|>"),
-        "vision_end_token_id": _token(tokenizer, "<|vision_end|>"),
-    }
-
-
-def _qwen2_5(shape: Shape, tokenizer: Any) -> dict[str, Any]:
-    values = _qwen(shape, tokenizer)
-    values["vision_config"] |= {
-        "window_size": shape.window,
-        "fullatt_block_indexes": list(shape.full_attention),
-    }
-    return values
-
-
-def _qwen3(shape: Shape, tokenizer: Any) -> dict[str, Any]:
-    values = _qwen(shape, tokenizer)
-    values["text_config"]["head_dim"] = shape.width // shape.heads
-    values["text_config"]["rope_parameters"]["mrope_interleaved"] = True
-    values["vision_config"] |= {
-        "deepstack_visual_indexes": list(shape.taps),
-        "num_position_embeddings": shape.side**2,
-    }
-    return values
-
-
-def _internvl(shape: Shape, tokenizer: Any) -> dict[str, Any]:
-    vision = {
-        "num_hidden_layers": shape.vision_layers,
-        "hidden_size": shape.vision_width,
-        "intermediate_size": shape.vision_ffn,
-        "num_attention_heads": shape.vision_heads,
-        "attention_bias": True,
-        "image_size": [shape.side, shape.side],
-    }
-    return {
-        "text_config": {"model_type": "qwen2", **_text(shape, tokenizer)},
-        "vision_config": vision,
-        "image_token_id": _token(tokenizer, "<IMG_CONTEXT>"),
-        "image_seq_length": (shape.side // 28) ** 2,
-    }
-
-
-def _token(tokenizer: Any, text: str) -> int:
-    return int(tokenizer.convert_tokens_to_ids(text))
-
-
-#: By family: the class of its configuration in transformers, and what goes into that.
-_FAMILIES = {
-    "qwen2_5_vl": ("Qwen2_5_VLConfig", _qwen2_5),
-    "qwen3_vl": ("Qwen3VLConfig", _qwen3),
-    "internvl": ("InternVLConfig", _internvl),
-}
+    vision: dict[str, Any] = {"hidden_size": shape.vision_width, "intermediate_size": shape.vision_ffn}
+    if shape.family == "internvl":
+        text["model_type"] = "qwen2"
+        vision |= {
+            "num_hidden_layers": shape.vision_layers,
+            "num_attention_heads": shape.vision_heads,
+            "attention_bias": True,
+            "image_size": [shape.side, shape.side],
+        }
+        ids = {"image_token_id": token("<IMG_CONTEXT>"), "image_seq_length": (shape.side // 28) ** 2}
+    else:
+        half = shape.width // shape.heads // 2
+        side = half * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
+        rope["mrope_section"] = [half - 2 * side, side, side]
+        vision |= {"depth": shape.vision_layers, "num_heads": shape.vision_heads, "out_hidden_size": shape.width}
+        marks = {"image": "image_pad", "video": "video_pad", "vision_start": "vision_start", "vision_end": "vision_end"}
+        ids = {f"{name}_token_id": token(f"<|{mark}|>") for name, mark in marks.items()}
+    if shape.family == "qwen2_5_vl":
+        vision |= {"window_size": shape.window, "fullatt_block_indexes": list(shape.full_attention)}
+    if shape.family == "qwen3_vl":
+        text["head_dim"] = shape.width // shape.heads
+        rope["mrope_interleaved"] = True
+        vision |= {"deepstack_visual_indexes": list(shape.taps), "num_position_embeddings": shape.side**2}
+    kind = getattr(transformers, _FAMILIES[shape.family][0])
+    return kind(tie_word_embeddings=shape.width <= 2048, text_config=text, vision_config=vision, **ids)
 
 
 def make_tokenizer(family: str = "qwen2_5_vl") -> Any:
@@ -271,11 +228,9 @@ def make_backbone(
 ) -> Path:
     """Write a random backbone, one of ``BACKBONES`` by name or any shape; returns the folder.
 
-    With ``shard`` in the layout of a hub, in files of up to so many bytes, and with a language-model head; large shapes
-    always are.
+    With ``shard`` in the layout of a hub: files of at most ``shard`` bytes, with a language-model head. Large shapes
+    are always written so.
     """
-    from recommit.policy.backbones.backbone import family
-
     folder, shape = Path(folder), _sizes(backbone) if isinstance(backbone, str) else backbone
     if isinstance(shape, ConvShape):
         return make_conv(folder, shape, seed=seed)
@@ -295,7 +250,7 @@ def _write_for_servers(folder: Path, tokenizer: Any) -> None:
     """What a server of models reads beside a backbone: the chat template, and the generation settings without which it
     ignores temperature and top-p."""
     replace(Files(), folder / "chat_template.jinja", CHAT.encode())
-    end, pad = (int(tokenizer.convert_tokens_to_ids(token)) for token in ("<|im_end|>", "<|endoftext|>"))
+    end, pad = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
     settings = {"do_sample": True, "eos_token_id": end, "pad_token_id": pad}
     replace(Files(), folder / "generation_config.json", (json.dumps(settings, indent=2) + "\n").encode())
 
@@ -318,15 +273,13 @@ def _make_shards(folder: Path, shape: Shape, tokenizer: Any, *, seed: int, dtype
     from safetensors.torch import save
     from transformers import AutoModel
 
-    from recommit.policy.backbones.backbone import family
-
     about, kind = config(shape, tokenizer), getattr(torch, dtype)
     with torch.device("meta"):
         model = AutoModel.from_config(about)
         wanted = {_published(shape, name): tensor.to(kind) for name, tensor in model.state_dict().items()}
         if not about.tie_word_embeddings:
             head = torch.empty(shape.vocabulary, shape.width, dtype=kind)
-            wanted[_HEADS.get(shape.family, "lm_head.weight")] = head
+            wanted[_FAMILIES[shape.family][3]] = head
     plan, spread = split_torch_state_dict_into_shards(wanted, max_shard_size=shard), about.text_config.initializer_range
     for name, tensors in plan.filename_to_tensors.items():
         drawn = {each: _random(each, wanted[each].shape, spread, seed).to(kind) for each in tensors}
@@ -350,17 +303,8 @@ def _random(name: str, shape: torch.Size, spread: float, seed: int) -> torch.Ten
 
 def _published(shape: Shape, name: str) -> str:
     """A weight's name on the hub."""
-    prefix, begin = _PREFIXES[shape.family]
+    _, prefix, begin, _ = _FAMILIES[shape.family]
     return begin + name.removeprefix(prefix) if name.startswith(prefix) else name
-
-
-#: By family: what the names of weights begin with in transformers, and on the hub.
-_PREFIXES = {
-    "qwen2_5_vl": ("language_model.", "model."),
-    "qwen3_vl": ("", "model."),
-    "internvl": ("language_model.", "language_model.model."),
-}
-_HEADS = {"internvl": "language_model.lm_head.weight"}
 
 
 def _sizes(name: str) -> Shape | ConvShape:

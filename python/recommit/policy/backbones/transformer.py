@@ -154,7 +154,6 @@ class TransformersBackbone(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
         return next(self.base.parameters()).device
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
@@ -236,23 +235,19 @@ class TransformersBackbone(nn.Module):
         return language.norm(shared.last(last, x) if shared else last_position(last, x, angles))
 
     def vision_parameters(self) -> Iterator[nn.Parameter]:
-        """See ``Backbone.vision_parameters``."""
         for module in self.vision_modules():
             yield from module.parameters()
 
     def frozen_state(self) -> dict[str, Tensor]:
-        """See ``Backbone.frozen_state``."""
         names = {name.replace(".base_layer", ""): tensor for name, tensor in self.base.state_dict().items()}
         return {name: tensor for name, tensor in names.items() if ".lora_" not in name}
 
     def save(self, folder: Path) -> None:
-        """See ``Backbone.save``."""
         with quiet():
             self.base.save_pretrained(folder)
         self.save_processor(folder)
 
     def save_processor(self, folder: Path) -> None:
-        """See ``Backbone.save_processor``."""
         self.tokenizer.save_pretrained(folder)
         text = json.dumps(self.processor(), indent=2) + "\n"
         replace(Files(), folder / "preprocessor_config.json", text.encode())
@@ -318,7 +313,6 @@ class SharedText:
         return text, own.unflatten(2, (self.batch, self.own)).squeeze(0).transpose(0, 1)
 
     def layer(self, layer: Any, x: Tensor) -> Tensor:
-        """A decoder layer."""
         attention, normed = layer.self_attn, layer.input_layernorm(x)
         (q, own_q), (k, own_k), (v, own_v) = map(self.unpack, projections(attention, normed, normed, self.angles))
         text = attend(attention, q, k, v, is_causal=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.policy import pretrained
 from recommit.rollout.variants import variant
 from recommit.runs import parallel
-from recommit.runs.checkpoints import Checkpoints, step_of
+from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import lasting
 from recommit.runs.progress import named
 from recommit.storage import files, ownership, recipe_text, verified
@@ -86,9 +86,8 @@ class Run:
     @property
     def state(self) -> str:
         """In words; unlike ``finished`` it does not read checkpoints to see that they are whole."""
-        every = Checkpoints(self.folder / "checkpoints").every()
-        sealed = [each for each in every if (each / verified.DIGESTS).is_file()]
-        step = step_of(sealed[-1]) if sealed else 0
+        sealed = sorted(self.folder.glob(f"checkpoints/step-*/{verified.DIGESTS}"))
+        step = int(sealed[-1].parent.name.removeprefix("step-")) if sealed else 0
         if step >= self.config.optim.steps and (self.folder / BEST).is_file():
             return "finished"
         return f"can go on after step {step}" if step else "missing"

@@ -66,7 +66,7 @@ class GrpoBatch:
 def gathered(own: GrpoBatch, place: NDArray[np.int64], team: Team) -> GrpoBatch:
     """The decisions of all ranks on every rank, in the order of their ``place``: that of one process."""
     columns = {f.name: getattr(own, f.name) for f in fields(own)}
-    of_ranks = team.exchange({"place": place, **columns})
+    of_ranks = team.gather({"place": place, **columns})
     order = np.argsort(np.concatenate([each.pop("place") for each in of_ranks]))
     return join([GrpoBatch(**each) for each in of_ranks]).where(order)
 

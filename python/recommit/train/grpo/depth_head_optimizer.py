@@ -88,12 +88,11 @@ class NodeShares:
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.
         self.own = np.searchsorted(nodes, read)
-        self._all = np.concatenate([gathered["rows"] for gathered in self.team.exchange({"rows": self.own})])
+        self._all = np.concatenate(self.team.gather(self.own))
 
     def whole(self, logits: Tensor) -> NDArray[np.float32]:
         """This rank's rows and those of all others, by node."""
-        gathered = self.team.exchange({"logits": logits.detach().cpu().numpy()})
-        parts = np.concatenate([each["logits"] for each in gathered])
+        parts = np.concatenate(self.team.gather(logits.detach().cpu().numpy()))
         result = np.empty_like(parts)
         result[self._all] = parts
         return result
@@ -106,8 +105,7 @@ def _sum_gradients(parameters: list[torch.nn.Parameter], team: Team) -> None:
     updates.
     """
     own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
-    gathered = team.exchange({"gradient": own.cpu().numpy()})
-    total = torch.from_numpy(np.sum([each["gradient"] for each in gathered], axis=0, dtype=np.float64))
+    total = torch.from_numpy(np.sum(team.gather(own.cpu().numpy()), axis=0, dtype=np.float64))
     if not total.isfinite().all():
         raise Diverged("a gradient of the depth head's own updates is not finite; lower its learning rate")
     for parameter, part in zip(parameters, total.split([p.numel() for p in parameters]), strict=True):

@@ -18,7 +18,7 @@ from recommit.data import sampling
 from recommit.graph.episodes import softmax
 from recommit.rollout.rollout import rollout
 from recommit.storage import errors
-from recommit.train import targets
+from recommit.train import symmetry
 from recommit.train.grpo import reward
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _shard(spec: DataSpec, config: GrpoConfig, seed: int, shard: int) -> States:
     states = sampling.starts(spec, "train", shard).states
     if config.rollout.augment and spec.puzzle().turns:
         number = np.uint64(shard * config.rollout.instances) + np.arange(len(states), dtype=np.uint64)
-        states = targets.turned(states, targets.symmetries(seed, number))
+        states = symmetry.turned(states, symmetry.symmetries(seed, number))
     return states
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.engine.base import Engine
-    from recommit.train.targets import Targets
+    from recommit.train.sft.targets import Targets
 
 
 class Episodes:

@@ -30,9 +30,10 @@ from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.runs import process
 from recommit.runs.process import preserved_torch_state
-from recommit.train import initial_policy, targets, validation
+from recommit.train import initial_policy, validation
 from recommit.train.config import plain
 from recommit.train.optim import lr_schedule
+from recommit.train.sft import loss, targets
 from recommit.train.sft.dagger import Episodes
 from recommit.train.trainer import Trainer, make_engine, opened_run
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from recommit.runs.directory import RunDirectory
     from recommit.runs.distributed import Team
     from recommit.train.config import SftConfig, TargetConfig
-    from recommit.train.targets import Targets
+    from recommit.train.sft.targets import Targets
 
 
 @preserved_torch_state()
@@ -216,7 +217,7 @@ class SftTrainer(Trainer):
 
     def _step(self) -> dict[str, Any]:
         batches = list(map(self._targets, self.tasks, next(self.feed), self.episodes or repeat(None)))
-        weights = self.team.all_reduce_sum([targets.total_weight(batch, self.config.targets) for batch in batches])
+        weights = self.team.all_reduce_sum([loss.total_weight(batch, self.config.targets) for batch in batches])
         # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
         divisor = max(sum(weights), 1.0) / self.team.world
         parts, measured = self._split(batches), []
@@ -267,7 +268,7 @@ class SftTrainer(Trainer):
         return parts
 
     def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
-        return targets.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
+        return loss.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
 
     def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
         """Sums of ``_measured`` over the micro-batches of all ranks: together, and by data set."""
@@ -306,8 +307,8 @@ def _rates(steps: list[list[float]]) -> dict[str, float]:
 
 
 @torch.no_grad()
-def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
+def _measured(value: Tensor, logits: Tensor, part: Targets) -> Tensor:
     """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still
     on the device, since whoever reads it waits for the whole queue."""
-    right, live = targets.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
-    return torch.stack([each.float() for each in (loss, right[0], live[0])])
+    right, live = loss.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
+    return torch.stack([each.float() for each in (value, right[0], live[0])])

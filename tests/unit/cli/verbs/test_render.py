@@ -44,9 +44,9 @@ def frames(path: Path) -> int:
 
 def test_a_level_is_its_picture(level: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "level.png"
-    assert call(level, "--out", out, "--cell", 20, "--theme", "dark") == 0
+    assert call(level, "--out", out, "--cell", 20) == 0
     state = recommit.read_levels(level)[0]
-    drawn = recommit.Sokoban.of_states(state.shape).render(state[None], 20, theme="dark")[0]
+    drawn = recommit.Sokoban.of_states(state.shape).render(state[None], 20)[0]
     assert np.array_equal(pixels(out), drawn)
     assert capsys.readouterr().out.startswith(f"{out}: 1 picture, ")
 

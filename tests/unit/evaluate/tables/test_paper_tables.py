@@ -164,7 +164,6 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     for name, at in stages.items():
         rates = ["-"] * 9 if at is None else [str(at.step), *(rate(a) for a in found.members.at_stage(name))]
         assert cells(emergence, name)[:9] == rates
-        assert ("third was kept" in emergence) == (None in stages.values())
     assert cells(emergence, "middle")[1] == rate(f"fixed-1@{stages['middle'].policy}")
 
 
@@ -243,7 +242,7 @@ def test_difficulties_add_up_to_the_whole(everything):
         assert cells(grid, f"loose: {name}")[:2] == [str(one["count"]), shown]
 
 
-def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
+def test_cells_of_runs_that_are_not_there_hold_a_dash(trained, tmp_path, capsys):
     assert evaluate(tmp_path, tmp_path / "e") == 2
     assert "run: expected a family with adaptive-s0" in capsys.readouterr().err
     alone = tmp_path / "alone"
@@ -270,15 +269,6 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     without = ("state", "difficulty", "efficiency", "depths")
     made = {name: text_of(name, found) for name in paper_tables.TABLES if name not in without}
     assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
-    for name, words in {
-        "main": "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 ",
-        "ablation": "--variants random depth-only paper` makes it",
-        "single": "--single-commitment 8 --out FAMILY/single-8-init` makes it",
-        "budgets": "--budgets 4 5 10` makes them",
-        "seeds": "--seeds 1 2` makes them",
-        "zero-shot": "recommit zero-shot --model MODEL --data DATA",
-    }.items():
-        assert words in made[name]
 
 
 def test_the_best_fixed_depth_is_chosen_where_it_is_said_to_be():
@@ -312,7 +302,6 @@ def test_a_row_per_change_of_the_cumulative_ablation_in_its_order(tmp_path):
 
     table, members = main_results.cumulative_ablation, family("adaptive", "paper")
     assert table.agents(members) == ()
-    assert "recommit reproduce --preset cumulative-ablation" in table.missing(members)[0]
     members = family("ablation-exact")
     names = ("paper", "ablation-exact", "adaptive")
     agents = (*(f"adaptive@{tmp_path / name}-s0" for name in names[:2]), "adaptive")

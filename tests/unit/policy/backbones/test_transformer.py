@@ -139,19 +139,12 @@ def test_saved_and_loaded_is_the_same_policy(published, lora, tmp_path):
         for parameter in policy.parameters():
             if parameter.requires_grad:
                 parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(7)))
-    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "saved")).eval()
+    own = {"backbone": published[0]} if lora else {}
+    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "saved"), **own).eval()
     states = TASKS[0].generate(4, seed=0).states
     with torch.no_grad():
         assert torch.equal(again.encode(TASKS[0], states), policy.encode(TASKS[0], states))
     assert type(again.backbone) is type(policy.backbone)
-
-
-def test_other_families_are_refused(tmp_path):
-    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
-    with pytest.raises(
-        ValueError, match="backbone: expected a model type of qwen2_5_vl, qwen3_vl, internvl, recommit_conv, got llama"
-    ):
-        load_backbone(tmp_path)
 
 
 def test_cells_are_whole_tokens(published):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recommit.runs.ports import free_port
+from recommit.runs.distributed import free_port
 
 pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")

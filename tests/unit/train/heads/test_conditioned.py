@@ -19,7 +19,7 @@ from recommit.graph import build
 from recommit.graph.build import PolicyGraph
 from recommit.graph.episodes import head
 from recommit.policy.backbones.random_init import make_backbone
-from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
+from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
 from recommit.rollout import decision_rows
@@ -227,8 +227,6 @@ def test_what_does_not_fit_is_refused(fitted, folder):
     states = problem.graph.states[problem.starts]
     with pytest.raises(ValueError, match="remaining: expected the decisions that remain of 24 states"):
         policy.act(TASK, states)
-    with pytest.raises(ValueError, match=r"head\.features: expected conditioned of a policy that has a world model"):
-        PolicyConfig(head=HeadConfig("conditioned"))
     with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
         conditioned.ConditionedConfig(steps=0)
     with pytest.raises(ValueError, match="features: expected conditioned or z\\+conditioned of a cond"):

@@ -17,11 +17,11 @@ from recommit import rng
 from recommit.data import loading
 from recommit.policy.config import PLAN_LENGTH
 from recommit.policy.policy import CommitPolicy
-from recommit.runs.checkpoints import commit
+from recommit.runs.checkpoints import seal
 from recommit.storage import errors
 from recommit.train.config import TargetConfig, parse
 from recommit.train.sft import trainer as run
-from recommit.train.targets import Targets
+from recommit.train.sft.targets import Targets
 
 STEPS, SHARE, BUDGET = 8, 0.5, 3
 
@@ -164,7 +164,7 @@ def test_a_checkpoint_of_a_stranger_has_streams_and_episodes_or_is_refused(finis
     for name, value in wrong.items():
         (saved if name in saved else saved["episodes"][0])[name] = value
     (step / "random-0.json").write_text(json.dumps(saved))
-    commit(step, 2)
+    seal(step)
     with pytest.raises(errors.Damaged, match=r"random-0\.json: expected streams and episodes of this run, got others"):
         run.train(config, data, tmp_path / "run", quiet=True)
 

@@ -16,7 +16,8 @@ from recommit.data import DataSpec, Difficulty, build
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy
 from recommit.runs.distributed import Team
-from recommit.train import targets, validation
+from recommit.train import validation
+from recommit.train.sft import loss, targets
 from recommit.train.sft import trainer as sft
 
 
@@ -65,12 +66,12 @@ def test_the_loss_is_one_mean_over_all_actions(joint, data, levels, tmp_path):
     ]
     values = torch.stack(
         [
-            targets.sft_loss(run.policy, dataset.puzzle, batch[i : i + 1], joint.targets, 1.0)[0]
+            loss.sft_loss(run.policy, dataset.puzzle, batch[i : i + 1], joint.targets, 1.0)[0]
             for dataset, batch in zip(datasets, batches, strict=True)
             for i in range(8)
         ]
     )
-    whole = sum(targets.total_weight(batch, joint.targets) for batch in batches)
+    whole = sum(loss.total_weight(batch, joint.targets) for batch in batches)
     (values.sum() / whole).backward()
     by_hand, added = gradients(run.policy), {}
     run.policy.zero_grad()

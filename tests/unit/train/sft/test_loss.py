@@ -15,8 +15,8 @@ from recommit.data.rows import expand
 from recommit.policy.backbones.conv import ConvShape
 from recommit.policy.backbones.random_init import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
-from recommit.train import targets
 from recommit.train.config import TargetConfig
+from recommit.train.sft import loss, targets
 
 TASK = recommit.Sliding(2, 3)
 
@@ -67,7 +67,7 @@ def test_the_gradient_is_that_of_the_expanded_samples(policy, kind, weighting, d
     batch = targets.make(TASK, rows, config, seed=0, first=0)
     slow = expanded(policy, rows, batch, config)
     wanted = gradients(policy, slow)
-    quick, _ = targets.sft_loss(policy, TASK, batch, config, targets.total_weight(batch, config))
+    quick, _ = loss.sft_loss(policy, TASK, batch, config, loss.total_weight(batch, config))
     given = gradients(policy, quick)
     assert quick.item() == pytest.approx(slow.item(), rel=1e-5)
     assert wanted.norm() > 0.01
@@ -87,9 +87,9 @@ def test_the_loss_elsewhere_is_that_of_the_same_picture_read_there(reader):
     rows = label(task, task.generate(5, seed=2, length=(4, 12)).states, ties="random", seed=1)
     config = TargetConfig(dense=2)
     batch = targets.make(task, rows, config, seed=0, first=0)
-    found, logits = targets.sft_loss(reader, task, batch, config, total := targets.total_weight(batch, config))
+    found, logits = loss.sft_loss(reader, task, batch, config, total := loss.total_weight(batch, config))
     own = replace(batch, elsewhere=None)
-    expected, weight = targets.sft_loss(reader, task, own, config, 1.0)[0], targets.total_weight(own, config)
+    expected, weight = loss.sft_loss(reader, task, own, config, 1.0)[0], loss.total_weight(own, config)
     geometry, index = reader.prompts_cache.of(task, (6, 7), 1), reader.task_index(task)
     cells = reader.backbone.cells(reader.vision.features(task, batch.states, frozen=False), geometry)
     for i in range(5):
@@ -100,7 +100,7 @@ def test_the_loss_elsewhere_is_that_of_the_same_picture_read_there(reader):
             z = reader.backbone.read(cells[i : i + 1], shares)
             logs = reader.decoder(z, torch.from_numpy(batch.elsewhere.actions[i : i + 1, j, :7]), index).log_softmax(-1)
             each = -(logs[0].exp() * torch.from_numpy(batch.elsewhere.optimal[i, j])).sum(-1).log()
-            counts = targets.weights(batch.elsewhere.distance[i : i + 1, j])[0] * targets.OTHERS / 2
+            counts = loss.weights(batch.elsewhere.distance[i : i + 1, j])[0] * loss.OTHERS / 2
             live = counts > 0
             expected = expected + (each[live] * torch.from_numpy(counts[live])).sum()
             weight += counts.sum()
@@ -115,15 +115,15 @@ def test_what_reads_no_cells_has_no_dense_targets(policy):
     config = TargetConfig(dense=1)
     batch = targets.make(task, rows, config, seed=0, first=0)
     with pytest.raises(ValueError, match=r"targets\.dense: expected 0"):
-        targets.sft_loss(policy, task, batch, config, 1.0)
+        loss.sft_loss(policy, task, batch, config, 1.0)
 
 
 def test_positions_without_weight_are_not_seen():
     logits = torch.randn(1, 8, 4, requires_grad=True)
     optimal = torch.zeros(1, 8, 4, dtype=torch.bool)
     optimal[0, 0, 2] = True
-    each = targets.action_losses(logits, torch.zeros(1, 8, dtype=torch.long), optimal, "soft")
-    targets.weighted(each, torch.tensor([[1.0] + [0.0] * 7])).backward()
+    each = loss.action_losses(logits, torch.zeros(1, 8, dtype=torch.long), optimal, "soft")
+    loss.weighted(each, torch.tensor([[1.0] + [0.0] * 7])).backward()
     assert logits.grad.isfinite().all()
     assert (logits.grad[0, 1:] == 0).all()
     assert logits.grad[0, 0].abs().max() > 0
@@ -134,6 +134,6 @@ def test_accuracy_counts_any_optimal_action():
     optimal = torch.zeros(2, 8, 4, dtype=torch.bool)
     optimal[0, :, 1] = optimal[0, :, 2] = True
     optimal[1, :3, 0] = True
-    right, asked = targets.accuracy(logits, optimal)
+    right, asked = loss.accuracy(logits, optimal)
     assert right.tolist() == [1] * 8
     assert asked.tolist() == [2] * 3 + [1] * 5

@@ -78,7 +78,7 @@ def test_a_checkpoint_of_a_stranger_says_where_its_own_run_is(plan, data, straig
     for name, value in wrong.items():
         (saved if name in saved else saved["state"])[name] = value
     (step / "state.json").write_text(json.dumps(saved))
-    checkpoints.commit(step)
+    checkpoints.seal(step)
     with pytest.raises(errors.Damaged, match=words):
         run.train(plan, data, step.parents[1], quiet=True)
 
@@ -92,7 +92,7 @@ MOMENTS = [
     (run.SftTrainer, "_step"),
     (Engine, "save"),
     (run.SftTrainer, "_save_checkpoint"),
-    (checkpoints, "commit"),
+    (checkpoints, "seal"),
     (run.SftTrainer, "_update_best_and_prune"),
     (checkpoints.Checkpoints, "prune"),
 ]

@@ -8,8 +8,9 @@ import pytest
 import recommit
 from recommit.data.labels import label
 from recommit.data.rows import position_weights
-from recommit.train import targets
+from recommit.train import symmetry
 from recommit.train.config import TargetConfig
+from recommit.train.sft import loss, targets
 
 TASKS = [recommit.Sliding(3), recommit.Sokoban(6, 1)]
 
@@ -56,19 +57,19 @@ def test_turned_levels_keep_their_distance():
     made = targets.make(task, rows, TargetConfig(augment=True), seed=0, first=0)
     assert not np.array_equal(made.states, rows.states)
     assert np.array_equal(task.distance(made.states), rows.distance)
-    images = targets.turned(np.repeat(rows.states[:1], 8, axis=0), np.arange(8))
+    images = symmetry.turned(np.repeat(rows.states[:1], 8, axis=0), np.arange(8))
     assert len({image.tobytes() for image in images}) == 8
 
 
 def test_weights_count_samples():
     distance = np.array([0, 1, 2, 3, 5, 8, 30], np.int32)
-    assert targets.weights(np.array([8], np.int32)).tolist() == [[4, 3, 2, 2, 1, 1, 1, 1]]
+    assert loss.weights(np.array([8], np.int32)).tolist() == [[4, 3, 2, 2, 1, 1, 1, 1]]
     counted = [[sum(j < depth <= d for depth in (1, 2, 4, 8)) for j in range(8)] for d in distance]
-    assert targets.weights(distance).tolist() == position_weights(distance.astype(np.int16)).tolist() == counted
+    assert loss.weights(distance).tolist() == position_weights(distance.astype(np.int16)).tolist() == counted
     deep = [[sum(j < depth <= d for depth in (2, 12)) for j in range(12)] for d in distance]
-    assert targets.weights(distance, (2, 12), length=12).tolist() == deep
-    assert targets.weights(distance, (4,)).tolist()[3:5] == [[0] * 8, [1, 1, 1, 1, 0, 0, 0, 0]]
-    assert targets.weights(np.array([8], np.int32), weighting="sample").sum() == pytest.approx(4)
+    assert loss.weights(distance, (2, 12), length=12).tolist() == deep
+    assert loss.weights(distance, (4,)).tolist()[3:5] == [[0] * 8, [1, 1, 1, 1, 0, 0, 0, 0]]
+    assert loss.weights(np.array([8], np.int32), weighting="sample").sum() == pytest.approx(4)
 
 
 def test_plans_elsewhere_are_those_of_levels_with_the_player_there():

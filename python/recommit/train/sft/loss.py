@@ -1,0 +1,132 @@
+"""The supervised loss of all admissible commitments of a state, from one pass of the policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from recommit.data.rows import covered
+from recommit.policy.config import PLAN_LENGTH
+from recommit.policy.tensors import to_device
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.config import TargetConfig
+    from recommit.train.sft.targets import Elsewhere, Targets
+
+#: What all other cells of a state weigh together, where its own weighs 1.
+OTHERS = 1.5
+#: Added to the logarithm of what must not count; finite, so that no NaN can come of it.
+_NEVER = -1e9
+
+
+def weights(
+    distance: NDArray[np.int32],
+    depths: Sequence[int] = (1, 2, 4, 8),
+    weighting: str = "action",
+    length: int = PLAN_LENGTH,
+) -> NDArray[np.float32]:
+    """float32[N, length]: what position j of a state's target weighs.
+
+    A commitment of depth h is a sample where h <= distance, and shorter ones are prefixes of longer ones, so that one
+    target with these weights has the gradient of all samples. ``action``: every action of every sample counts alike
+    (4, 3, 2, 2, 1, 1, 1, 1 for depths 1, 2, 4, 8); ``sample``: every sample does, whatever its depth.
+    """
+    depth = np.array(sorted(depths))
+    each = 1.0 / depth if weighting == "sample" else np.ones(len(depth))
+    result: NDArray[np.float32] = (covered(distance, sorted(depths), length) * each).sum(axis=2).astype(np.float32)
+    return result
+
+
+def action_losses(logits: Tensor, actions: Tensor, optimal: Tensor, kind: str) -> Tensor:
+    """[N, 8]: minus the log probability of the optimal actions together (soft), or of the path's action (hard)."""
+    logs = F.log_softmax(logits.float(), dim=-1)
+    if kind == "soft":
+        return -torch.logsumexp(logs.masked_fill(~optimal, _NEVER), dim=-1)
+    return -logs.gather(-1, actions[..., None])[..., 0]
+
+
+def total_weight(batch: Targets, config: TargetConfig) -> float:
+    """What the losses of a batch are divided by: known before any pass, so that micro-batches add up exactly."""
+    total = float(_weights(batch, config).sum(dtype="float64"))
+    if batch.elsewhere is not None:
+        total += float(_weights_elsewhere(batch.elsewhere, config).sum(dtype="float64"))
+    return total
+
+
+def _weights(batch: Targets, config: TargetConfig) -> NDArray[np.float32]:
+    """float32[N, 8]"""
+    return weights(batch.distance, config.depths, config.weighting, batch.actions.shape[1])
+
+
+def _weights_elsewhere(others: Elsewhere, config: TargetConfig) -> NDArray[np.float32]:
+    """float32[N * D, 8]"""
+    each = weights(others.distance.ravel(), config.depths, config.weighting, others.actions.shape[2])
+    return each * np.float32(OTHERS / others.cells.shape[1])
+
+
+def sft_loss(
+    policy: CommitPolicy, task: Puzzle, batch: Targets, config: TargetConfig, divisor: float
+) -> tuple[Tensor, Tensor]:
+    """(sum of weighted losses / ``divisor``, logits [N, 8, 4] of the deepest plans).
+
+    A decoder that does not see the depth answers for all depths at once; one that does is asked once per depth, still
+    from one pass of the backbone.
+    """
+    if batch.elsewhere is not None:
+        return _dense_loss(policy, task, batch, config, divisor)
+    z = policy.encode(task, batch.states, batch.remaining)
+    device = z.device
+    actions, optimal = to_device(batch.actions, device), to_device(batch.optimal, device)
+    index, before = policy.task_index(task), actions[:, :-1]
+    if policy.config.decoder.depth_conditioning == "none":
+        logits = policy.decoder(z, before, index)
+        weight = to_device(_weights(batch, config), device)
+        return weighted(action_losses(logits, actions, optimal, config.kind), weight) / divisor, logits
+    loss = z.new_zeros((), dtype=torch.float32)
+    for depth in sorted(config.depths):
+        condition = policy.conditioning(torch.full((len(batch),), depth, device=device))
+        logits = policy.decoder(z, before, index, depths=condition)
+        weight = to_device(_weights(batch, replace(config, depths=(depth,))), device)
+        loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
+    return loss / divisor, logits
+
+
+def _dense_loss(
+    policy: CommitPolicy, task: Puzzle, batch: Targets, config: TargetConfig, divisor: float
+) -> tuple[Tensor, Tensor]:
+    """The same, of each state's own place and the others', from one pass of the backbone."""
+    others = batch.elsewhere
+    assert others is not None
+    if policy.config.decoder.depth_conditioning != "none":
+        raise ValueError("targets.dense: expected 0 for plans that are told their depth (decoder.depth_conditioning)")
+    z = policy.encode_at(task, batch.states, others.cells)
+    actions = np.concatenate([batch.actions, others.actions.reshape(-1, batch.actions.shape[1])])
+    optimal = np.concatenate([batch.optimal, others.optimal.reshape(-1, *batch.optimal.shape[1:])])
+    weight = to_device(np.concatenate([_weights(batch, config), _weights_elsewhere(others, config)]), z.device)
+    path = to_device(actions, z.device)
+    logits = policy.decoder(z, path[:, :-1], policy.task_index(task))
+    losses = action_losses(logits, path, to_device(optimal, z.device), config.kind)
+    return weighted(losses, weight) / divisor, logits[: len(batch)]
+
+
+def weighted(losses: Tensor, weight: Tensor) -> Tensor:
+    """Sum; positions of weight 0 have neither value nor gradient."""
+    return (losses.masked_fill(weight == 0, 0.0) * weight).sum()
+
+
+def accuracy(logits: Tensor, optimal: Tensor) -> tuple[Tensor, Tensor]:
+    """Per position: in how many states the likeliest action is optimal, and in how many one is (both [8])."""
+    best = optimal.gather(-1, logits.argmax(dim=-1, keepdim=True))[..., 0]
+    live = optimal.any(dim=-1)
+    return (best & live).sum(0), live.sum(0)
