@@ -78,7 +78,8 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     work = files.Files()
     files.make_folders(work, place)
     with Lock(place, work="graph"):
-        ownership.take(work, place, (MANIFEST, NODES, STARTS), "a commitment graph")
+        ownership.refuse_foreign(place, (MANIFEST, NODES, STARTS), "a commitment graph")
+        files.sweep(work, place)
         manifest = describe(graph)
         verified.write_digests(work, place, {})
         files.replace(work, place / NODES, _parquet(graph, COLUMNS))
