@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.results.grid import Grid, ends, figure, number, percent
+from recommit.results.grid import Grid, figure, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +25,7 @@ COLUMNS: dict[str, Callable[[Line], str]] = {
     "plans": lambda each: each[0].partition(" | ")[0],
     "depth by": lambda each: each[0].partition(" | ")[2],
     "K": lambda each: str(each[1]["decisions"]),
-    "solved, % (95 %)": lambda each: (
-        f"{percent(each[1]['solve_rate'])} ({ends(each[1]['solve_low'], each[1]['solve_high'], scale=100.0)})"
-    ),
+    "solved, % (95 %)": lambda each: figure(each[1], "solve_rate", 1, 100.0),
     "actions": lambda each: number(each[1]["actions_per_episode"]),
     "observations": lambda each: number(each[1]["decisions_per_episode"]),
     "left without a solution, %": lambda each: percent(each[1]["lost"]),

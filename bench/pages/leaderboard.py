@@ -16,7 +16,7 @@ from bench.pages import blocks
 from recommit.data import frozen
 from recommit.evaluate.score import ScoreOptions, score, verify
 from recommit.policy import pretrained
-from recommit.results.grid import ends, figure, number, percent
+from recommit.results.grid import figure, number
 from recommit.storage import files
 from recommit.storage.terminal_text import cell
 
@@ -74,8 +74,7 @@ def _row(record: dict[str, Any], budget: int) -> dict[str, Any]:
 
 
 def _line(split: str, row: dict[str, Any], path: Path, name: str) -> str:
-    solved = f"{percent(row['solve_rate'])} ({ends(row['solve_low'], row['solve_high'], scale=100.0)})"
-    cells = [f"`{split}`", str(row["decisions"]), cell(name), solved]
+    cells = [f"`{split}`", str(row["decisions"]), cell(name), figure(row, "solve_rate", 1, 100.0)]
     cells += [number(row["actions_per_episode"]), number(row["decisions_per_episode"]), figure(row, "value", 1, 100.0)]
     return f"| {' | '.join(cells)} | [JSON](assets/leaderboard/{quote(path.name)}) |"
 

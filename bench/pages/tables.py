@@ -115,7 +115,7 @@ def seeds(figures: Figures) -> Grid:
 
 def solved_within(row: Row) -> str:
     """Solved and its interval over instances."""
-    return f"{percent(row['solve_rate'])} ({ends(row['solve_low'], row['solve_high'], scale=100.0)})"
+    return figure(row, "solve_rate", 1, 100.0)
 
 
 def ahead(figures: Figures) -> Grid:

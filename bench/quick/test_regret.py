@@ -11,7 +11,7 @@ from bench.answers import group
 from recommit.graph.episodes import by_state
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.regret import attribute
-from recommit.graph.values import OptimalValues, optimal_values, policy_values, shortest_costs
+from recommit.graph.values import OptimalValues, optimal_values, policy_values
 from recommit.prices import Prices
 
 if TYPE_CHECKING:
@@ -76,9 +76,3 @@ def test_causes_of_regret(timed: Timed, graph: CommitmentGraph, depths: np.ndarr
     total = timed(lambda: attribute(best, starts, by_state(columns)).total(), len(starts))
     value = policy_values(graph, BUDGET, columns, PRICES)[-1]
     assert np.allclose(total, best.value[-1, starts] - value[starts], atol=1e-12)
-
-
-def test_costs_without_a_budget(timed: Timed, graph: CommitmentGraph) -> None:
-    cost = timed(lambda: shortest_costs(graph, PRICES), STATES)
-    onward = PRICES.cost(graph.executed[graph.rows]) + cost[graph.landing[graph.rows]]
-    assert np.allclose(cost[graph.rows], onward.min(axis=1))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -305,11 +306,12 @@ def about(figures: Figures, _: str) -> str:
         for name, tasks in figures["conditions"].items()
         if tasks
     )
-    return (
+    return textwrap.fill(
         f"{settings['test']} test episodes of each policy, {settings['oracle']} of them played by "
         f"the oracle too; {settings['demonstrations']} demonstrations, {settings['validation']} validation episodes, "
         f"{settings['rounds']} rounds of {settings['branched']} episodes of branches; {settings['ticks']} ticks per "
-        f"episode. Finished: {counted}."
+        f"episode. Finished: {counted}.",
+        120,
     )
 
 

@@ -1,6 +1,4 @@
-"""Two real ranks by torchrun and in a SLURM job; and a preset in one command, every run of it launched: nightly by two
-real ranks, else with a call in the launcher's place.
-"""
+"""Two real ranks by torchrun and in a SLURM job; and a preset in one command, every run of it launched."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +19,6 @@ from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.distributed import free_port
 from recommit.train.config import folder as recipes_folder
-from recommit.train.family import launch, processes
 
 JOB = Path(str(recipes_folder() / "launch" / "slurm.sbatch"))
 BIN = Path(sys.executable).parent
@@ -144,65 +140,6 @@ def test_ctrl_c_reaches_the_ranks(place, start, environment):
     last = {line["step"] for line in map(json.loads, (out / "fixed-2-s0" / "metrics.jsonl").read_text().splitlines())}
     subprocess.run(command, env=environment, check=True, capture_output=True)
     assert f"going on after step {max(last)}" in (out / "launch" / "fixed-2-s0.log").read_text()
-
-
-#: What a launched module says to the command line in front of its own words.
-VERBS = {"recommit.train.sft": ["train", "sft"], "recommit.train.grpo": ["train", "grpo"], "recommit.cli": []}
-
-
-class Called:
-    """A launcher whose one rank is this process, and which has ended when it has begun."""
-
-    stdin = None
-
-    def __init__(self, words, **_):
-        module, *rest = words[words.index("-m") + 1 :]
-        self.returncode = main([*VERBS[module], *rest])
-
-    def poll(self):
-        return self.returncode
-
-
-class Silent(Called):
-    """Planted: a launcher that starts no rank, and says that all is well."""
-
-    def __init__(self, *_, **__):
-        self.returncode = 0
-
-
-def by(launcher):
-    """What starts processes, with a launcher in their place: others than those of runs are started as ever."""
-    return SimpleNamespace(**{**vars(subprocess), "Popen": launcher})
-
-
-@pytest.fixture
-def calls(place, monkeypatch):
-    """The words of a preset on one rank, with a launcher that is a call."""
-    plain = (place / "plan.yaml").read_text().replace("{kind: deepspeed, stage: 2}", "{kind: plain}")
-    (place / "plain.yaml").write_text(plain)
-    preset = PRESET.replace("RECIPE", str(place / "plain.yaml"))
-    (place / "called.yaml").write_text(preset)
-    monkeypatch.setattr(launch, "program", list)
-    monkeypatch.setattr(processes, "subprocess", by(Called))
-    return reproduce(place / "called", place / "called.yaml", 1)
-
-
-def test_every_run_of_a_preset_is_launched(place, calls, capsys):
-    """Its warm start, its reinforcement and its evaluation; the report is this process's own."""
-    assert main(calls) == 0
-    task = place / "called" / "sliding"
-    logs = {path.stem: path.read_text().splitlines()[0] for path in (task / "launch").glob("*.log")}
-    modules = {"sft": "recommit.train.sft", "adaptive-s7": "recommit.train.grpo", "eval-s7": "recommit.cli evaluate"}
-    assert logs.keys() == modules.keys()
-    for name, module in modules.items():
-        assert logs[name].startswith(f"$ torchrun --standalone --nproc-per-node 1 -m {module} ")
-    shown(task, calls, 1, capsys)
-
-
-def test_a_preset_whose_launcher_starts_nothing_is_not_made(place, calls, monkeypatch):
-    monkeypatch.setattr(processes, "subprocess", by(Silent))
-    assert main([*calls, "--out", str(place / "silent")]) == 1
-    assert not (place / "silent" / "sliding" / "report.html").exists()
 
 
 @pytest.fixture(scope="module")

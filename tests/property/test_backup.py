@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="graphs are built by policies")
 from recommit.graph.graph import CommitmentGraph
 from recommit.graph.oracle import STEP, best_depths
 from recommit.graph.policy_evaluation import PolicyEvaluation
-from recommit.graph.values import optimal_values, outcomes, policy_values
+from recommit.graph.values import commitments, optimal_values, outcomes, policy_values
 from recommit.prices import Prices
 
 DEPTHS, BUDGET = (1, 3), 3
@@ -116,3 +116,18 @@ def test_training_values_the_same(graph, prices, seed, budgets):
                 weight *= probs[here, column]
                 here = int(graph.landing[here, column])
     assert found.visits == pytest.approx(visits, abs=1e-12)
+    if not budgets:
+        forward = np.zeros_like(visits)
+        for remaining, nodes, _, mass in commitments(graph, starts, BUDGET, probs):
+            np.add.at(forward[remaining], nodes, mass)
+        assert forward == pytest.approx(visits, abs=1e-12)
+
+
+@several
+@given(graph=graphs(unplanned=False), prices=prices, seed=st.integers(0, 99))
+def test_a_policy_that_sees_what_remains_is_valued_row_by_row(graph, prices, seed):
+    probs = np.random.default_rng(seed).dirichlet([1.0] * len(DEPTHS), (BUDGET + 1, len(graph)))
+    evaluation, own = PolicyEvaluation(graph, graph.rows, BUDGET, prices), probs[:, graph.rows]
+    assert evaluation.value(own) == pytest.approx(policy_values(graph, BUDGET, probs[1:], prices), abs=1e-12)
+    advantage = evaluation.advantages_by_budget(own)
+    assert (own * advantage)[1:].sum(axis=2) == pytest.approx(0.0, abs=1e-12)

@@ -5,7 +5,6 @@ that it must catch.
 from __future__ import annotations
 
 import pytest
-from tests.effort import work
 from tests.verify import mutations
 from tests.verify.harness import Finding
 
@@ -27,42 +26,9 @@ def test_a_campaign_refuses_most_and_takes_some():
     assert 0 < mutations.campaign("data recipes", 100, 40) < 40
 
 
-def endless(_):
-    raise ValueError("x: expected a short sentence, got " + "x" * 5000)
-
-
-def deep(text):
-    return deep(text)
-
-
-def busy(_):
-    work(1000)
-
-
-CARELESS = {
-    "trusting": mutations.careless,
-    "KeyError": lambda text: {}[text],
-    "IndexError": lambda text: [][len(text)],
-    "TypeError": lambda text: text + 1,
-    "RecursionError": deep,
-    "no sentence": lambda text: int(f"x{text}"),
-    "endless": endless,
-    "slow": busy,
-}
-
-
-@pytest.mark.parametrize("name", CARELESS)
-def test_careless_readers_are_caught(name, monkeypatch):
-    monkeypatch.setattr(mutations, "UNITS", 100)
+def test_a_careless_reader_is_caught():
     with pytest.raises(Finding):
-        mutations.campaign("data recipes", 0, 30, CARELESS[name])
-
-
-def test_greedy_readers_are_caught(monkeypatch):
-    peaks = iter([1 << 30, 2 << 30])
-    monkeypatch.setattr(mutations, "peak", lambda: next(peaks))
-    with pytest.raises(Finding, match="1,073,741,824 bytes more than before"):
-        mutations.campaign("data recipes", 0, 1, len)
+        mutations.campaign("data recipes", 0, 30, mutations.careless)
 
 
 def test_inputs_depend_on_their_number_alone():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -26,71 +25,6 @@ from recommit.runs.directory import best_policy
 from recommit.storage import errors, recipe_text, verified
 from recommit.storage.files import Files
 from recommit.train import config
-
-ROOT = Path(__file__).parents[2]
-HERE = "unit/test_strangers_files.py"
-#: Rows of the table -> the tests of its columns.
-ROWS = {
-    "level file": ["property/test_level_text.py", "verify/limits.py", "verify/fuzzing.py"],
-    "levels to import": ["unit/data/test_boxoban.py::test_a_file_without_an_end_is_not_read_to_its_end"],
-    "data recipe": ["unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence", "unit/test_mutated_inputs.py"],
-    "data set": ["damage/test_names.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
-    "training recipe": [
-        f"{HERE}::test_a_recipe_is_measured_before_it_is_read",
-        "unit/train/engine/test_base.py",
-    ],
-    "preset": ["unit/storage/test_recipe_text.py::test_a_bomb_is_a_sentence", "unit/test_mutated_inputs.py"],
-    "policy": [
-        "unit/policy/test_loading.py::test_no_file_names_a_repository_that_is_not_listed",
-        "damage/test_names.py",
-    ],
-    "backbone folder": [f"{HERE}::test_a_backbone_brings_weights_alone", f"{HERE}::test_kernels_are_not_asked_for"],
-    "run, family of runs": [f"{HERE}::test_a_run_lies_in_its_folder", "unit/storage/test_own_folders.py"],
-    "evaluation": ["unit/report/test_injection.py", f"{HERE}::test_a_small_table_that_becomes_large_is_refused"],
-    "commitment graph": ["unit/graph/test_files.py::test_a_small_file_that_becomes_large_is_refused"],
-    "rule in Python": ["unit/graph/test_own_rules.py"],
-    "agent of a score": ["unit/evaluate/test_score.py::test_no_file_is_run_unasked"],
-    "record of a score, frozen split": [
-        "unit/evaluate/test_score.py::test_a_better_figure_with_a_digest_of_its_own_is_refused",
-        "unit/data/test_frozen.py::test_a_changed_file_is_refused",
-    ],
-    "policy of the package": ["unit/policy/test_pretrained.py::test_its_files_are_those_of_its_card_and_small"],
-    "reward in Python": ["unit/train/grpo/test_config.py"],
-    "program of a sweep (`--policy`, `--env`)": ["unit/horizon/sweep/test_verification.py"],
-    "card of a sweep": ["unit/horizon/sweep/test_verification.py"],
-    "folder of a sweep to go on with": ["unit/horizon/sweep/test_sweep.py::test_a_log_of_something_else_is_refused"],
-    "table of depths": ["unit/graph/test_own_rules.py"],
-    "zero-shot run": ["unit/zero_shot/test_hostile.py"],
-    "table of distances": ["cpp/test_table_file.cpp"],
-    "host file": [f"{HERE}::test_no_file_names_a_launcher"],
-    "recording of a match": [
-        "unit/watch/test_recorded.py::test_a_strangers_recording_is_refused_in_a_sentence",
-        "unit/watch/test_recorded.py::test_what_a_file_says_besides_does_not_reach_the_page",
-    ],
-    "card, page, scores": ["damage/test_planted.py"],
-}
-
-
-def rows(page: str) -> list[str]:
-    """The first column of the table."""
-    table = page[page.index("## What a file may do") : page.index("## What travels")]
-    return re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[1:]
-
-
-def absent(tests: list[str]) -> list[str]:
-    """References to tests that are not there."""
-    found = [(ROOT / "tests" / each.partition("::")[0], each.partition("::")[2]) for each in tests]
-    there = [path.is_file() and (not name or f"def {name}(" in path.read_text("utf-8")) for path, name in found]
-    return [each for each, is_there in zip(tests, there, strict=True) if not is_there]
-
-
-def test_every_row_of_the_page_has_tests():
-    assert rows((ROOT / "docs" / "security.md").read_text("utf-8")) == list(ROWS)
-    assert absent([each for tests in ROWS.values() for each in tests]) == []
-
-
-def test_a_test_that_is_not_there_is_noticed():
-    assert len(absent(["unit/nosuch.py", f"{HERE}::test_nothing", HERE])) == 2
 
 
 @pytest.mark.parametrize("name", ["abs", "up", "link", "link above"])

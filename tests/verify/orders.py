@@ -1,5 +1,5 @@
-"""R1: no test depends on what ran before it, on CI being set, on the number of workers, on a core of its own, on a quick
-disk, or on AVX-512.
+"""R1: no test depends on what ran before it, on CI being set, on the number of workers, on a core of its own, on a
+quick disk, or on AVX-512.
 
 ``python -m tests.verify.orders [--plant]``: the whole suite in RECOMMIT_ORDERS (5) random orders of files, and of tests
 in files, by one and by four workers in turn, with ``CI`` set and unset, beside two programs that never rest

@@ -111,10 +111,12 @@ class Bank:
         return self.size if self.states is None else len(self.states)
 
     def state(self, level: int) -> Bytes:
-        if self.states is None:
-            (drawn,) = self.task.generate(1, seed=self.seed, length=self.length, start=level).states
-            return drawn
-        return self.states[level]
+        drawn = (
+            self.task.generate(1, seed=self.seed, length=self.length, start=level).states[0]
+            if self.states is None
+            else self.states[level]
+        )
+        return np.asarray(drawn)
 
     def of_length(self, length: Length | None) -> Bank:
         """The same number of starts from the same seed, of another length."""

@@ -87,7 +87,7 @@ class Walker:
         generators: list[np.random.Generator] = []
         left: set[str] = set()
         for thing in reachable(roots):
-            kind = type(thing)
+            kind: Any = type(thing)
             if kind.__name__ == "MjModel":
                 restores.append(self._arrays(thing))
             elif kind.__name__ == "MjData":
@@ -154,13 +154,14 @@ def _attributes(thing: Any) -> dict[str, Any] | None:
 
 def _restores(thing: Any) -> Iterator[Restore]:
     """Put back the content of one object, and its attributes."""
+    kind: Any = type(thing)
     if isinstance(thing, np.ndarray):
         owner: Any = thing
         while isinstance(owner, np.ndarray) and owner.base is not None:
             owner = owner.base
         if thing.flags.writeable and type(owner).__name__ != "PyCapsule":  # which MuJoCo's memory is
             yield _filled(thing, thing.copy(), np.copyto)
-    elif (content := _content(type(thing))) is not None:
+    elif (content := _content(kind)) is not None:
         yield _filled(thing, content[0](thing), content[1])
     if (attributes := _attributes(thing)) is not None:
         yield _filled(attributes, dict(attributes), refill)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from recommit.estimate.schedule import Passes, Phase, Stage
+    from recommit.estimate.schedule import Phase, Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
@@ -43,42 +43,18 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class ModelSize:
-    """Who learns, and what it reads of a state."""
-
-    backbone: str
-    #: Parameters by part (language, vision, lora, decoder, depth head): all of them, and those that are trained.
-    parameters: dict[str, int]
-    trained: dict[str, int]
-    visual_tokens: int
-    text_tokens: int
-
-
-@dataclass(frozen=True)
-class Count:
-    """Passes of one kind in a step of one rank: how many, over how many states, and the FLOPs of all of them; an upper
-    bound if it is ``at_most`` so many."""
-
-    kind: str
-    passes: int
-    states: int
-    flops: int
-    at_most: bool
-
-
-@dataclass(frozen=True)
 class PhaseCost:
-    """A kind of step: how many there are, and what one takes of one rank."""
+    """A kind of step: how many there are, and FLOPs of one on one rank by kind of pass."""
 
     name: str
     times: int
-    counts: tuple[Count, ...]
-    seconds: float | None
+    kinds: dict[str, int]
+    at_most: bool
 
     @property
     def flops(self) -> int:
         """Of one step of one rank."""
-        return sum(count.flops for count in self.counts)
+        return sum(self.kinds.values())
 
 
 @dataclass(frozen=True)
@@ -111,7 +87,12 @@ class Estimate:
     gpus: int
     #: Bytes that a rank may take.
     limit: int
-    model: ModelSize
+    backbone: str
+    #: By part (language, vision, lora, decoder, depth head): all parameters, and those that are trained.
+    parameters: dict[str, int]
+    trained: dict[str, int]
+    #: Of an observation: of the picture, and of the text around it.
+    tokens: tuple[int, int]
     phases: tuple[PhaseCost, ...]
     memory: Memory
     rate: Rate
@@ -152,36 +133,27 @@ def estimate(
     plan, phases = schedule(stage, machine.gpus, len(shadow.policy.config.depths), model.dtype), []
     for phase in plan:
         progress(f"{name}, {task.task}: what a {phase.name} computes")
-        counts = tuple(_counts(shadow, phase.passes))
-        phases.append(PhaseCost(phase.name, phase.times, counts, rate.seconds(sum(count.flops for count in counts))))
+        kinds: dict[str, int] = {}
+        for passes in phase.passes:
+            kinds[passes.kind] = kinds.get(passes.kind, 0) + passes.times * shadow.cost(passes).flops
+        counted = {kind: flops for kind, flops in kinds.items() if flops}
+        phases.append(PhaseCost(phase.name, phase.times, counted, any(p.at_most for p in phase.passes)))
     parts = {name: each for name, each in shadow.parts.items() if name != "reference" and each}
     trained = {name: sum(p.numel() for p in each if p.requires_grad) for name, each in parts.items()}
     return Estimate(
-        name,
-        task.task,
-        task.shape,
-        machine.gpus,
-        machine.limit,
-        ModelSize(
-            model.backbone,
-            {name: sum(p.numel() for p in each) for name, each in parts.items()},
-            {name: count for name, count in trained.items() if count},
-            *shadow.tokens,
-        ),
-        tuple(phases),
-        memory(stage, plan, shadow, machine),
-        rate,
+        stage=name,
+        task=task.task,
+        size=task.shape,
+        gpus=machine.gpus,
+        limit=machine.limit,
+        backbone=model.backbone,
+        parameters={name: sum(p.numel() for p in each) for name, each in parts.items()},
+        trained={name: count for name, count in trained.items() if count},
+        tokens=shadow.tokens,
+        phases=tuple(phases),
+        memory=memory(stage, plan, shadow, machine),
+        rate=rate,
     )
-
-
-def _counts(shadow: Shadow, passes: tuple[Passes, ...]) -> Iterator[Count]:
-    """Passes of a kind together."""
-    for kind in dict.fromkeys(p.kind for p in passes):
-        same = [p for p in passes if p.kind == kind]
-        flops = sum(p.times * shadow.cost(p).flops for p in same)
-        if flops:
-            times, states = sum(p.times for p in same), sum(p.observations for p in same)
-            yield Count(kind, times, states, flops, any(p.at_most for p in same))
 
 
 def size(tensors: Iterable[Tensor]) -> int:
@@ -259,20 +231,16 @@ def text(estimate: Estimate) -> str:
 
 
 def _lines(estimate: Estimate) -> Iterator[str]:
-    (rows, cols), gpus, model = estimate.size, estimate.gpus, estimate.model
+    (rows, cols), gpus, (visual, words) = estimate.size, estimate.gpus, estimate.tokens
     yield f"{estimate.stage}, {estimate.task} {rows}x{cols}, on {gpus} rank{'s' * (gpus > 1)}"
-    yield f"model    {model.backbone}: {sum(model.parameters.values()):,} parameters ({_parts(model.parameters)})"
-    yield f"trained  {sum(model.trained.values()):,} ({_parts(model.trained)})"
-    tokens = model.visual_tokens + model.text_tokens
-    yield f"tokens   {tokens} per observation: {model.visual_tokens} visual, {model.text_tokens} of text"
+    for what, parts in ((estimate.backbone, estimate.parameters), ("trained", estimate.trained)):
+        of = ", ".join(f"{name} {count:,}" for name, count in parts.items())
+        yield f"{what}: {sum(parts.values()):,} parameters ({of})"
+    yield f"{visual + words} tokens per observation: {visual} visual, {words} of text"
     for phase in estimate.phases:
-        took = "" if phase.seconds is None else f", {seconds(phase.seconds)}"
-        flops = f"{operations(phase.flops * gpus)} on all ranks{took}"
-        yield f"{phase.name}, {phase.times:,} of them: {flops}; of one rank:"
-        for count in phase.counts:
-            passes = f"{count.passes:,} pass{'es' * (count.passes > 1)}"
-            states = f"{'at most ' * count.at_most}{count.states:,}"
-            yield f"  {operations(count.flops):>12}  {states} observations, {_KINDS[count.kind]}, in {passes}"
+        most = "at most " * phase.at_most
+        yield f"{phase.name}, {phase.times:,} of them: {most}{operations(phase.flops * gpus)} on all ranks; of one:"
+        yield from (f"  {operations(flops):>12}  {_KINDS[kind]}" for kind, flops in phase.kinds.items())
     memory = estimate.memory
     yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(estimate.limit)} at the worst moment"
     sizes = {
@@ -284,19 +252,12 @@ def _lines(estimate: Estimate) -> Iterator[str]:
     }
     yield from (f"  {gib(each):>8}  {name}" for name, each in sizes.items())
     yield f"  {'it fits' if estimate.fits else _ADVICE}"
-    yield f"time     {_time(estimate)}"
-
-
-def _parts(parts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in parts.items())
-
-
-def _time(estimate: Estimate) -> str:
-    whole, rate = f"{operations(estimate.flops)} in the whole run", estimate.rate
+    whole = f"time: {operations(estimate.flops)} in the whole run"
     if estimate.seconds is None:
-        return f"{whole}; how long that takes is unknown without --peak"
-    basis = f"{SHARE:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
-    return f"{whole}: {seconds(estimate.seconds)} at {basis}; simulation, solving and disks not included"
+        yield f"{whole}; how long that takes is unknown without --peak"
+    else:
+        basis = f"{SHARE:.0%} (assumed) of {estimate.rate.peak / 1e12:g} TFLOP/s ({estimate.rate.source})"
+        yield f"{whole}: {seconds(estimate.seconds)} at {basis}; simulation, solving and disks not included"
 
 
 def gib(size: float) -> str:

@@ -92,7 +92,7 @@ class PolicyGraph(CommitmentGraph):
         #: Is the policy told how many decisions remain? Then a state is another node with another number of them.
         self.budget_conditioned = policy.config.budget_conditioned
         self._index: dict[bytes, int] = {}
-        #: [N] decisions that remain, of a policy that is told.
+        #: [N] decisions that remain, of a policy that reads them.
         self.remaining: Nodes = np.zeros(0, np.int64)
         self._inputs: list[tuple[Nodes, NDArray[np.float32]]] = []
         self._distance: NDArray[np.int32] = np.zeros(0, np.int32)
@@ -105,7 +105,7 @@ class PolicyGraph(CommitmentGraph):
             "features": ((policy.backbone.width,), np.float32) if features else None,
             "samples": ((samples, length), np.uint8) if samples else None,
         }
-        #: What the policy says of a node.
+        #: The policy's outputs at a node.
         self._said = [name for name, column in said.items() if column]
         own = {
             "states": (task.shape, np.uint8),
@@ -136,7 +136,7 @@ class PolicyGraph(CommitmentGraph):
         return self._distance
 
     def nodes(self, states: States, remaining: Nodes | int = 0) -> Nodes:
-        """The node of each state, with so many decisions ``remaining``, which only counts where the policy is told; new
+        """The node of each state, with these decisions ``remaining``, which only count where the policy reads them; new
         ones are added without a plan, and are ``NOWHERE`` beyond the limit."""
         numbers = np.broadcast_to(remaining if self.budget_conditioned else 0, len(states))
         result, fresh, count = np.empty(len(states), np.int64), list[int](), len(self)
@@ -153,7 +153,7 @@ class PolicyGraph(CommitmentGraph):
         return result
 
     def find(self, states: States) -> Nodes:
-        """The node of each state, ``NOWHERE`` if it is none; of a policy that is told nothing of the decisions left."""
+        """The node of each state, ``NOWHERE`` if it is none; of a policy that does not read the decisions left."""
         return np.fromiter(
             (self._index.get(state.tobytes() + b"\0", NOWHERE) for state in states), np.int64, len(states)
         )
@@ -188,7 +188,7 @@ class PolicyGraph(CommitmentGraph):
             used[rank] += len(piece)
 
     def _plan(self, piece: Nodes, others: Nodes) -> Arrays:
-        """What the policy says of a piece; of an empty one, nothing, though the first of ``others`` passes."""
+        """The policy's outputs at a piece; of an empty one none, though the first of ``others`` passes."""
         nodes = piece if len(piece) else others[:1]
         if "features" in self._said or "samples" in self._said:
             every = self.run_pass(partial(self._plan_with_features, self.states[nodes]))
@@ -291,9 +291,9 @@ def build(
 
     ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also`` are states
     to plan at besides, where no episode begins. With a ``budget``, plans are only made where they can matter to
-    episodes of so many observations: in states that fewer commitments lead to, and from which the goal is near enough
-    for the observations that are left then. Where a wave would make more than ``limit`` nodes, the states beyond it are
-    left out, planning ends, and the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how
+    its episodes: in states that fewer commitments lead to, and from which the goal is near enough for the observations
+    left then. Where a wave would make more than ``limit`` nodes, the states beyond it are left out, planning ends, and
+    the graph is not ``closed``. ``features`` keeps z, of several copies their mean and how
     far they agree. ``samples`` plans are sampled from the policy at every observation, besides the greedy one, by the
     streams of ``seed``. ``progress`` is called with the nodes that were done and all nodes so far.
     """

@@ -1,4 +1,4 @@
-"""Episodes on a commitment graph, and who chooses their depths.
+"""Episodes on a commitment graph, and choosers of their depths.
 
 ``turns`` is the loop of all episodes. ``episodes`` plans where an episode comes by (if the graph still grows), asks a
 ``Chooser`` for columns of depths, and follows the edges. The functions at the end are choosers; rules that read plans
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
-    #: Who decides how far to go: takes the turn, the episodes under way and the planned nodes where they are, and gives
+    #: Chooses the depths: takes the turn, the episodes under way and the planned nodes where they are, and gives
     #: the column of each one's depth. It may remember what its episodes have seen; a turn of 0 begins new ones.
     Chooser: TypeAlias = Callable[[int, Nodes, Nodes], Nodes]
 
@@ -97,7 +97,7 @@ class Episodes:
 
 
 def play(graph: CommitmentGraph, starts: NDArray[np.integer], budget: int, choose: Chooser) -> Episodes:
-    """Play one episode from every start node, and say how each ended."""
+    """Play one episode from every start node; how each ended."""
     solved = graph.goal[starts].copy()
     actions, decisions = np.zeros(len(solved), np.int64), np.zeros(len(solved), np.int64)
     used = np.zeros(len(graph.depths), np.int64)

@@ -2,7 +2,7 @@
 
 A node is a state. With an observation the policy makes one plan there, and an edge commits to the first ``h`` actions
 of it: the graph knows where each edge lands and how many actions were executed (fewer than ``h`` only if the goal came
-first). Plans are greedy, so an episode is a walk along edges, and whoever chooses the depths -- a depth head, a fixed
+first). Plans are greedy, so an episode is a walk along edges, and every choice of depths -- a depth head, a fixed
 depth, the oracle -- walks in the same graph. The value of a depth policy is then a sum over edges instead of a mean
 over sampled episodes (``graph/values.py``).
 
@@ -62,7 +62,7 @@ class CommitmentGraph:
     #: The depths that the policy's own head chooses from, ascending, and its logits [N, head_depths].
     head_depths: tuple[int, ...] = ()
     logits: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
-    #: [N, width]: what an observation gave besides, z, for whoever trains another head.
+    #: [N, width]: what an observation gave besides, z, from which another head can be trained.
     features: NDArray[np.float32] | None = None
     #: [N, S, 8]: other plans of the same observation, sampled from the policy.
     samples: NDArray[np.uint8] | None = None
@@ -70,8 +70,8 @@ class CommitmentGraph:
     #: rooms again.
     starts: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
     groups: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int32))
-    #: Plans are there for episodes of at most so many observations, and only in states from which the goal can still be
-    #: reached with those that are left (see ``hopeless``); 0: in every state, for any number of observations.
+    #: Most observations of the episodes that plans are for; only states from which the goal can still be reached with
+    #: those left have one (see ``hopeless``). 0: every state has one, for any number of observations.
     budget: int = 0
     #: Where it is from: any plain values.
     source: dict[str, Any] = field(default_factory=dict)
@@ -165,10 +165,10 @@ class CommitmentGraph:
         return self.numbers()
 
     def hopeless(self, nodes: NDArray[np.integer], remaining: NDArray[np.integer] | int) -> NDArray[np.bool_]:
-        """From which nodes can nobody reach the goal with so many observations? Asked of a graph with a ``budget``
+        """True for nodes from which the goal is out of reach with these observations, on a graph with a ``budget``
         alone: an episode there is not followed any further, but pays for the least depth at every observation left."""
         if not self.budget:
-            return np.zeros(len(nodes), np.bool_)  # nobody is asked how far the goal is
+            return np.zeros(len(nodes), np.bool_)  # distances are not needed
         distance = self.distance[nodes]
         return (distance < 0) | (distance > self.plan_length * np.asarray(remaining))
 

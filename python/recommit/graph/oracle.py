@@ -128,7 +128,7 @@ def _done(
 ) -> NDArray[np.bool_]:
     """Which starts have a way that no solution with more than ``level`` wasted actions can better.
 
-    Such a solution has at least so many actions, and as many observations as its deepest commitments would need.
+    Such a solution has more actions than that, and as many observations as its deepest commitments would need.
     """
     best = best_depths(graph, budget, depths, prices)
     value, cost = best.value[budget, roots], best.cost[budget, roots]

@@ -41,7 +41,7 @@ class GraphValues:
     advantage: Floats  #: [nodes, depths]: Q - V, averaged over the observations left with the visits of each
     by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
     distance: NDArray[np.integer]
-    begin: Floats  #: [K + 1]: which share of the episodes begins with so many observations left
+    begin: Floats  #: [K + 1]: the share of the episodes that begin with 0..K observations left
     #: Expected visits that fell on nodes with a plan or beyond hope, as a share: all of it, and values are exact.
     exact_fraction: float
 
@@ -69,7 +69,7 @@ class PolicyEvaluation:
     Equal parts of the episodes from ``starts`` have each of ``budgets``, or ``budget`` where that is less; all have
     ``budget`` if there are none. What no policy changes is worked out once. States that were never planned (their
     visits are few) stand together by their distance, behind the nodes with a plan: they take the mean
-    value of the planned states at their distance. States that nobody can solve any more, or not with the observations
+    value of the planned states at their distance. States that cannot be solved any more, or not with the observations
     left, are never solved, which is a theorem; what is done there until the end still has its price, that of as many
     commitments of average cost, or else to lose a level would save what playing on costs.
     """
@@ -133,7 +133,7 @@ class PolicyEvaluation:
         return self._averaged(self._backward(probs)[0], self.visits(probs), probs)
 
     def advantages_by_budget(self, probs: Floats) -> Floats:
-        """[K + 1, rows, depths] Q - V with so many observations left."""
+        """[K + 1, rows, depths] Q - V by observations left."""
         q_values, value = self._backward(probs)
         q_values[1:] -= value[1:, : self._planned, None]
         return q_values

@@ -77,7 +77,7 @@ class Attribution(Regret):
 
 
 def attribute(best: OptimalValues, starts: NDArray[np.integer], choose: Chooser) -> Attribution:
-    """Play every start once, and say the regret of each commitment."""
+    """Play every start once; the regret of each commitment."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
     solved, actions, observations = graph.goal[nodes], np.zeros(len(nodes)), np.zeros(len(nodes))
     path, parts = np.full((best.budget, len(nodes)), -1), []

@@ -133,7 +133,7 @@ def _actions(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
 
 
 def _all(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
-    """All that is known of these plans, for a rule of somebody else that reads the last ones too."""
+    """All that is known of these plans, for a rule of one's own that reads the last ones too."""
     arrays = {name: getattr(every, name) for name in ("probabilities", "samples", "features")}
     rows = {name: None if values is None else values[nodes] for name, values in arrays.items()}
     return Plans(every.actions[nodes], previous=previous, **rows)
@@ -147,7 +147,7 @@ class RulesOnGraph:
 
     @cached_property
     def plans(self) -> Plans:
-        """Those of every node, without samples; a node without a plan has an even one that nobody reads."""
+        """Those of every node, without samples; a node without a plan has an even one, which is not read."""
         even = np.float32(0.25)
         probs = np.where(self.graph.planned[:, None, None], self.graph.probs, even)
         return Plans(self.graph.plans, probs, features=self.graph.features)
@@ -167,14 +167,14 @@ class RulesOnGraph:
         return replace(self.plans, samples=self.graph.samples)
 
     def plans_for(self, entry: NamedRule) -> Plans:
-        """What a rule reads. Samples are for rules that need them: what others say must not depend on who built the
-        graph."""
+        """The plans as a rule reads them. Samples are for rules that need them: the choice of others must not depend on
+        the options of the graph."""
         if "samples" in entry.reads:
             return self._sampled_plans
         return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
     def known_for(self, entry: NamedRule) -> Plans:
-        """The same without those of nodes that a graph of so many observations never planned at. Goals, which any graph
+        """The same without those of nodes that a graph with a budget never planned at. Goals, which any graph
         has, keep their even plan."""
         known, every = self.graph.planned | self.graph.goal, self.plans_for(entry)
         return every if known.all() else _all(every, np.flatnonzero(known))
@@ -221,11 +221,11 @@ def _orders_by_depth(rule: Rule) -> Depths:
 
 
 def ask_once(entry: NamedRule, path: Path, read: RulesOnGraph) -> None:
-    """Ask a rule about every plan before anything is scored, so that whoever wrote it reads where it fails."""
+    """Ask a rule about every plan before anything is scored, so that its author reads where it fails."""
     plans = read.plans_for(entry)
     if "previous" in entry.reads:
         plans = replace(plans, previous=Tail(plans.actions, np.zeros(len(plans), np.int64)))
     try:
         entry.orders(plans)
-    except (Exception, SystemExit) as error:  # whatever a program of somebody else may raise
+    except (Exception, SystemExit) as error:  # a program of one's own may raise anything
         raise ValueError(f"rule: {failing_line(path, error)}: {type(error).__name__}: {error}") from error

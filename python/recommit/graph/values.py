@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
-    #: Who chooses depths: a column for every node, or probabilities [N, depths]; either may have an axis [K, ...]
+    #: A choice of depths: a column for every node, or probabilities [N, depths]; either may have an axis [K, ...]
     #: before, row k - 1 with k observations left.
     DepthPolicy: TypeAlias = "NDArray[np.integer] | Floats"
 

@@ -322,8 +322,7 @@ _Panel = tuple[str, str, list[tuple[str, str, list[int], list[float]]]]
 
 
 def training(folder: Folder) -> ReportFigure | None:
-    """Curves of the run that was evaluated and of its warm start, a panel for everything that they wrote down at more
-    than one step."""
+    """Curves of the run that was evaluated, a panel for everything that it wrote down at more than one step."""
     panels = [panel for panel in _training_panels(folder) if any(len(xs) > 1 for _, _, xs, _ in panel[2])]
     if not panels:
         return None
@@ -373,10 +372,10 @@ def _training_panels(folder: Folder) -> list[_Panel]:
         fields = ("validation", checked, "adaptive")
         return [training_, of("validation", COLOURS["oracle"], *fields, within=lines, factor=factor)]
 
-    def loss(listed: list[dict[str, Any]]) -> list[Any]:
-        training_ = of("training", COLOURS["first"], "loss", within=listed)
-        return [training_, of("validation", COLOURS["oracle"], "validation", "loss", within=listed)]
-
+    loss = [
+        of("training", COLOURS["first"], "loss", within=plain_loss),
+        of("validation", COLOURS["oracle"], "validation", "loss", within=plain_loss),
+    ]
     information = of("training", COLOURS["first"], "mutual_information")
     heads = (("depth head", "first", "entropy_depth"), ("action head", "fixed", "entropy_actions"))
     return [
@@ -390,8 +389,7 @@ def _training_panels(folder: Folder) -> list[_Panel]:
             "decisions, %",
             [of(f"h = {d}", DEPTHS[int(d) - 1], "depths", d, factor=100.0) for d in depths],
         ),
-        ("Loss", "loss", loss(plain_loss)),
-        ("Warm start: loss", "loss", loss(folder.warm_start)),
+        ("Loss", "loss", loss),
     ]
 
 

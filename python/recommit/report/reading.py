@@ -19,7 +19,7 @@ from recommit.policy.config import MOST_ACTIONS
 from recommit.report.agents import Agent, agents_of
 from recommit.results.table import best
 from recommit.rollout.decision_rows import DecisionRows
-from recommit.storage import errors, safe_open, verified
+from recommit.storage import errors, verified
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,21 +67,6 @@ class AgentRegrets:
     regret: NDArray[np.float64]  #: in solved episodes
     best: NDArray[np.int8]  #: the nearest depth that was best
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the depth was one of the best
-
-
-def _digests(policy: Path) -> bytes:
-    """What a policy consists of, as bytes to compare; nothing where it cannot be read."""
-    try:
-        return safe_open.content(policy / verified.DIGESTS)
-    except OSError:
-        return b""
-
-
-def _steps(run: Path) -> list[dict[str, Any]]:
-    """Lines of a run's metrics; none if there are none."""
-    if not os.path.lexists(run / "metrics.jsonl"):
-        return []
-    return [line for line in verified.lines(run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 
 
 class Folder:
@@ -252,17 +237,9 @@ class Folder:
     @cached_property
     def training(self) -> list[dict[str, Any]]:
         """Lines of the run's metrics; none if it is gone. A last line that is being written is left out."""
-        return _steps(self.run)
-
-    @cached_property
-    def warm_start(self) -> list[dict[str, Any]]:
-        """Lines of the metrics of the run from which the policy has its copy of a warm start; none if it is gone."""
-        copy = _digests(self.run / "init")
-        beside = {*self.run.parent.glob("*/"), *self.run.parent.parent.glob("*/")} if copy else set()
-        for folder in sorted(beside):
-            if any(_digests(policy) == copy for policy in folder.glob("checkpoints/*/policy")):
-                return _steps(folder)
-        return []
+        if not os.path.lexists(self.run / "metrics.jsonl"):
+            return []
+        return [line for line in verified.lines(self.run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 
     def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
         """What every threshold of an agent's rule comes to, in order; none of an agent without one."""

@@ -59,7 +59,8 @@ def figure(row: Mapping[str, Any] | None, key: str, digits: int = 1, scale: floa
     """A row's figure with the interval of its fields ``KEY_low`` and ``KEY_high``, where it has them."""
     if row is None or row.get(key) is None:
         return NONE
-    within = ends(row.get(f"{key}_low"), row.get(f"{key}_high"), digits, scale)
+    stem = "solve" if key == "solve_rate" else key
+    within = ends(row.get(f"{stem}_low"), row.get(f"{stem}_high"), digits, scale)
     return number(row[key], digits, scale) + (f" ({within})" if within else "")
 
 

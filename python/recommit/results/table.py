@@ -95,6 +95,8 @@ class Results:
         """Mean of an agent minus that of another, paired by instance and by the seeds that both have."""
         seeds = sorted({*self.seeds(agent, budget)} & {*self.seeds(other, budget)})
         one, two = (self.values(name, budget, column, seeds) for name in (agent, other))
+        if one.shape != two.shape or not seeds:
+            raise ValueError(f"{other}: expected the seeds and instances of {agent}, got others")
         return intervals.difference(one, two, self.groups(agent, budget))
 
 

@@ -42,14 +42,14 @@ class DecisionRows:
     turn: NDArray[np.int16]  #: 0 is the first observation
     depth: NDArray[np.int8]  #: committed
     executed: NDArray[np.int8]  #: actions until the goal or the end of the commitment
-    before: NDArray[np.int32]  #: distance, UNSOLVABLE for a state that nobody can solve any more
+    before: NDArray[np.int32]  #: distance, UNSOLVABLE for a state that cannot be solved any more
     after: NDArray[np.int32]
     solved: NDArray[np.bool_]
     entropy: NDArray[np.float32]  #: of the depth head, in nats
     probs: NDArray[np.float32]  #: that the depth head gave to the depth
     actions: NDArray[np.uint32]  #: of the plan, two bits each, the first lowest
     depth_probs: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
-    #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: nobody said.
+    #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: not known.
     plan_probs: NDArray[np.uint64]
     #: The same of depths and actions beyond eight, the ninth in the first byte. Files have them of longer plans alone.
     depth_probs_9: NDArray[np.uint64]
@@ -76,7 +76,7 @@ class DecisionRows:
 
     @classmethod
     def of_table(cls, path: Path, table: Any, instances: int = MOST_INSTANCES) -> DecisionRows:
-        """Of the parsed file ``path``, whose rows must be decisions on so many instances."""
+        """Of the parsed file ``path``, whose rows must be decisions on at most this many instances."""
         from recommit.data import parquet
 
         stored = _KINDS

@@ -60,7 +60,7 @@ class Actor:
         remaining: NDArray[np.int64] | None = None,
     ) -> Proposals:
         """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if
-        given, are theirs, whoever chooses otherwise; ``remaining``: see ``CommitPolicy.encode``."""
+        given, are theirs, instead of the variant's choice; ``remaining``: see ``CommitPolicy.encode``."""
         parts = []
         for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
             part = slice(begin, begin + PASS)
@@ -137,7 +137,7 @@ def rollout(
     """One episode from every start, in lock step, for as many decisions as ``budget`` allows each.
 
     ``candidates`` commitments are tried at every state, on copies; the episode goes on with the first one, or with the
-    one that ``follow`` says. An episode's number fixes its randomness. All ranks take part until
+    one that ``follow`` chooses. An episode's number fixes its randomness. All ranks take part until
     the last episode of all ranks has ended. A state whose distance is not known ends all of them, with an error.
     """
     task, budgets = actor.task, np.broadcast_to(np.asarray(budget, np.int64), (len(starts),))

@@ -1,4 +1,4 @@
-"""Who chooses the depth, and what learns: the kinds of runs that are compared."""
+"""Kinds of runs that are compared: by what chooses the depth, and what learns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recommit.policy.config import MOST_ACTIONS
 
 @dataclass(frozen=True)
 class Variant:
-    """Who chooses the depth, and what learns."""
+    """What chooses the depth, and what learns."""
 
     name: str
     #: The clamped depth, 0 if there is none.

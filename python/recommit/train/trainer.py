@@ -125,7 +125,7 @@ class Trainer(ABC):
 
     #: The verb, and the prefix of its curves.
     kind: str
-    #: After so many steps memory goes back to the system: seldom enough to cost nothing.
+    #: Steps between returns of memory to the system: seldom enough to cost nothing.
     steps_between_trims = 100
     policy: CommitPolicy
     engine: Engine
@@ -151,7 +151,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def _summary(self, steps: list[dict[str, float]]) -> dict[str, Any]:
-        """What a log line says of the steps since the last one; ``loss`` is in it."""
+        """The values of a log line, of the steps since the last one; with ``loss``."""
 
     @abstractmethod
     def _introduction(self) -> str:
@@ -318,7 +318,7 @@ class Trainer(ABC):
 
     def _resume_from_checkpoint(self) -> None:
         newest = self.folder.checkpoints.newest(self._say)
-        self.team.barrier()  # nobody looks at them any more
+        self.team.barrier()  # every rank has read them
         if self.team.is_main_process:
             self.folder.checkpoints.remove_after(newest.step if newest else 0)
         if newest is None:

@@ -46,7 +46,7 @@ class ValidationTask:
 
 
 def tasks_of(name: str, spec: DataSpec, config: ValidationConfig, length: int = PLAN_LENGTH) -> list[ValidationTask]:
-    """Instances as in the data of a recipe, of its validation split: by their start states alone, they are in nobody's
+    """Instances as in the data of a recipe, of its validation split, which by their start states alone are in no
     training data. Plans are compared over ``length`` actions. None if the configuration asks for none."""
     if not config.instances:
         return []

@@ -66,16 +66,6 @@ def test_counts(data):
         assert per_difficulty.max() - per_difficulty.min() <= part.manifest.spec.shards(split)
 
 
-def test_splits_do_not_leak(data):
-    keys = {}
-    for split in data.spec.counts:
-        starts = recommit.data.open(data.folder, split).starts()
-        keys[split] = assignment.keys(data.spec.task, starts.states)
-    assert not set(keys["train"]) & (set(keys["test"]) | set(keys["validation"]))
-    assert not set(keys["test"]) & set(keys["validation"])
-    assert len(set(keys["test"])) == data.spec.test
-
-
 def test_ids_give_the_instances_again(data):
     starts = recommit.data.open(data.folder, "test").starts()
     for i, name in enumerate(recommit.data.open(data.folder, "test").ids(starts)[:10]):

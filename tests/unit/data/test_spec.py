@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from recommit.data.spec import DataSpec, Difficulty
@@ -69,46 +66,8 @@ def test_wrong(change, message):
         DataSpec.from_dict({**GOOD, **change})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "{",
-        "task: [",
-        "&a [*a]",
-        "!!python/object/apply:os.system [id]",
-        "a: &x [*x, *x]",
-        "\x00",
-        "[" * 5000,
-        "9" * 5000,
-    ],
-)
-def test_text_that_is_no_recipe(text):
-    with pytest.raises(errors.WrongDataSpec):
-        DataSpec.from_text(text)
-
-
-def test_files_that_are_no_recipes(tmp_path):
-    for name, data in (("big", b" " * (2 << 20)), ("latin", b"task: \xff")):
-        (tmp_path / name).write_bytes(data)
-        with pytest.raises(errors.WrongDataSpec):
-            DataSpec.read(tmp_path / name)
-    for path in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(errors.WrongDataSpec, match=r"expected a recipe file|expected a file, got a folder"):
-            DataSpec.read(path)
-
-
 def test_shards_cover_the_instances():
     recipe = DataSpec.from_dict({**GOOD, "count": 1001, "shard": 100, "validation": 100})
     for split, files in (("train", 11), ("validation", 1), ("test", 1)):
         assert recipe.shards(split) == files
         assert sum(recipe.shard_instances(split, shard) for shard in range(files)) == recipe.counts[split]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no pipes in folders there")
-def test_nothing_is_read_but_a_file(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for path, kind in ((tmp_path / "pipe", "a pipe"), (Path(os.devnull), "a device")):
-        with pytest.raises(errors.WrongDataSpec, match=f"expected a file, got {kind}"):
-            DataSpec.read(path)

@@ -145,15 +145,3 @@ def test_a_link_is_not_pushed(graph, tmp_path):
     words = ["graph", "show", str(tmp_path / "graph"), "--push", "me/graph", "--hub", str(tmp_path / "hub")]
     assert main(words) != 0
     assert not (tmp_path / "hub").exists()
-
-
-def test_a_folder_of_somebody_else_is_left_alone(graph, tmp_path):
-    (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(errors.WrongFolder, match=r"with thesis\.tex"):
-        files.write(graph, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_a_folder_that_is_none_is_a_sentence(tmp_path):
-    with pytest.raises(errors.WrongFolder, match="graph: expected a folder that recommit graph build wrote"):
-        files.read(tmp_path / "nowhere")

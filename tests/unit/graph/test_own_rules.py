@@ -32,13 +32,6 @@ def written(folder, text, name="mine.py"):
     return rule_registry.from_code(folder / name, trusted=True)
 
 
-def test_a_program_runs_only_where_that_was_said(tmp_path):
-    path = tmp_path / "two.py"
-    path.write_text("raise SystemExit")
-    with pytest.raises(ValueError, match="rule: expected --run-code"):
-        rule_registry.from_code(path, trusted=False)
-
-
 @pytest.mark.parametrize(
     ("text", "twin"),
     [
@@ -142,27 +135,20 @@ PRESENT = "from recommit.horizon import Confidence\nclass One(Confidence):\n    
         ("rule = 3", r"got int$"),
         ("from recommit.horizon import Repetition as rule", r"got the class Repetition, which nobody called$"),
         (PRESENT, r"rule: expected a rule of one number in .*mine\.py to read the present plan"),
-    ],
-)
-def test_a_file_that_defines_no_rule_is_a_sentence(tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        written(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
         ("def rule(plans):\n    return plans.depths", r"mine\.py, line 2: AttributeError: 'Plans' object has no"),
         ("def rule(plans):\n    return 4.0", r"mine\.py: TypeError: propose: expected integers, got float64"),
         ("def rule(plans):\n    exit(1)", r"mine\.py, line 2: SystemExit: 1"),
     ],
 )
 def test_a_rule_that_fails_says_where_before_anything_is_scored(scorer, tmp_path, text, message):
-    entry = written(tmp_path, text)
     with pytest.raises(ValueError, match=message):
-        rule_episodes.ask_once(entry, tmp_path / "mine.py", scorer.rules)
+        rule_episodes.ask_once(written(tmp_path, text), tmp_path / "mine.py", scorer.rules)
 
 
-def test_the_name_of_another_rule_is_refused(tmp_path):
+def test_what_is_no_rule_of_ones_own_is_refused(tmp_path):
+    path = tmp_path / "two.py"
+    path.write_text("raise SystemExit")
+    with pytest.raises(ValueError, match="rule: expected --run-code"):
+        rule_registry.from_code(path, trusted=False)
     with pytest.raises(ValueError, match=r"rule: expected a file whose name no rule here has, got head\.py"):
         written(tmp_path, "def rule(plans):\n    return 1", "head.py")

@@ -32,13 +32,6 @@ def test_boards_are_solvable_and_not_solved(task):
     assert solvable(states).all()
 
 
-def test_the_solvability_check_sees_a_swapped_pair():
-    states = recommit.Sliding(4).generate(100, seed=0).states
-    swapped = states.copy()
-    swapped[states == 1], swapped[states == 2] = 2, 1
-    assert not solvable(swapped).any()
-
-
 def solvable(states):
     """Sign of the permutation (blank included) = parity of the blank's taxicab distance from its goal cell."""
     n, rows, cols = states.shape
@@ -71,7 +64,7 @@ WINDOWS = {
 
 # A window of 4x4 boards is searched board by board: fewer of them.
 @pytest.mark.parametrize(
-    ("name", "count"), [(name, 150 if name == "sliding 4x4" else 300) for name in WINDOWS], ids=list(WINDOWS)
+    ("name", "count"), [(name, 40 if name == "sliding 4x4" else 300) for name in WINDOWS], ids=list(WINDOWS)
 )
 def test_lengths_are_exact_and_in_the_window(name, count):
     task, (low, high), options = WINDOWS[name]

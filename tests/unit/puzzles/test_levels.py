@@ -45,9 +45,6 @@ def outcome(text: str | bytes) -> list[str] | tuple[int, int, str]:
         return error.line, error.column, message.removeprefix(prefix)
 
 
-# --- The table of nasty texts.
-
-
 def test_padding_is_wall_at_the_right_and_at_the_bottom() -> None:
     levels = recommit.parse_levels(L + "\n######\n#@$. #\n#    #\n######\n")
     assert levels.states.shape == (2, 4, 6)

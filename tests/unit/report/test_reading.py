@@ -66,26 +66,6 @@ def test_the_best_fixed_depth_is_chosen_on_validation_instances_if_it_can_be(cop
     assert best.depth == 2  # the smaller of equals
 
 
-def test_the_warm_start_is_known_by_its_bytes(copy, tmp_path):
-    """Whatever its folder is called; another run beside it is none."""
-    family, digests = tmp_path / "family", {"sft": "one", "other": "two"}
-    for name, text in digests.items():
-        policy = tmp_path / name / "checkpoints/step-1/policy"
-        policy.mkdir(parents=True)
-        (policy / "DIGESTS").write_text(text)
-        (tmp_path / name / "metrics.jsonl").write_text(json.dumps({"step": 1, "loss": 0.5, "run": name}) + "\n")
-    init = family / "adaptive-s0/init"
-    init.mkdir(parents=True)
-    plan = json.loads((copy / "plan.json").read_text()) | {"run": str(init.parent)}
-    (copy / "plan.json").write_text(json.dumps(plan))
-    assert Folder(copy).warm_start == []
-    for name, text in digests.items():
-        (init / "DIGESTS").write_text(text)
-        assert [line["run"] for line in Folder(copy).warm_start] == [name]
-    (init / "DIGESTS").write_text("three")
-    assert Folder(copy).warm_start == []
-
-
 def test_under_augmentations_oracle_and_control_are_found(copy):
     plan, rows, curves = (json.loads((copy / f"{name}.json").read_text()) for name in ("plan", "summary", "curves"))
     names = dict(zip(plan["agents"], with_augmentations(plan["agents"], 8), strict=True))

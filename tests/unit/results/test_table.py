@@ -48,6 +48,9 @@ def test_an_instance_that_a_seed_lacks_is_an_error():
     part = Results(*(getattr(rows, each.name)[1:] for each in fields(rows)))
     with pytest.raises(ValueError, match="all 6 instances for every seed"):
         part.values("a", 5, "solved")
+    shorter = Results.joined([long_rows(agents=("a",)), long_rows(agents=("b",), count=5)])
+    with pytest.raises(ValueError, match="b: expected the seeds and instances of a, got others"):
+        shorter.difference("a", "b", 5, "solved")
 
 
 @given(POINTS)

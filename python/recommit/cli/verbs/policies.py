@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.cli.boards import check_place
 from recommit.evaluate.score import ScoreOptions
 from recommit.policy import pretrained
-from recommit.results.grid import Grid, ends, figure, number, percent
+from recommit.results.grid import Grid, figure, number, percent
 from recommit.results.table import best
 from recommit.storage.terminal_text import tell
 
@@ -37,7 +37,7 @@ def text(cards: dict[str, dict[str, Any]]) -> str:
     columns: dict[str, Callable[[Any], str]] = {
         "policy": lambda each: each[0],
         "budget": lambda each: f"{each[2]['budget']}, K = {each[2]['decisions']}",
-        "solved, % (95 %)": lambda each: _solved(each[2]),
+        "solved, % (95 %)": lambda each: figure(each[2], "solve_rate", 1, 100.0),
         "actions": lambda each: number(each[2]["actions_per_episode"]),
         "best fixed depth, %": lambda each: f"{percent(each[3]['solve_rate'])} (h = {_depth(each[3])})",
         "actions of it": lambda each: number(each[3]["actions_per_episode"]),
@@ -61,10 +61,6 @@ def _depth(row: dict[str, Any]) -> int:
     return int(row["agent"].removeprefix("fixed-"))
 
 
-def _solved(row: dict[str, Any]) -> str:
-    return f"{percent(row['solve_rate'])} ({ends(row['solve_low'], row['solve_high'], scale=100.0)})"
-
-
 def score(options: ScoreOptions, json: bool = False) -> None:
     """Score any agent on a frozen split, and write a record that anybody can check; or check one.
 
@@ -83,7 +79,7 @@ def score(options: ScoreOptions, json: bool = False) -> None:
         "agent": lambda _: record["name"],
         "split": lambda _: record["split"],
         "K": lambda row: str(row["decisions"]),
-        "solved, % (95 %)": _solved,
+        "solved, % (95 %)": lambda row: figure(row, "solve_rate", 1, 100.0),
         "actions": lambda row: number(row["actions_per_episode"]),
         "observations": lambda row: number(row["decisions_per_episode"]),
         "value (95 %)": lambda row: figure(row, "value", 1, 100.0),

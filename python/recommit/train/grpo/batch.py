@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class GrpoBatch:
     """S states, and in each of them D depths and G plans with advantages.
 
-    For sampled commitments D = G, and plan g goes with depth g. A weight of 0 says that an entry is not there (an
+    For sampled commitments D = G, and plan g goes with depth g. A weight of 0 marks an entry that is not there (an
     action that was not executed, padding); its other values then mean nothing. ``old`` values are log probabilities
     when the commitments were sampled.
     """
@@ -33,9 +33,8 @@ class GrpoBatch:
     depth_weight: NDArray[np.float32]
     depth_old: NDArray[np.float32]
     actions: NDArray[np.int64]  #: [S, G, 8]
-    plan_depth: NDArray[
-        np.int64
-    ]  #: [S, G], that each plan was made for: a decoder that is conditioned on it is told again
+    #: [S, G], that each plan was made for: an input of a decoder that is conditioned on it
+    plan_depth: NDArray[np.int64]
     action_advantage: NDArray[np.float32]
     action_weight: NDArray[np.float32]
     action_old: NDArray[np.float32]

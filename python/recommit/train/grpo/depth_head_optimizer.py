@@ -101,8 +101,7 @@ class NodeShares:
 def _sum_gradients(parameters: list[torch.nn.Parameter], team: Team) -> None:
     """Gradients of all ranks, added in one order, so that every rank has the same bits; they must be finite.
 
-    Unlike those of an engine's step nobody looks at their norm, and the head is validated and saved right after its
-    updates.
+    Unlike in an engine's step no norm is checked, and the head is validated and saved right after its updates.
     """
     own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
     total = torch.from_numpy(np.sum(team.gather(own.cpu().numpy()), axis=0, dtype=np.float64))

@@ -108,7 +108,7 @@ def grpo_loss(
 ) -> tuple[Tensor, Tensor]:
     """(loss, ``MEASURES``), both divided by ``divisor`` where they are averages over states.
 
-    ``fresh`` says that the weights are still those that sampled the commitments: the ratio is then exactly 1.
+    ``fresh``: the weights are still those that sampled the commitments, so that the ratio is exactly 1.
     """
     tensors = TensorBatch.of(batch, policy.depth_head.weight.device)
     depth_logits, action_logits = policy(

@@ -7,7 +7,7 @@ advantage-weighted target, its own probabilities times e to the advantage (as MP
 evaluation do no harm, where a gradient that is out of date goes too far.
 
 Updates are counted, or end by the processor time that they take; reading states and checks on held-out starts are not
-counted. The updates are the same whatever the clock says, so that a fit of as many updates is the same fit, to the bit.
+counted. The clock changes no update: a fit of as many updates is the same fit, to the bit.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NO_WORLD_MODEL = "policy: expected one with a world model (recommit train world-
 
 @dataclass(frozen=True)
 class Extent:
-    """How long a fit goes on: so many updates, or as many as fit into CPU seconds; 0 for no end by it."""
+    """Length of a fit: a number of updates, or those that fit into CPU seconds; 0 for no end by it."""
 
     updates: int = 0
     seconds: float = 0.0
@@ -105,7 +105,7 @@ class ConditionedConfig:
 
 def advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
     """Shares of all visits [K + 1, rows], and Q - V [K + 1, rows, depths] with a mean square of 1, by the observations
-    left; ``probs`` has these axes too, and nobody chooses with none left."""
+    left; ``probs`` has these axes too; nothing is chosen with none left."""
     evaluation = problem.evaluation
     advantage, share = evaluation.advantages_by_budget(probs), evaluation.visits(probs)
     share[0] = 0.0
@@ -130,7 +130,7 @@ def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64
 
 
 class ConditionedInputs:
-    """What the head reads at the nodes of a graph, under prices and with so many observations left."""
+    """Inputs of the head at the nodes of a graph, by prices and observations left."""
 
     def __init__(self, policy: CommitPolicy, task: Puzzle, problem: HeadProblem, features: str = "conditioned") -> None:
         graph, rows, parts = problem.graph, problem.rows, []
@@ -191,7 +191,7 @@ class ConditionedLearner:
         return F.log_softmax(self.head(read), dim=-1)
 
     def probs(self, problem: HeadProblem) -> Floats:
-        """[K + 1, rows, depths]; 0 where no episode of the problem comes with so many observations left.
+        """[K + 1, rows, depths]; 0 at observations left with which no episode of the problem comes.
 
         What the hidden layer sums up of a node is the same with any number of them, but for a constant.
         """

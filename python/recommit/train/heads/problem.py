@@ -87,7 +87,7 @@ class HeadProblem:
 
     @cached_property
     def rows(self) -> Nodes:
-        """The nodes where somebody chooses."""
+        """The nodes where a depth is chosen."""
         return self.graph.rows
 
     @cached_property

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 EVALUATED = 256
 #: How often it is evaluated, and kept.
 CHECKS = 8
-#: Of a state whose distance nobody knows: torch's own.
+#: Class of a state without a known distance: torch's own.
 NO_LABEL = -100
 #: The file of a command that is under way, the moments that AdamW keeps of every weight, and what its first line says.
 NAME = "learning"
@@ -95,7 +95,7 @@ class TrainingStates:
             row[:many] = solutions.actions[begin : begin + many]
 
     def states(self, step: int) -> States:
-        """Those of a step: half of them on the way, the others so many random actions away."""
+        """Those of a step: half of them on the way, the others some random actions away."""
         training = self._training
         key = rng.derived_seed(training.seed, rng.Purpose.WORLD_MODEL, step)
         random = np.random.Generator(np.random.Philox(key=key))
@@ -208,7 +208,7 @@ def _loss(net: WorldModel, source: TrainingStates, step: int, cut: slice) -> tor
 
 
 def evaluate(net: WorldModel, source: TrainingStates, cut: slice) -> dict[str, float]:
-    """On states that nobody learned from: the share of distances that are exact, and of pictures that are right after
+    """On states that were not trained on: the share of distances that are exact, and of pictures that are right after
     an action."""
     states = source.states(0)
     cells, (actions, after) = _cells(states, cut), _moved(source.task, states, 0)

@@ -30,7 +30,8 @@ class Targets:
     actions: NDArray[np.int64]  #: [N, 8], or as many as the policy's plans have, 0 behind the goal
     optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
     distance: NDArray[np.int32]
-    remaining: NDArray[np.int64]  #: decisions, which no expert path says: sampled, for a policy that is told
+    #: Decisions, which an expert path does not have: sampled, for a policy that reads them.
+    remaining: NDArray[np.int64]
     #: The same with the player of each state on D other cells.
     elsewhere: Elsewhere | None = None
 
@@ -51,7 +52,7 @@ class Elsewhere:
     cells: NDArray[np.int64]  #: [N, D]: row * columns + column
     actions: NDArray[np.int64]  #: [N, D, 8]
     optimal: NDArray[np.bool_]  #: [N, D, 8, 4]
-    distance: NDArray[np.int32]  #: [N, D]; 0: there are not so many cells
+    distance: NDArray[np.int32]  #: [N, D]; 0: there are fewer cells
 
     def __getitem__(self, key: slice | NDArray[np.intp]) -> Elsewhere:
         return Elsewhere(*(getattr(self, f.name)[key] for f in fields(self)))

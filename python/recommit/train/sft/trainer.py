@@ -3,8 +3,8 @@
 One step: a batch of labelled states from the data sets (``data/loading.py``), what is optimal in each of them
 (``targets.py``), one pass of the policy, and the loss of all admissible commitments at once. A plan is taught
 together with its prefixes, since every depth commits to a prefix of one plan. What differs from usual imitation:
-with soft targets all optimal actions of a state share the credit, and with ``paths: resample`` every visit of a state
-teaches another of its optimal paths. The depth head gets no target and no gradient: it learns by GRPO alone.
+with soft targets the loss is of all optimal actions of a state together, and with ``paths: resample`` every visit of a
+state teaches another of its optimal paths. The depth head gets no target and no gradient: it learns by GRPO alone.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _refuse_leaks(specs: Sequence[DataSpec]) -> None:
 
 
 def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
-    """What a run's configuration says of its data: of several sets a list."""
+    """The data in a run's configuration: of several sets a list."""
     each = [{"content_sha256": d.manifest.content, "recipe": d.spec.to_dict()} for d in datasets]
     return each if each[1:] else each[0]
 
@@ -135,7 +135,7 @@ def _refuse_idle(config: TargetConfig, task: Puzzle, name: str, most: int) -> No
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """A micro-batch of one data set; its number says which."""
+    """A micro-batch of the data set with this number."""
 
     number: int
     task: Puzzle
@@ -173,7 +173,7 @@ class SftTrainer(Trainer):
             _refuse_idle(config.targets, *each)
         #: Micro-batches per step by data set, the same on every rank.
         self.micro_batches = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
-        #: Threads that label states, where nobody has said how many there may be one.
+        #: Threads that label states: one, unless a number is configured.
         self.labellers = max(config.run.threads, 1)
         #: The policy's own episodes, by data set; with ``targets.dagger`` alone.
         self.episodes: list[Episodes] = [
@@ -309,6 +309,6 @@ def _rates(steps: list[list[float]]) -> dict[str, float]:
 @torch.no_grad()
 def _measured(value: Tensor, logits: Tensor, part: Targets) -> Tensor:
     """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still
-    on the device, since whoever reads it waits for the whole queue."""
+    on the device, since reading it waits for the whole queue."""
     right, live = loss.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (value, right[0], live[0])])

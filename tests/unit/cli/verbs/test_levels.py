@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.puzzles.level_cases import L
 
 import recommit
 from recommit.cli import command_line
 from recommit.cli.verbs import levels
 
 pytest.importorskip("tyro")
+
+L = "#####\n#@$.#\n#####\n"
 
 
 @pytest.fixture

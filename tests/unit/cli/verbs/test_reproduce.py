@@ -221,6 +221,7 @@ def test_one_warm_start_of_both_puzzles(tmp_path):
     assert times(out) == made
 
 
+@pytest.mark.nightly
 def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
     """Its agents are those of the others; its tables are ours alone."""
     caves = PRESET.replace("task: sliding, size: [2, 3]", "task: ice, size: 6").replace("laptop-sliding", "laptop-ice")
