@@ -32,9 +32,9 @@ def users() -> dict[DataSpec, list[str]]:
     """Everything that presets train on, and which of them."""
     found: dict[DataSpec, list[str]] = {}
     for name in preset.names():
-        for entry in preset.entries(preset.load(name), Path("out")):
-            for spec in entry.data.values():
-                found.setdefault(spec, []).append(name)
+        for line in preset.load(name, Path()):
+            if line.verb == "data build":
+                found.setdefault(line.options.spec(), []).append(name)
     return found
 
 

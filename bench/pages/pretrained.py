@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recommit.data.spec import DataSpec
 from recommit.evaluate.evaluation import evaluate
 from recommit.evaluate.options import EvaluateOptions
 from recommit.policy import pretrained
@@ -100,7 +99,8 @@ def write(name: str, source: Source, preset: Path, scratch: Path) -> None:
     save_compact(CommitPolicy.from_pretrained(local_folder(run)), folder / "policy")
     recipe = recipe_of(preset / source.task / source.warm_start)
     if source.preset:
-        recipe = DataSpec.from_dict(presets.load(source.preset)["tasks"][source.task]["data"])
+        built = (line.options for line in presets.load(source.preset, Path()) if line.verb == "data build")
+        recipe = next(options.spec() for options in built if options.task == source.task)
     _json(folder / "config.json", {"data": {"recipe": recipe.to_dict()}})
     _json(folder / "best.json", {"policy": "policy"})
     every = figures(folder, scratch / f"{name}-all", 1024, source.agents)

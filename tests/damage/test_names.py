@@ -29,14 +29,14 @@ from tests.damage.finished import Use
 
 import recommit
 from recommit.cli import main
+from recommit.policy import checkpoint
 from recommit.policy.backbones import backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.report import document
-from recommit.runs import progress
 from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import verified
 from recommit.storage.files import Files
-from recommit.train import config, initial_policy
+from recommit.train import initial_policy
 
 NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
 PROGRAMS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "webbrowser.open")
@@ -44,13 +44,9 @@ CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.symlink", "os.l
 #: Every ending that something of ours may put behind a name, and every file that it may look for in a folder.
 ENDINGS = ("", ".txt", ".js", ".yaml", ".json", ".jsonl", ".parquet", ".safetensors", ".npy")
 LOOKED_FOR = ("config.json", "best.json", "metrics.jsonl", "versions.json", "manifest.json", "heads.safetensors")
-#: What may name any folder of this machine: a policy and a recipe their backbone, and an evaluation its run, of which a
-#: page shows the training. It is read, and nothing else.
-READ_ANYWHERE = {
-    ("adapted/config.json", ("backbone", "source")),
-    ("plan.yaml", ("sft", "model", "backbone")),
-    ("eval/plan.json", ("run",)),
-}
+#: What may name any folder of this machine: an evaluation its run, of which a page shows the training. It is read, and
+#: nothing else.
+READ_ANYWHERE = {("eval/plan.json", ("run",))}
 
 
 class Reached(RuntimeError):
@@ -214,7 +210,8 @@ def more_uses():
 
     def play(here):
         task = recommit.Sliding(2, 3)
-        recommit.CommitPolicy.from_pretrained(here / "adapted").act(task, task.generate(1, seed=0).states)
+        with backbone.given_backbone(here / "sft" / "backbone"):
+            recommit.CommitPolicy.from_pretrained(here / "adapted").act(task, task.generate(1, seed=0).states)
 
     def train(here):
         words = ["--recipe", f"{here}/plan.yaml", "--data", f"{here}/data", "--out", f"{here}/new", "--quiet"]
@@ -230,11 +227,7 @@ def more_uses():
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory, guard):
-    def tracker(package):
-        return lambda **about: guard.stop("network", (package, about["project"]))
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(progress, "_tracker", tracker)
         patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         yield Names(tmp_path_factory.mktemp("names"), guard)
 
@@ -245,8 +238,6 @@ SAMPLE = (
     ("sft/best.json", ("policy",), "near"),
     ("adapted/config.json", ("backbone", "source"), "repository"),
     ("adapted/config.json", ("policy", "prompts", 0), "file"),
-    ("plan.yaml", ("sft", "run", "wandb"), "repository"),
-    ("plan.yaml", ("sft", "run", "trackio"), "repository"),
     ("plan.yaml", ("sft", "model", "backbone"), "repository"),
     ("eval/summary.json", (0, "task"), "file"),
     ("eval/plan.json", ("agents", 0), "folder"),
@@ -272,11 +263,10 @@ def trusting(folder, name):
 TRUSTING = {
     "a run": ((verified, "inside", trusting), ("sft/best.json", ("policy",), "folder"), "read"),
     "a policy": (
-        (backbone, "may_be_named", lambda _: True),
+        (checkpoint, "LISTED", {"evil/repository": ""}),
         ("adapted/config.json", ("backbone", "source"), "repository"),
         "network",
     ),
-    "a recipe": ((config, "_callers", lambda _: ()), ("plan.yaml", ("sft", "run", "wandb"), "repository"), "network"),
     "a page": (
         (document, "rules", lambda task: Path(f"{task}.js").read_text()),
         ("eval/summary.json", (0, "task"), "file"),

@@ -1,4 +1,6 @@
-"""Two real ranks by torchrun and in a SLURM job; and a preset in one command, every run of it launched."""
+"""Two real ranks by torchrun and in a SLURM job; and a preset in one command, every run of it launched: nightly by two
+real ranks, else with a call in the launcher's place.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +20,7 @@ from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
+from recommit.runs import jobs, launch
 from recommit.runs.distributed import free_port
 from recommit.train.config import folder as recipes_folder
 
@@ -61,15 +65,13 @@ grpo:
   run: *run
 """
 PRESET = """
-tasks:
-  sliding:
-    data:
-      {task: sliding, size: 3, difficulties: [{length: [2, 10]}],
-       count: 40, validation: 8, test: 12, ties: first, seed: 42}
-    recipe: RECIPE
-    variants: [adaptive]
-    seeds: [7]
-    evaluate: {instances: 6, validation: 4, budgets: ["3", "2"]}
+- >-
+  data build --task sliding --size 3 --length 2 10 --count 40 --validation 8 --test 12 --seed 42 --out sliding/data
+- train sft --recipe plan.yaml --data sliding/data --out sliding/sft
+- train grpo --recipe plan.yaml --init sliding/sft --seed 7 --out sliding/family/adaptive-s7
+- >-
+  evaluate sliding/family --paper --seed 7 --instances 6 --validation 4 --budgets 3 2 --out sliding/eval-s7
+- report sliding/eval-s7 --out sliding/report.html
 """
 
 
@@ -80,7 +82,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("launchers")
     build(DataSpec("sliding", (3, 3), (Difficulty((2, 10)),), count=40, validation=8, test=12), folder / "data")
     (folder / "plan.yaml").write_text(RECIPE)
-    (folder / "preset.yaml").write_text(PRESET.replace("RECIPE", str(folder / "plan.yaml")))
+    (folder / "preset.yaml").write_text(PRESET)
     return folder
 
 
@@ -142,6 +144,66 @@ def test_ctrl_c_reaches_the_ranks(place, start, environment):
     assert f"going on after step {max(last)}" in (out / "launch" / "fixed-2-s0.log").read_text()
 
 
+#: What a launched module says to the command line in front of its own words.
+VERBS = {"recommit.train.sft": ["train", "sft"], "recommit.train.grpo": ["train", "grpo"], "recommit.cli": []}
+
+
+class Called:
+    """A launcher whose one rank is this process, and which has ended when it has begun."""
+
+    stdin = None
+
+    def __init__(self, words, **_):
+        module, *rest = words[words.index("-m") + 1 :] if "-m" in words else ["recommit.cli", *words[1:]]
+        self.returncode = main([*VERBS[module], *rest])
+
+    def poll(self):
+        return self.returncode
+
+
+class Silent(Called):
+    """Planted: a launcher that starts no rank, and says that all is well."""
+
+    def __init__(self, *_, **__):
+        self.returncode = 0
+
+
+def by(launcher):
+    """What starts processes, with a launcher in their place: others than those of runs are started as ever."""
+    return SimpleNamespace(**{**vars(subprocess), "Popen": launcher})
+
+
+@pytest.fixture
+def calls(place, monkeypatch):
+    """The words of a preset on one rank, with a launcher that is a call."""
+    monkeypatch.setattr(launch, "program", list)
+    monkeypatch.setattr(jobs, "subprocess", by(Called))
+    return reproduce(place / "called", place / "preset.yaml", 1, engine="plain")
+
+
+def test_every_run_of_a_preset_is_launched(place, calls):
+    """Its warm start, its reinforcement and its evaluation; the report is this process's own."""
+    assert main(calls) == 0
+    logs = {path.stem: path.read_text().splitlines()[0] for path in (place / "called" / "launch").glob("*.log")}
+    modules = {
+        "sft": "recommit.train.sft",
+        "family.adaptive-s7": "recommit.train.grpo",
+        "eval-s7": "recommit.cli evaluate",
+    }
+    for name, module in modules.items():
+        assert logs.pop(f"sliding.{name}").startswith(f"$ torchrun --standalone --nproc-per-node 1 -m {module} ")
+    assert all(line.startswith("$ recommit ") for line in logs.values())
+    assert len(logs) == 2
+    made(place / "called" / "sliding", 1)
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_preset_whose_launcher_starts_nothing_is_not_made(place, monkeypatch):
+    monkeypatch.setattr(jobs, "subprocess", by(Silent))
+    assert main(reproduce(place / "silent", place / "preset.yaml", 1, engine="plain")) == 1
+    assert not (place / "silent" / "sliding" / "report.html").exists()
+
+
 @pytest.fixture(scope="module")
 def finished(place):
     """A preset in one command, every run on two ranks."""
@@ -149,44 +211,34 @@ def finished(place):
     return place / "out"
 
 
-def reproduce(out, preset, gpus):
+def reproduce(out, preset, gpus, engine="deepspeed"):
+    out.mkdir(exist_ok=True)
+    (out / "launch").mkdir(exist_ok=True)
+    (out / "plan.yaml").write_text(RECIPE.replace("{kind: deepspeed, stage: 2}", f"{{kind: {engine}}}"))
     words = ["reproduce", "--preset", str(preset), "--out", str(out)]
     return [*words, "--device", "cpu", "--gpus", str(gpus)]
 
 
-def shown(task, words, world, capsys):
-    """The report is there, and both runs are said to be finished on so many ranks."""
-    folders = ["sft", "family/adaptive-s7"]
-    assert [ranks(task / folder) for folder in folders] == [world, world]
+def made(task, world):
+    """The report is there, and both runs were made by so many ranks."""
+    assert [ranks(task / folder) for folder in ("sft", "family/adaptive-s7")] == [world, world]
     assert (task / "report.html").is_file()
-    capsys.readouterr()
-    assert main([*words, "--show", "--json"]) == 0
-    runs = json.loads(capsys.readouterr().out)["runs"]
-    assert [(run["run"], run["state"], run["ranks"]) for run in runs] == [
-        (f"{task.name}/{folder}", "finished", world) for folder in folders
-    ]
 
 
 @pytest.mark.nightly
-def test_a_preset_in_one_command(place, finished, capsys):
-    """From nothing to the report."""
-    shown(finished / "sliding", reproduce(finished, place / "preset.yaml", 2), 2, capsys)
-
-
-@pytest.mark.nightly
-def test_the_second_time_nothing_is_trained(place, finished):
-    logs = [finished / "sliding" / "launch" / f"{name}.log" for name in ("sft", "adaptive-s7")]
-    before = [log.read_bytes() for log in logs]
+def test_a_preset_in_one_command(place, finished):
+    """From nothing to the report; the second time nothing begins."""
+    made(finished / "sliding", 2)
+    logs = {path: path.read_bytes() for path in (finished / "launch").glob("*.log")}
     assert main([*reproduce(finished, place / "preset.yaml", 2), "--quiet"]) == 0
-    assert [log.read_bytes() for log in logs] == before
+    assert {path: path.read_bytes() for path in logs} == logs
 
 
 @pytest.mark.nightly
-def test_a_preset_in_a_slurm_job(place, finished, environment):
-    """What the launcher of one machine has finished is left alone."""
-    words = ["reproduce", "--preset", place / "preset.yaml", "--out", finished, "--device", "cpu"]
-    printed = shell(environment, *words, "--set", "variants=[adaptive]", "seeds=[8]").splitlines()
-    assert printed[-1] == str(finished / "sliding" / "report.html")
-    logs = {name: (finished / "sliding" / "launch" / f"{name}.log").read_text() for name in ("sft", "adaptive-s8")}
-    assert ["srun 2" in text for text in logs.values()] == [False, True]
-    assert ranks(finished / "sliding" / "family" / "adaptive-s8") == 2
+def test_a_preset_in_a_slurm_job(place, environment):
+    """Every run of it on two ranks."""
+    words = reproduce(place / "slurm", place / "preset.yaml", 2)[1:-2]
+    shell(environment, "reproduce", *words)
+    logs = [path.read_text() for path in (place / "slurm" / "launch").glob("*.log")]
+    assert sum("srun 2" in text for text in logs) == 3
+    made(place / "slurm" / "sliding", 2)

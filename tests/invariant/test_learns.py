@@ -31,6 +31,7 @@ GRPO = [
     "rollout.length=[4, 21]",
     "rollout.states=400",
     "optim.batch=128",
+    "optim.steps=10",
     f"phases=[{{steps: 6}}, {{steps: 2, head_updates: 10}}, {LAST}]",
 ]
 

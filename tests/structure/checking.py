@@ -10,6 +10,7 @@ import io
 import re
 import runpy
 import sys
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ from tests.structure.commands import ROOT, Command, Wrong, call
 from recommit.cli.flags import Verb
 from recommit.estimate import EstimateOptions
 from recommit.evaluate.tables import paper_tables
-from recommit.train.family import runs as families
+from recommit.train.options import FamilyOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,8 @@ def check_recommit(words: list[str]) -> None:
         _named_tables(given[0].get("tables", ()))
     if words[:2] == ["train", "family"]:
         try:
-            families.family_configs(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
+            names = {each.name for each in fields(FamilyOptions)}
+            FamilyOptions(**{name: value for name, value in given[0].items() if name in names}).jobs_of_family()
         except Exception as error:  # noqa: BLE001
             raise Wrong(str(error)) from None
 

@@ -37,7 +37,6 @@ NOT_RUN = {
     r"^(deepspeed|torchrun|srun|sbatch) ": (
         "needs a launcher and its nodes; tests/invariant/test_zero_lora.py runs two ranks"
     ),
-    r"^recommit reproduce .*--to": "asks models; tests/unit/cli/verbs/test_reproduce.py asks a server of its own",
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^(git clone|recommit (data import boxoban|data build .*--generator unfiltered|train sft --recipe boxoban|"
@@ -160,29 +159,20 @@ SEPARATE: dict[str, dict[int, int]] = {
 
 #: `recommit reproduce --preset NAME` runs this instead.
 SMALL_PRESET = """
-tasks:
-  sliding:
-    data: {task: sliding, size: [2, 3], difficulties: [{length: [6, 14]}],
-           count: 60, validation: 8, test: 12, ties: random}
-    recipe: laptop-sliding
-    sft: %s
-    grpo: %s
-    variants: [adaptive, fixed-4]
-    seeds: [0]
-    heads: {world_model: {steps: 1, starts: 16}, conditioned: {starts: 4, length: [6, 14], updates: 1, budget: [2]}}
-    evaluate: {instances: 4, validation: 2, budgets: ["2"]}
-  sokoban:
-    data:
-      {task: sokoban, size: 6, difficulties: [{length: [6, 14], boxes: 1}],
-       count: 60, validation: 8, test: 12, ties: random}
-    recipe: laptop-sokoban
-    sft: %s
-    grpo: %s
-    variants: [adaptive]
-    seeds: [0]
-    warm_starts: each
-    heads: {plans: warm-start, augmentations: 8, world_model: {steps: 1, starts: 16}}
-    evaluate: {instances: 4, validation: 2, budgets: ["2"]}
+- for: {task: sliding, size: 2 3}
+  do: &small
+    - >-
+      data build --task {task} --size {size} --length 6 14 --count 60 --validation 8 --test 12 --ties random
+      --out {task}/data
+    - >-
+      train sft --recipe laptop-{task} --data {task}/data --set SFT --out {task}/sft
+    - >-
+      train grpo --recipe laptop-{task} --init {task}/sft --set GRPO --out {task}/family/adaptive-s0
+    - >-
+      evaluate {task}/family --paper --instances 4 --validation 2 --budgets 2 --out {task}/eval-s0
+    - report {task}/eval-s0 --out {task}/report.html
+- for: {task: sokoban, size: 6}
+  do: *small
 """
 
 
@@ -296,9 +286,9 @@ def pages() -> list[Path]:
 
 def small_preset() -> str:
     """What ``small.yaml`` says."""
-    changes = [["optim.steps=1", *SMALLER[verb][3:]] for verb in ("train sft", "train grpo")]
-    changes[0].append(_shape("laptop-sliding"))
-    return SMALL_PRESET % tuple(changes * 2)
+    sft, grpo = (["optim.steps=1", *SMALLER[verb][3:]] for verb in ("train sft", "train grpo"))
+    sft.append(_shape("laptop-sliding"))
+    return SMALL_PRESET.replace("SFT", shlex.join(sft)).replace("GRPO", shlex.join([*grpo, "phases=[]"]))
 
 
 def run_page(page: Path, folder: Path, server: str) -> int:

@@ -77,3 +77,12 @@ def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path, monkeypatch):
     assert outputs(again, whole=whole) == outputs(book, whole=whole)
     drawn = [output for cell in book["cells"] for output in cell.get("outputs", ()) if "data" in output]
     assert sum("image/png" in output["data"] for output in drawn) >= 3
+
+
+def test_a_broken_notebook_is_noticed(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    book = {"cells": [{"cell_type": "code", "source": ["print(1)\n", "2"], "outputs": []}]}
+    shown = runner().executed(book, "whole")
+    assert outputs(shown, whole=True) == ([["stream", "execute_result"]], [["1\n"], ["2"]])
+    assert outputs(shown, whole=True) != outputs(book, whole=True)

@@ -58,6 +58,11 @@ def test_python_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, m
         pytest.skip(f"{page.name} goes on with {error.name}, which is not installed")
 
 
+def test_a_wrong_block_is_noticed() -> None:
+    page = "```python\nprint(1)\n```\n\n```text\n%s\n```\n"
+    assert [wrong_outputs(page % shown) for shown in (1, 2)] == [[], ["1\n"]]
+
+
 def listed(page: str) -> dict[str, str]:
     """What the tables of arguments of an environment's page say."""
     return dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", page[page.index("## Arguments") :], re.MULTILINE))
@@ -138,6 +143,12 @@ def dangling(page: Path, text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_and_references_lead_somewhere(page: Path) -> None:
     assert dangling(page, text_of(page)) == []
+
+
+def test_what_leads_nowhere_is_noticed() -> None:
+    here = "bench/compare.py"
+    page = f"[a](nowhere.md) [b](#here) `{here}::main` `{here}::nobody` `python/recommit/nothing.py`"
+    assert dangling(PAGES[0], page) == ["nowhere.md", f"{here}::nobody", "python/recommit/nothing.py::"]
 
 
 @pytest.mark.parametrize("script", sorted((DOCS / "figures").glob("*.py")), ids=lambda path: path.stem)

@@ -69,6 +69,22 @@ def test_a_workflow_runs_what_it_names(path):
     assert faults(path.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (" # v4.2.2", ""),
+        ("permissions: {contents: read}", "permissions: {contents: write}"),
+        ("macos-15-intel", "macos-13"),
+        ("persist-credentials: false", "persist-credentials: true"),
+        ("{id-token: write}", "{id-token: write, contents: write}"),
+    ],
+)
+def test_planted_faults_are_seen(good, bad):
+    text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8")
+    assert good in text
+    assert faults(text.replace(good, bad))
+
+
 def listed():
     """Every requirement of pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ from tests.effort import Meter
 from tests.verify.harness import Finding, expect, main
 
 from recommit.cli.flags import WrongCall
+from recommit.data.options import BuildOptions
 from recommit.data.spec import DataSpec
 from recommit.estimate.options import EstimateOptions
 from recommit.graph import files as graphs
@@ -34,8 +35,7 @@ from recommit.reproduce import preset
 from recommit.storage import verified
 from recommit.storage.errors import DataError
 from recommit.train import config
-from recommit.train.family import runs as families
-from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.config import GrpoConfig, of_variant
 from recommit.watch import recorded
 from recommit.zero_shot import client, messages, parser, transport
 from recommit.zero_shot.secret import Key
@@ -132,7 +132,8 @@ class Targets:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         recipes, presets = shipped("*.yaml"), shipped("reproduce/*.yaml")
-        data = [values["data"] for each in presets for values in each["tasks"].values()]
+        built = (line.options for name in preset.names() for line in preset.load(name, Path()))
+        data = [json.loads(options.spec().to_json()) for options in built if isinstance(options, BuildOptions)]
         self.all: dict[str, tuple[list[Any], Callable[[str], object]]] = {
             "recipes": (recipes, self.recipe),
             "presets": (presets, self.preset),
@@ -147,7 +148,7 @@ class Targets:
         whole = PolicyConfig(lora=None, world_model=WorldModelConfig("sliding", 3, 3, 9), trained=("sliding-3x3",))
         plain = dataclasses.asdict(whole) | {"prices": [0.0, 0.5]}
         checkpoint.imagined_heads(whole, 32)  # the first call imports much of torch, which is no effort of a reader
-        about = {"source": "a/b", "revision": "main", "dtype": "float32", "fingerprint": "0" * 64}
+        about = {"source": "given", "revision": "0" * 40, "dtype": "float32", "fingerprint": "0" * 64}
         shutil.copytree(graphs.EXAMPLES / "sliding-2x3", self.folder / "graph")
         (self.folder / "graph" / verified.DIGESTS).unlink()
         graph = self.folder / "graph/manifest.json"
@@ -181,7 +182,8 @@ class Targets:
         path.write_bytes(text.encode("utf-8", "replace"))
         refused(planned, path, config.SftConfig, "sft")
         refused(lambda: EstimateOptions(str(path)).puzzles)
-        refused(families.family_configs, str(path), ("adaptive", "fixed-4", "paper"), (), {})
+        for name in ("adaptive", "fixed-4", "paper"):
+            refused(lambda name=name: config.load(path, [], GrpoConfig, "grpo", values=of_variant(path, name)))
         if len(text) < 400:
             refused(config.load, "laptop-sliding", [text])
         planned(path, GrpoConfig, "grpo")
@@ -190,9 +192,7 @@ class Targets:
         """A preset, and all the runs that it means."""
         path = self.folder / "p.yaml"
         path.write_bytes(text.encode("utf-8", "replace"))
-        refused(preset.load, str(path), ["seeds=[0]", "evaluate.instances=3", text[:60]])
-        for plan in preset.entries(preset.load(str(path)), self.folder / "out"):
-            _ = plan.data, plan.runs, plan.folders()
+        preset.load(str(path), self.folder / "out")
 
     def answer(self, text: str) -> None:
         """A reply as an answer, as a complaint, and without a key that it repeats."""
@@ -281,7 +281,8 @@ def campaign(name: str, first: int, count: int, read: Callable[[str], object] | 
 
 def careless(text: str) -> None:
     """The planted defect: a reader that trusts what it reads."""
-    yaml.safe_load(text)["tasks"]["sliding"]["data"]["size"] + 1
+    yaml.safe_load(text)[0].split()[0] + ""
+    yaml.safe_load(text)[-1]["for"]
 
 
 def check(plant: bool) -> tuple[int, str]:

@@ -28,7 +28,7 @@ class BuildOptions:
         size: Rows and columns, or one number for both (default: 8; of sliding 3).
         boxes: Boxes per level; several numbers make a difficulty each (default: 2 of sokoban).
         length: Shortest and longest optimal length of an instance, or one number for both (default: 8 to 24 of sliding,
-            8 to 32 of sokoban, 3 to 8 of ice).
+            8 to 32 of sokoban, 3 to 8 of ice); several pairs make a difficulty each.
         count: Instances to train on.
         validation: Instances to validate on (default: 0).
         test: Instances to test on (default: 0).
@@ -64,8 +64,9 @@ class BuildOptions:
     engine: Literal["local", "ray"] = "local"
 
     def __post_init__(self) -> None:
-        if len(self.length) > 2:
-            raise WrongDataSpec(f"length: expected one length, or shortest and longest, got {len(self.length)} numbers")
+        if len(self.length) > 1 and len(self.length) % 2:
+            many = len(self.length)
+            raise WrongDataSpec(f"length: expected one length, or shortest and longest, got {many} numbers")
 
     def spec(self) -> DataSpec:
         """The data set that is asked for."""
@@ -91,7 +92,7 @@ class BuildOptions:
         if kind is None:
             return []
         usual = LENGTHS.get(kind.task, kind.usual.length)
-        said = [(self.length[0], self.length[-1])] if self.length else []
+        said = list(zip(self.length[::2], self.length[1::2] or self.length, strict=True))
         windows = said or dict.fromkeys(tuple(each.get("length", usual)) for each in before)
         many = self.boxes or dict.fromkeys(each.get("boxes", min(BOXES, kind.most_boxes)) for each in before)
         return [{"length": list(window), "boxes": number} for number in many for window in windows]

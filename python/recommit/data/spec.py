@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.puzzles.registry import TASKS
-from recommit.storage import errors, recipe_text
+from recommit.storage import errors, recipe_text, schema
 from recommit.storage.recipe_text import brief
 
 if TYPE_CHECKING:
@@ -127,21 +127,15 @@ class DataSpec:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> DataSpec:
         """A spec from plain values, every one of them checked; ``size`` may be one number."""
-        if not isinstance(values, dict):
-            raise errors.WrongDataSpec(f"recipe: expected a mapping, got {type(values).__name__}")
-        names = {field.name for field in fields(cls)}
-        if unknown := sorted(map(str, set(values) - names)):
-            raise errors.WrongDataSpec(f"recipe: expected the fields {sorted(names)}, got {brief(unknown)} besides")
-        needed = [field.name for field in fields(cls) if field.default is MISSING]
-        if missing := [name for name in needed if name not in values]:
-            raise errors.WrongDataSpec(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
-        size = values["size"]
-        size = (size, size) if isinstance(size, int) else tuple(_listed("size", size))
-        difficulties = tuple(map(_difficulty, _listed("difficulties", values["difficulties"])))
+        if isinstance(values, dict) and isinstance(side := values.get("size"), int):
+            values = {**values, "size": (side, side)}
         try:
-            return cls(**{**values, "size": size, "difficulties": difficulties})
-        except TypeError as error:  # a list where a text belongs, for instance
-            raise errors.WrongDataSpec(f"recipe: expected fields of other kinds, got {error}") from None
+            spec: DataSpec = schema.parse(cls, values)
+        except errors.DataError:
+            raise
+        except ValueError as error:
+            raise errors.WrongDataSpec(str(error)) from None
+        return spec
 
     @classmethod
     def from_text(cls, text: str) -> DataSpec:
@@ -176,20 +170,6 @@ def set_names(specs: Sequence[DataSpec]) -> list[str]:
     """A word for each of several data sets: its puzzle and size, numbered where several have the same."""
     words = [f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs]
     return [f"{word}-{words[:i].count(word) + 1}" if words.count(word) > 1 else word for i, word in enumerate(words)]
-
-
-def _listed(name: str, value: object) -> list[Any]:
-    if not isinstance(value, list | tuple):
-        raise errors.WrongDataSpec(f"{name}: expected a list, got {type(value).__name__}")
-    return list(value)
-
-
-def _difficulty(item: object) -> Difficulty:
-    if isinstance(item, Difficulty):
-        return item
-    if not isinstance(item, dict) or set(item) - {"length", "boxes"} or "length" not in item:
-        raise errors.WrongDataSpec(f"difficulties: expected items with length and boxes, got {brief(item)}")
-    return Difficulty(tuple(_listed("difficulties.length", item["length"])), item.get("boxes", 0))
 
 
 #: Smallest and largest value of every number in a spec.

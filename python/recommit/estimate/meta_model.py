@@ -129,6 +129,7 @@ class Shadow:
         self.variant = variant(getattr(stage, "variant", "adaptive"))
         self.reference: ReferencePolicy | None = None
         self._costs: dict[Passes, Cost] = {}
+        self._warm: set[Passes] = set()
         self._freeze()
         adapters = (p for name, p in self.policy.named_parameters() if ".lora_" in name)
         for parameter in adapters:  # float32, but multiplied as what the backbone is in, which meta has no autocast for
@@ -271,8 +272,10 @@ class Shadow:
         if passes.kind not in ("learn", "head"):
             with torch.no_grad():
                 return cost(work, self._watch)
-        with torch.no_grad():
-            work()  # what is made once, such as features of pictures that were mirrored, is counted apart
+        if passes not in self._warm:  # what is made once, such as features of mirrored pictures, is counted apart
+            self._warm.add(passes)
+            with torch.no_grad():
+                work()
         before = self._watch.now
         try:
             first = cost(lambda: work().backward(), self._watch)

@@ -67,7 +67,11 @@ def schedule(config: Stage, world: int, depths: int, dtype: str = "float32") -> 
             starts = config.rollout.instances * config.shards(largest)
             rollouts, _ = _rollouts(config, starts, world, depths)
             nodes = sum(p.observations for p in rollouts if p.kind == "plan")
-            passes = (*_encoded(rollouts), *rollouts, Passes("head", nodes, largest.head_updates, at_most=True))
+            passes = (
+                *_encoded(config, rollouts, starts // world),
+                *rollouts,
+                Passes("head", nodes, largest.head_updates, at_most=True),
+            )
             phases.append(Phase("step of the depth head alone", alone, passes))
         longest = max(watch.budget, *config.validation.budgets, 1)
         walks = (longest, watch.budget, watch.budget) if variant(config.variant).head else (longest,)
@@ -96,7 +100,8 @@ def _update(config: GrpoConfig, world: int, depths: int, *, again: bool) -> tupl
     learn = [replace(p, times=p.times * updates, at_most=at_most) for p in once]
     against = [replace(p, kind="reference") for p in learn] if config.objective.kl > 0 else []
     later = [replace(p, kind="old", times=p.times // updates * (updates - 1)) for p in learn] if again else []
-    return (*_encoded(rollouts), *rollouts, *(p for p in later if p.times), *against, *learn)
+    encoded = _encoded(config, rollouts, config.rollout.instances // world)
+    return (*encoded, *rollouts, *(p for p in later if p.times), *against, *learn)
 
 
 def _rollouts(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
@@ -129,10 +134,15 @@ def _expanded(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple
     return passes, learned
 
 
-def _encoded(rollouts: list[Passes]) -> list[Passes]:
-    """Each state that is observed for the first time is encoded; learning finds it again."""
-    first = "plan" if any(p.kind == "plan" for p in rollouts) else "sample"
-    return [Passes("encode", p.states, p.times, at_most=True) for p in rollouts if p.kind == first]
+def _encoded(config: GrpoConfig, rollouts: list[Passes], starts: int) -> list[Passes]:
+    """Each state that is observed for the first time is encoded; learning finds it again. Copies of an episode begin
+    alike."""
+    if config.advantage.estimator == "episode":
+        later, size = config.rollout.budget - 1, config.advantage.group_size
+        first = parts("encode", starts, PASS, at_most=True)
+        return [*first, *parts("encode", starts * size, PASS, times=later, at_most=True)]
+    kind = "plan" if any(p.kind == "plan" for p in rollouts) else "sample"
+    return [Passes("encode", p.states, p.times, at_most=True) for p in rollouts if p.kind == kind]
 
 
 def parts(kind: str, states: int, most: int, *, times: int = 1, plans: int = 1, at_most: bool = False) -> list[Passes]:

@@ -75,11 +75,10 @@ def evaluated(options: EvaluateOptions, *, quiet: bool = False) -> Evaluated | N
     configure_inference(options.threads)
     members = None
     if options.paper:
-        members = Members(options.run, options.seed, options.task)
-        if not paper_tables.in_paper(members):
-            raise ValueError(f"paper: expected runs of sliding or sokoban, which the paper has, got {members.task}")
-        agents = paper_tables.agents_of(members, options.tables)
-        options = replace(options, run=members.adaptive, agents=agents)
+        family = Members(options.run, options.seed, options.task)
+        agents = paper_tables.agents_of(family, options.tables)
+        options = replace(options, run=family.adaptive, agents=agents)
+        members = family if paper_tables.in_paper(family) else None  # of other puzzles there is nothing to compare
     recipe_of(str(options.run), options.task)  # a run that is none leaves no folder behind
     team = distributed.meet(options.device)
     with watched(team), EvaluationStore(options.out) if team.is_main_process else nullcontext() as store:

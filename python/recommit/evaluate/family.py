@@ -24,7 +24,7 @@ from recommit.runs.checkpoints import verify
 from recommit.runs.directory import best_policy, recipe_of, recipes_of
 from recommit.storage import errors, verified
 from recommit.storage.verified import DIGESTS
-from recommit.train.family.runs import BUDGET, member
+from recommit.train.families import BUDGET, member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,11 +33,11 @@ from recommit.policy.backbones.backbone import (
     load_backbone,
     snapshot,
 )
-from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig, WorldModelConfig
+from recommit.policy.config import PolicyConfig
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
-from recommit.storage import errors, hub, verified
+from recommit.storage import errors, hub, schema, verified
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.recipe_text import brief, cut
 from recommit.storage.safe_open import content
@@ -341,19 +341,12 @@ def read_config(path: Path) -> dict[str, Any]:
 def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
     """A PolicyConfig from JSON values; whatever does not fit is a ValueError that names ``path``."""
     try:
-        return _parse(dict(values))
+        config: PolicyConfig = schema.parse(
+            PolicyConfig, {**values, "prices": Prices(*values["prices"])}, owner="policy"
+        )
     except (TypeError, KeyError, ValueError) as error:
         raise ValueError(f"{path}: expected the fields of a policy, got: {cut(str(error))}") from None
-
-
-def _parse(values: dict[str, Any]) -> PolicyConfig:
-    plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    plain["decoder"] = verified.typed(DecoderConfig, plain["decoder"])
-    plain["head"] = verified.typed(HeadConfig, plain["head"])
-    for name, kind in (("lora", LoraConfig), ("world_model", WorldModelConfig)):
-        plain[name] = None if plain[name] is None else verified.typed(kind, plain[name])
-    plain["prices"] = Prices(*plain["prices"])
-    return verified.typed(PolicyConfig, plain)
+    return config
 
 
 def weights_of(policy: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recommit.train.family.launch import LaunchOptions
+from recommit.runs.launch import LaunchOptions
 
 
 @dataclass(frozen=True)
@@ -15,11 +15,8 @@ class ReproduceOptions(LaunchOptions):
     Args:
         out: The folder for everything; needed unless show.
         preset: demo (minutes), laptop (hours), h200, paper, qwen7b, or a YAML file.
-        set: Any value of the preset, for all puzzles or, after the name of one, for it, for example --set
-            sft.optim.steps=300 grpo.rollout.instances=32 seeds=[0] sliding.evaluate.instances=256
     """
 
     out: Path | None = None
     preset: str = "demo"
-    set: tuple[str, ...] = ()
     jobs: int = field(default=2, kw_only=True)

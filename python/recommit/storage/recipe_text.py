@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 import reprlib
 from collections import Counter
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import safe_open
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 #: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
 #: hundred.
@@ -136,3 +138,19 @@ def _check(value: object) -> None:
         raise ValueError(f"expected finite numbers, got {value}")
     elif not isinstance(value, str | int | float | None):
         raise ValueError(f"expected text, numbers, lists and mappings, got {type(value).__name__}: {brief(value)}")
+
+
+def expanded(items: Any, values: dict[str, Any] | None = None) -> Iterator[str]:
+    """The commands of a list, those below ``for`` for each combination of its values."""
+    if not isinstance(items, list):
+        raise ValueError(f"expected a list of commands, got {brief(items)}")  # noqa: TRY004
+    for item in items:
+        if isinstance(item, str):
+            yield re.sub(r"\{(\w+)\}", lambda match: str((values or {}).get(match[1], match[0])), item)
+            continue
+        if not isinstance(item, dict) or set(item) != {"for", "do"} or not isinstance(item["for"], dict):
+            wanted = "expected a command, or for: {NAME: [VALUE, ...]} and do: [COMMAND, ...]"
+            raise ValueError(f"{wanted}, got {brief(item)}")
+        choices = [value if isinstance(value, list) else [value] for value in item["for"].values()]
+        for chosen in product(*choices):
+            yield from expanded(item["do"], {**(values or {}), **dict(zip(item["for"], chosen, strict=True))})

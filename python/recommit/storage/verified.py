@@ -12,13 +12,12 @@ sentence that names the file.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
 import sys
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.storage import errors, files, safe_open
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     #: Expected fields by name, and what each may be: see ``expect``.
     Fields = Mapping[str, Any]
 
-T = TypeVar("T")
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
 DIGESTS = "DIGESTS"
@@ -92,25 +90,6 @@ _WORDS = {
     float: "a number",
     type(None): "nothing",
 }
-
-
-#: What JSON has of a field, by the field's type; others are checked by their classes.
-_KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
-
-
-def typed(cls: type[T], values: Any) -> T:
-    """A dataclass of values whose types are those of its fields, or a TypeError: a width of 8.0 fits nowhere."""
-    if not isinstance(values, dict):
-        raise TypeError(f"{cls.__name__}: expected values by name, got {type(values).__name__}")
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        kind, value = str(field.type), values.get(field.name)
-        one = kind.removeprefix("tuple[").partition(",")[0]
-        if field.name not in values or one not in _KINDS:
-            continue
-        each = value if isinstance(value, tuple) else (value,)
-        if (one != kind) != isinstance(value, tuple) or any(type(part) not in _KINDS[one] for part in each):
-            raise TypeError(f"{field.name}: expected {kind}, got {value!r:.80}")
-    return cls(**values)
 
 
 def parsed(path: Path, data: bytes) -> Any:

@@ -12,7 +12,7 @@ from recommit.data.spec import set_names
 from recommit.policy import pretrained
 from recommit.policy.backbones.backbone import GIVEN, LISTED, find_backbone, given_place
 from recommit.policy.backbones.random_init import FROM_NOTHING, make_backbone, resized
-from recommit.policy.checkpoint import inside, local_folder, parse_config, read_config, weights_of
+from recommit.policy.checkpoint import inside, local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import of_tasks, recipes_of
@@ -35,16 +35,16 @@ def place_of(config: ModelConfig, folder: RunDirectory, team: Team, given: str |
     whatever has been uploaded since. Random weights lie in the run, where ``new_policy`` makes them."""
     begun = folder.read("config.json") or {}
     team.barrier()  # before the main process writes that file
+    before = begun.get("model", {}).get("backbone")
+    if not given and (config.backbone == GIVEN or (before == GIVEN and folder.checkpoints.any())):
+        raise NeedsFlag(
+            "backbone: expected the place of the backbone, since no file names it, got none", "--backbone PLACE"
+        )
     if config.backbone.startswith(FROM_NOTHING):
         return folder.folder / "backbone", ""
     if config.backbone != GIVEN:
-        same = begun.get("model", {}).get("backbone") == config.backbone
-        return find_backbone(config.backbone, begun.get("commit", "") if same else "")
-    if not given:
-        raise NeedsFlag(
-            "backbone: expected the place of the backbone that the recipe leaves to its reader, got none",
-            "--backbone PLACE",
-        )
+        return find_backbone(config.backbone, begun.get("commit", "") if before == config.backbone else "")
+    assert given
     return find_backbone(given)
 
 
@@ -92,16 +92,6 @@ def _copy_backbone(policy: Path, run: Path) -> None:
     _refuse_links(theirs)
     shutil.copytree(theirs, temporary)
     temporary.rename(own)
-
-
-def depths_of(init: str | Path, out: Path | None) -> tuple[int, ...]:
-    """The depths of a policy to go on from: of the run's own copy (``warm_start``) where something is trained, or the
-    other one is gone."""
-    own = None if out is None else out / "init"
-    if own and own.is_dir() and (Checkpoints(own.parent / "checkpoints").any() or not pretrained.find(init).is_dir()):
-        init = own
-    path = local_folder(init) / "config.json"
-    return parse_config(read_config(path)["policy"], path).depths
 
 
 def _refuse_links(policy: Path) -> None:

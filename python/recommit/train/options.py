@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.train.family.launch import LaunchOptions
+from recommit.runs.launch import LaunchOptions
 
 if TYPE_CHECKING:
     from recommit.prices import Prices
+    from recommit.runs.jobs import Job
     from recommit.train.config import SftConfig
-    from recommit.train.family.runs import Run
     from recommit.train.grpo.config import GrpoConfig
 
 VARIANTS = ("adaptive", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "depth-only")
@@ -112,7 +112,7 @@ class SftOptions(TrainOptions):
             **{
                 "optim.batch": self.batch,
                 "model.backbone": GIVEN if self.place else self.backbone,
-                "targets.depths": self._depths(),
+                "targets.depths": None if self.single_commitment is None else [self.single_commitment],
             }
         )
         config: SftConfig = load(self.recipe, self.set, values=values)
@@ -125,18 +125,6 @@ class SftOptions(TrainOptions):
 
         return None if self.backbone is None or is_named(self.backbone) else self.backbone
 
-    def _depths(self) -> list[int] | None:
-        """Those to imitate: of the policy to go on from, unless the recipe says others. None: as the recipe has it."""
-        from recommit.train.config import mapping, section
-
-        if self.single_commitment is not None or self.init is None:
-            return None if self.single_commitment is None else [self.single_commitment]
-        if "depths" in mapping(section(self.recipe, "sft").get("targets", {}), "targets"):
-            return None
-        from recommit.train.initial_policy import depths_of
-
-        return list(depths_of(self.init, self.out))
-
 
 @dataclass(frozen=True, kw_only=True)
 class GrpoOptions(TrainOptions):
@@ -144,7 +132,8 @@ class GrpoOptions(TrainOptions):
 
     Args:
         init: A run to start from (its best policy), or a saved policy (then with --data); not needed with show.
-        variant: adaptive, fixed-1 to fixed-8 (as far as plans go), random or depth-only (default: adaptive).
+        variant: adaptive, fixed-1 to fixed-8 (as far as plans go), random or depth-only, with what the recipe says of
+            it, or a run that the recipe has a name for, such as paper (default: adaptive).
         task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
             trained jointly.
         data: Data sets whose recipes make the instances (default: those of the warm start).
@@ -163,11 +152,10 @@ class GrpoOptions(TrainOptions):
     def config(self) -> GrpoConfig:
         """That of the run."""
         from recommit.train.config import load
-        from recommit.train.grpo.config import GrpoConfig
+        from recommit.train.grpo.config import GrpoConfig, of_variant
 
-        values = self._changes(
-            **{"variant": self.variant, "tasks": list(self.task) or None, "rollout.budget": self.budget}
-        )
+        values = of_variant(self.recipe, self.variant or "")
+        values |= self._changes(**{"tasks": list(self.task) or None, "rollout.budget": self.budget})
         if self.reward and not self.reward.is_file():
             raise ValueError(f"reward: expected a file of Python, got none by the name {self.reward}")
         config: GrpoConfig = load(self.recipe, self.set, GrpoConfig, "grpo", values=values)
@@ -189,6 +177,7 @@ class FamilyOptions(LaunchOptions):
         set: Any value of the stage grpo, for all variants.
         steps: Rounds of rollout and update (default: those of the recipe).
         threads: Threads of torch; 0 for as many as it likes (default: those of the recipe).
+        reward: A file of Python with the reward of all runs; see recommit train grpo.
     """
 
     recipe: str
@@ -201,23 +190,13 @@ class FamilyOptions(LaunchOptions):
     set: tuple[str, ...] = ()
     steps: int | None = None
     threads: int | None = None
+    reward: Path | None = None
 
-    def runs(self) -> list[Run]:
-        """All of them, in order."""
-        from recommit.train.family import runs
+    def jobs_of_family(self) -> list[Job]:
+        """The command of every run, in order."""
+        from recommit.train import families
 
-        flags = {
-            "tasks": list(self.task) or None,
-            "optim.steps": self.steps,
-            "run.threads": self.threads,
-            "run.device": self.device,
-        }
-        configs: dict[str, GrpoConfig] = {}
-        for budget in self.budgets or (None,):
-            own = runs.family_configs(self.recipe, self.variants, self.set, {**flags, "rollout.budget": budget})
-            suffix = "" if budget is None else f"{runs.BUDGET}{budget}"
-            configs |= {f"{name}{suffix}": config for name, config in own.items()}
-        return runs.members(configs, self.init, self.out, self.seeds)
+        return families.jobs(self)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,6 @@ PROGRAMS = [
     ("rl-libraries", "Stable-Baselines3", "sb3"),
     ("rl-libraries", "torchrl", "torchrl"),
 ]
-PAGE = "# A page\n\n## One\n\n```py\nprint(1)\n```\n\nWords.\n\n```py\nprint(2)\n```\n\n```text\n2\n```\n\n## Two\n"
 
 
 def printed(name: str, code: str, folder: Path) -> str:
@@ -135,18 +134,3 @@ def test_a_page_has_a_program_and_its_output(page, heading, name):
 @pytest.mark.nightly
 def test_stable_baselines3_gets_what_the_vector_gives(tmp_path):
     assert "stable-baselines3 2.9.2: equal" in foreign.run("sb3", "sb3_ppo.py", tmp_path)
-
-
-def test_the_program_with_output_below_its_heading():
-    program = of(PAGE, "One")
-    assert (program.code, program.shown) == ("print(2)\n", "2\n")
-    assert program.agrees("2\n")
-    assert not program.agrees("3\n")
-    with pytest.raises(AssertionError, match="Two: expected a py block"):
-        of(PAGE, "Two")
-
-
-def test_times_may_differ_and_nothing_else():
-    shown = PageProgram("", "| fps | 12492    |\n| iterations | 1 |\n")
-    assert shown.agrees("| fps | 7   |\n| iterations | 1 |\n")
-    assert not shown.agrees("| fps | 7   |\n| iterations | 2 |\n")

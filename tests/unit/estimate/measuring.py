@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+from unittest import mock
+
+import torch
 from bench.training.measured_step import measured
 
 import recommit.data
 from recommit.estimate import Machine, estimate
+from recommit.policy.flop_counter import Watch
 from recommit.runs import distributed
 from recommit.runs.directory import RunDirectory
 from recommit.train.config import SftConfig, parse
@@ -37,8 +42,21 @@ def grpo(**more):
     return parse(GrpoConfig, {**QUIET, **values, **more, "optim": optim})
 
 
+class OnHost(Watch):
+    """On a processor pictures are numpy's, and are not copied to a device."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is not torch.ops.aten._to_copy.default or args[0].is_meta:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        storage = (result := func(*args, **(kwargs or {}))).untyped_storage()
+        self._sizes[storage._cdata] = 0
+        weakref.finalize(storage, self._drop, storage._cdata)
+        return result
+
+
 def estimated(config, model=None):
-    return estimate(config, model or config.model, recommit.Sliding(2, 3), HERE)
+    with mock.patch("recommit.estimate.meta_model.Watch", OnHost):
+        return estimate(config, model or config.model, recommit.Sliding(2, 3), HERE)
 
 
 MEASURED = {}

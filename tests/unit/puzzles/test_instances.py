@@ -32,6 +32,13 @@ def test_boards_are_solvable_and_not_solved(task):
     assert solvable(states).all()
 
 
+def test_the_solvability_check_sees_a_swapped_pair():
+    states = recommit.Sliding(4).generate(100, seed=0).states
+    swapped = states.copy()
+    swapped[states == 1], swapped[states == 2] = 2, 1
+    assert not solvable(swapped).any()
+
+
 def solvable(states):
     """Sign of the permutation (blank included) = parity of the blank's taxicab distance from its goal cell."""
     n, rows, cols = states.shape

@@ -1,261 +1,145 @@
-"""What a preset says of each puzzle and what it cannot say, the runs that follow from it, and changes by hand."""
+"""Presets: what a list of commands may say, and what follows from it."""
 
 from __future__ import annotations
 
-import copy
-from collections import Counter
-from dataclasses import asdict
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytest.importorskip("torch")
-yaml = pytest.importorskip("yaml")
+pytest.importorskip("pyarrow")
 
-from recommit.data import held_out
-from recommit.policy.backbones.random_init import resized
-from recommit.reproduce import preset, stages
-from recommit.train.family.runs import family_configs
+from recommit.cli import main
+from recommit.reproduce import preset
+from recommit.storage import recipe_text
 
-PAPER = Path("OUT")
-
-
-def plans(*changes):
-    return {plan.name: plan for plan in preset.entries(preset.load("paper", changes), PAPER)}
+OUT = Path("OUT")
 
 
-@pytest.mark.parametrize("name", ["paper", "paper-small"])
-def test_the_papers_runs(name):
-    """42 of two puzzles, three seeds and seven variants; other depths, one depth alone, other training budgets."""
-    every = preset.entries(preset.load(name), PAPER)
-    joint = ["sft", *(f"single-{depth}-init" for depth in (1, 2, 4, 8))]
-    for plan, budgets in zip(every, ((4, 10), (3, 10)), strict=True):
-        names = [run.name for run in plan.runs]
-        assert len(names) == len(set(names)) == 1 + 21 + 4 + 8 + 10
-        assert Counter(run.verb for run in plan.runs) == {"sft": 5, "grpo": 39}
-        by_name = {run.name: run for run in plan.runs}
-        assert [by_name[f"adaptive-k{k}-s42"].config.rollout.budget for k in budgets] == list(budgets)
-        alone = by_name["single-4-s42"]
-        assert (alone.config.variant, alone.source) == ("fixed-4", PAPER / "joint" / "single-4-init")
-        assert by_name["single-4-init"].config.targets.depths == (4,)
-        assert by_name["adaptive-s15"].config.run.seed == 15
-        assert by_name["adaptive-s42"].config.run.keep == 99
-        assert by_name["fixed-3-s42"].source == PAPER / "joint" / "sft"
-        assert [by_name[each].folder for each in joint] == [PAPER / "joint" / each for each in joint]
-        data = ("sliding/data-3x3", "sliding/data-4x4", "sokoban/data")
-        assert by_name["sft"].sources == tuple(PAPER / folder for folder in data)
-    runs = [run for _, run in preset.every_run(every)]
-    assert Counter(run.verb for run in runs) == {"sft": 5, "grpo": 78}
-    assert len({run.folder for run in runs}) == 83
+def load(tmp_path, *lines):
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(list(lines)))
+    return preset.load(str(tmp_path / "p.yaml"), OUT)
 
 
 @pytest.mark.parametrize("name", preset.names())
-def test_every_warm_start_has_a_network(name):
-    """A preset that changes the shape of a transformer changes a recipe of one."""
-    every = [
-        run.config.model for plan in preset.entries(preset.load(name), PAPER) for run in plan.runs if run.verb == "sft"
+def test_what_is_shown_is_what_is_run(name, capsys):
+    """Every command of a preset is one that the command line takes, and says the same there."""
+    assert main(["reproduce", "--preset", name, "--show"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    lines = preset.load(name, OUT)
+    assert len(shown) == len(lines)
+    for text, line in zip(shown, lines, strict=True):
+        words = shlex.split(text)
+        assert words == ["recommit", *line.verb.split(), *line.words]
+        again = preset.line(shlex.join(word.removeprefix("OUT/") for word in words[1:]), OUT)
+        assert again == line
+    written = [line.out for line in lines]
+    for number, line in enumerate(lines):
+        for place in line.inputs:
+            assert any(out == place or place in out.parents for out in written[:number]), f"{place} of {line}"
+
+
+@pytest.mark.parametrize("name", ["paper", "qwen7b"])
+def test_runs_on_gpus_are_shown_with_their_launcher(name, capsys):
+    assert main(["reproduce", "--preset", name, "--show", "--gpus", "8", "--out", "/o"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    runs = [text for text in shown if " recommit.train." in text or " recommit.cli evaluate " in text]
+    assert all(text.startswith("torchrun --standalone --nproc-per-node 8 -m recommit.") for text in runs)
+    rest = {" ".join(text.split()[:3]) for text in shown if text not in runs}
+    assert {words.rsplit(" ", 1)[0] for words in rest} <= {"recommit data", "recommit report"}
+    words = ["--launcher", "srun python -m", "--wandb", "mine", "--device", "cuda"]
+    assert main(["reproduce", "--preset", name, "--show", "--gpus", "8", *words]) == 0
+    for text in capsys.readouterr().out.splitlines():
+        if " recommit.train." in text:
+            assert text.startswith("srun python -m recommit.train.")
+            assert text.endswith("--device cuda --wandb mine")
+
+
+def test_values_of_a_list_are_put_into_its_commands():
+    whole = [
+        "a {x}",
+        {"for": {"x": [1, 2], "y": "z"}, "do": ["b {x} {y} {{x}}", {"for": {"w": [3]}, "do": ["c {x}{w}"]}]},
     ]
-    for model in every:
-        if model.backbone.startswith(("random:", "conv:")):
-            assert resized(model.backbone.removeprefix("random:"), model.shape)
+    assert list(recipe_text.expanded(whole)) == ["a {x}", "b 1 z {1}", "c 13", "b 2 z {2}", "c 23"]
 
 
-def test_small_runs_differ_from_the_papers_by_size_alone():
-    """Advantages, objective, rollout budgets, targets and variants are those of the paper's recipes."""
-    for large, small in zip(plans().values(), preset.entries(preset.load("paper-small"), PAPER), strict=True):
-        for one, other in zip(large.runs, small.runs, strict=True):
-            assert (one.name, one.verb) == (other.name, other.verb)
-            if one.verb == "sft":
-                assert one.config.targets == other.config.targets
-                continue
-            assert (one.config.variant, one.config.advantage, one.config.objective, one.config.head) == (
-                other.config.variant,
-                other.config.advantage,
-                other.config.objective,
-                other.config.head,
-            )
-            assert one.config.rollout.budget == other.config.rollout.budget
-
-
-def test_a_preset_without_joint_has_warm_starts_of_its_own():
-    plan = preset.entries(preset.load("laptop", ["singles=[4]"]), PAPER)[0]
-    by_name = {run.name: run for run in plan.runs}
-    assert by_name["sft-s1"].sources == (PAPER / "sliding" / "data",)
-    assert by_name["single-4-init"].folder == PAPER / "sliding" / "family" / "single-4-init"
-
-
-def test_changes_of_all_puzzles_and_of_one():
-    changed = plans(
-        "sft.optim.steps=3",
-        "grpo.rollout.instances=8",
-        "sft.model.backbone=random:tiny",
-        "evaluate.instances=16",
-        "data.count=60",
-        "seeds=[7]",
-        "sokoban.grpo.optim.steps=9",
-        "sokoban.evaluate={}",
-        "recipe=paper-sliding",
-    )
-    for name, steps, evaluated, sizes in (("sliding", 100, 16, 2), ("sokoban", 9, None, 1)):
-        plan = changed[name]
-        warm, run = plan.warm_runs()[0], plan.main_runs()[0]
-        assert (warm.config.optim.steps, warm.config.model.backbone) == (3, "random:tiny")
-        assert (run.config.rollout.instances, run.config.optim.steps, run.name) == (8, steps, "adaptive-s7")
-        assert ([spec.count for spec in plan.data.values()], plan.values["recipe"]) == ([60] * sizes, "paper-sliding")
-        assert plan.values["evaluate"].get("instances") == evaluated
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            "steps=3",
-            (
-                r"set: expected NAME=VALUE with a name of data, .*\(of all puzzles, or after sliding\. or sokoban\. of "
-                r"one\)"
-            ),
-        ),
-        ("sft.optim.steps", "got 'sft.optim.steps'"),
-        ("ice.seeds=[3]", r"got 'ice\.seeds=\[3\]'"),
-        ("seeds=3", r"tasks\.sliding\.seeds: expected a list, got 3"),
-        ("seeds=[", r"set: expected a value in YAML, got 'seeds=\['"),
-    ],
-)
-def test_changes_that_fit_nothing(change, message):
-    with pytest.raises(ValueError, match=message):
-        preset.load("paper", [change])
-
-
-def test_files_that_are_no_presets(tmp_path):
-    for text, message in [
-        ("[1]", "preset: expected a mapping with tasks, got list in"),
-        ("tasks: {a: {data: {}, recpie: x}}", r"tasks\.a: expected keys of data, recipe, .*, got recpie"),
-        ("tasks: {a: {data: {}, recipe: x, variants: []}}", r"tasks\.a: expected seeds, got data, recipe, variants"),
-    ]:
-        (tmp_path / "p.yaml").write_text(text)
-        with pytest.raises(ValueError, match=message):
-            preset.load(str(tmp_path / "p.yaml"))
-
-
-def test_a_fresh_split_is_drawn_in_full_and_lies_beside_what_was_read():
-    for plan in preset.entries(preset.load("laptop"), PAPER):
-        told = plan.values["evaluate"]
-        (spec,) = plan.data.values()
-        drawn = held_out.fresh(spec, told["fresh"], told["instances"], tuple(told.get("length", ())))
-        assert len(drawn) == told["instances"]
-        assert plan.evaluation(0, spec).name == "fresh-s0"
-    (plan,) = preset.entries(preset.load("laptop", ["evaluate.fresh=0"]), PAPER)[:1]
-    assert [plan.evaluation(0, spec).name for spec in plan.data.values()] == ["eval-s0"]
-
-
-def test_sizes_are_trained_together_and_evaluated_each_by_itself():
-    plan, _ = preset.entries(preset.load("paper", ["evaluate={regret: true}"]), PAPER)
-    assert {folder.name: spec.size for folder, spec in plan.data.items()} == {"data-3x3": (3, 3), "data-4x4": (4, 4)}
-    assert all(spec.disjoint == "regions" for spec in plan.data.values())
-    assert plan.main_runs()[0].data == (PAPER / "sliding" / "data-3x3", PAPER / "sliding" / "data-4x4")
-    evaluations = [plan.evaluation(42, spec).name for spec in plan.data.values()]
-    assert evaluations == ["eval-3x3-s42", "eval-4x4-s42"]
-    assert {plan.folder / name for name in evaluations} <= set(plan.folders())
-    assert [stages._settings(plan, spec)["task"] for spec in plan.data.values()] == ["sliding-3x3", "sliding-4x4"]
-
-
-def test_heads_are_steps_of_every_seed():
-    """A world model on the plans of the warm start or of the adaptive run; a conditioned head on a graph of them."""
-    (boxes,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sokoban")
-    first = boxes.head_steps()[0]
-    assert first.command[:4] == ["recommit", "train", "world-model", "OUT/sokoban/sft-s0"]
-    assert first.command[4:6] == ["--out", "OUT/sokoban/family/world-model-s0"]
-    assert "--augmentations" in first.command
-    (tiles,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sliding")
-    verbs = [step.verb for step in tiles.head_steps()]
-    assert verbs == ["train world-model", "graph build", "train head"] * 3
-    world_model, graph, conditioned = tiles.head_steps()[3:6]
-    assert world_model.sources == graph.sources == (PAPER / "sliding" / "family" / "adaptive-s1",)
-    assert conditioned.sources == (graph.out, world_model.out)
-    assert {step.out for step in tiles.head_steps()} <= set(tiles.folders())
-    assert not plans()["sliding"].head_steps()
-
-
-ABLATIONS = ("inputs", "observations", "objective", "episode", "exact")
-ROWS = ("paper", *(f"ablation-{name}" for name in ABLATIONS), "adaptive")
-#: Fields that may differ from the row before, and the one that must.
-CHANGES = {
-    "ablation-inputs": ({"head"}, "head"),
-    "ablation-observations": ({"rollout", "optim"}, "rollout"),
-    "ablation-objective": ({"objective"}, "objective"),
-    "ablation-episode": ({"advantage", "prices", "rollout"}, "advantage"),
-    "ablation-exact": ({"advantage", "prices", "optim", "validation"}, "advantage"),
-    "adaptive": ({"phases"}, "phases"),
+BUILD = "data build --task sliding --count 4 --out data"
+SFT = "train sft --recipe laptop-sliding --data data --out sft"
+RL = "train grpo --recipe laptop-sliding --init sft --out rl"
+#: Commands that no preset may have, and what is said of each.
+REFUSED = {
+    # programs, hosts, keys, trackers, repositories
+    f"{RL} --reward mine.py": "reward: expected no such flag",
+    f"{RL} --set advantage.reward=mine.py": "advantage: expected fields of .*, got reward",
+    f"{RL} --set 'by_task={{sliding: {{advantage.reward: mine.py}}}}'": "by_task.sliding: expected values of",
+    f"{RL} --set 'advantage={{reward: mine.py}}'": "advantage: expected fields of .*, got reward",
+    f"{RL} --wandb mine": "wandb: expected no such flag",
+    f"{RL} --trackio=mine": "trackio: expected no such flag",
+    f"{SFT} --set run.wandb=mine": "run: expected fields of .*, got wandb",
+    f"{SFT} --backbone me/backbone": "backbone: expected one that a recipe may name, got 'me/backbone'",
+    f"{SFT} --backbone /etc": "backbone: expected one that a recipe may name, got '/etc'",
+    f"{SFT} --set model.backbone=me/backbone": "model.backbone: expected random:NAME",
+    f"{SFT} --set engine.settings.wandb.enabled=true": "engine: expected fields of .*, got settings",
+    f"{RL} --launcher 'ssh evil'": "launcher: expected no such flag",
+    "graph score graph --rule mine.py --run-code --out scores": "rule: expected no such flag",
+    "graph score graph --run-code --out scores": "run_code: expected no such flag",
+    "graph show graph --push me/graph --send --page page.html": "push: expected no such flag",
+    "zero-shot --model m --base-url http://evil --out zs": "expected a command of data build, ",
+    "sweep --env Evil-v0 --policy evil.py:make --out sweep": "expected a command of data build, ",
+    "train family --recipe laptop-sliding --init sft --out family": "expected a command of data build, ",
+    "data export data --push me/data --send": "expected a command of data build, ",
+    f"{BUILD} --engine ray": "engine: expected no such flag",
+    # places
+    f"{SFT.replace('data data', 'data /etc')}": "data: expected a path inside the folder of the preset, got '/etc'",
+    f"{SFT.replace('out sft', 'out ../sft')}": "out: expected a path inside the folder of the preset, got '../sft'",
+    f"{RL.replace('init sft', 'init=sft/../../x')}": "init: expected a path inside the folder",
+    f"{SFT.replace('laptop-sliding', '../mine.yaml')}": "recipe: expected a path inside the folder",
+    "evaluate rl --agents adaptive fixed-4@/etc --out eval": "agents: expected a path inside the folder",
+    "report eval --figures /tmp/figures --out report.html": "figures: expected a path inside the folder",
+    # what is no command
+    "data build --task sliding --count 4": "out: expected it in",
+    f"{BUILD} --color blue": "color: expected no such flag",
+    f"{BUILD} --out other": "out: expected a flag, each once",
+    f"{BUILD} --seed many": "seed: expected int, got 'many'",
+    f"{BUILD} --ties some": "ties: expected first or random, got some",
+    f"{BUILD} --validation 1 2": "validation: expected one value, got '1 2'",
+    f"{SFT} --steps 0": "optim.steps: expected at least 1, got 0",
+    f"{RL} --steps 3": "phases: expected optim.steps 3 in all, got 38; --set .phases=",
+    "evaluate": "run: expected it in",
+    "evaluate rl --show --out eval": "show: expected no such flag",
 }
 
 
-@pytest.fixture(scope="module")
-def configs():
-    return {name: asdict(config) for name, config in family_configs("laptop-sliding", ROWS, [], {}).items()}
-
-
-@pytest.mark.parametrize("row", ROWS[1:])
-def test_a_row_changes_one_thing(configs, row):
-    before, now = configs[ROWS[ROWS.index(row) - 1]], configs[row]
-    allowed, must = CHANGES[row]
-    differ = {name for name in now if now[name] != before[name]}
-    assert must in differ
-    assert differ <= allowed
-
-
-def test_the_preset_runs_every_row():
-    values = preset.load("cumulative-ablation")["tasks"]["sliding"]
-    assert {*values["variants"], *values["ablations"]} == set(ROWS)
-
-
-GOOD = {"data": {"task": "sliding"}, "recipe": "laptop-sliding", "variants": ["adaptive", "fixed-4"], "seeds": [0, 1]}
-
-
-def saying(**changes):
-    return {"tasks": {"sliding": copy.deepcopy(GOOD) | changes}}
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_no_preset_may_say(line, tmp_path):
+    with pytest.raises(ValueError, match=f"^preset: .*{REFUSED[line]}"):
+        load(tmp_path, line)
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("whole", "message"),
     [
-        ({"steps": 3}, "tasks.sliding: expected keys of data"),
-        ({"recipe": 3}, "tasks.sliding.recipe: expected a text, got 3"),
-        ({"data": []}, "tasks.sliding.data: expected a mapping, got []"),
-        ({"sizes": [3, 4], "heads": {"world_model": {}}}, "tasks.sliding.heads: expected none beside several sizes"),
-        ({"variants": [["adaptive"]]}, "tasks.sliding.variants: expected a text, got ['adaptive']"),
-        ({"seeds": [True]}, "tasks.sliding.seeds: expected a number, got True"),
-        ({"seeds": []}, "tasks.sliding.seeds: expected numbers, got none"),
-        ({"seeds": [0, 1, 0]}, "tasks.sliding.seeds: expected each number once, got [0, 1, 0]"),
-        (
-            {"data": {"task": "sokoban", "generator": "medium"}, "evaluate": {"fresh": 3}},
-            "tasks.sliding.evaluate.fresh: expected 0 beside the medium levels, of which there are no others, got 3",
-        ),
-        ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
-        (
-            {"training_budgets": {"budgets": [3]}},
-            "tasks.sliding.training_budgets: expected variants, got budgets",
-        ),
-        ({"heads": {"conditioned": {}}}, "tasks.sliding.heads: expected world_model, got conditioned"),
-        ({"heads": {"world_model": {"steps": "3"}}}, "heads.world_model.steps: expected a number, got '3'"),
-        ({"heads": {"world_model": {}, "plans": "mine"}}, "heads.plans: expected warm-start or adaptive, got 'mine'"),
-        ({"warm_starts": "all"}, "tasks.sliding.warm_starts: expected one or each, got 'all'"),
+        ({"tasks": {}}, "expected a list of commands, got {'tasks'"),
+        ([{"for": {}, "run": []}], "expected a command, or for: "),
+        ([3], "expected a command, or for: "),
+        ([BUILD, BUILD], "expected commands that write each to a place of its own, got two to"),
     ],
 )
-def test_the_entry_and_the_value_are_named(changes, said):
-    with pytest.raises(ValueError, match=r".") as caught:
-        preset.check(saying(**changes))
-    assert said in str(caught.value)
+def test_what_is_no_list_of_commands(whole, message, tmp_path):
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(whole))
+    with pytest.raises(ValueError, match=f"preset: {message}"):
+        preset.load(str(tmp_path / "p.yaml"), OUT)
 
 
-@pytest.mark.parametrize("name", ["", "../x", "/x", "a/b", "\x1b", "x" * 65, ".x"])
-def test_a_puzzle_whose_name_is_no_folder_is_refused(name):
-    with pytest.raises(ValueError, match="tasks: expected names of letters"):
-        preset.check({"tasks": {name: GOOD}})
-
-
-BARE = {
-    "data": {"task": "sliding", "size": 2, "difficulties": [{"length": [1, 3]}], "count": 2},
-    "recipe": "laptop-sliding",
-    "variants": ["adaptive"],
-    "seeds": [0],
-}
+def test_commands_know_what_they_read(tmp_path):
+    (tmp_path / "mine.yaml").write_text("sft: {optim: {steps: 1}}")
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump([BUILD, SFT.replace("laptop-sliding", "mine.yaml")]))
+    build, sft = preset.load(str(tmp_path / "p.yaml"), tmp_path)
+    assert (build.inputs, build.out) == ((), tmp_path / "data")
+    assert sft.inputs == (tmp_path / "mine.yaml", tmp_path / "data")
+    assert (sft.config.optim.steps, sft.options.data) == (1, (tmp_path / "data",))
+    told = preset.line("evaluate family --agents adaptive fixed-4@family/a --paper --out eval", OUT)
+    assert told.inputs == (OUT / "family", OUT / "family/a")
+    assert told.words == ("OUT/family", "--agents", "adaptive", "fixed-4@OUT/family/a", "--paper", "--out", "OUT/eval")

@@ -71,33 +71,33 @@ def test_a_link_in_the_place_of_a_checkpoint(tmp_path, mine):
 
 
 PRESET = """
-tasks:
-  one: {data: {task: sliding, size: 2, difficulties: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
-        variants: [adaptive], seeds: [0]}
+- data build --task sliding --size 2 --length 1 3 --count 2 --out one/data
+- train sft --recipe laptop-sliding --data one/data --out one/sft
+- train grpo --recipe laptop-sliding --init one/sft --out one/family/adaptive-s0
+- evaluate one/family --paper --out one/eval-s0
 """
 
 
-@pytest.mark.parametrize("name", ["", "launch", "family", "eval-s0", "family/adaptive-s0"])
+@pytest.mark.parametrize("name", ["one", "launch", "one/family", "one/eval-s0", "one/family/adaptive-s0"])
 def test_folders_of_a_preset(tmp_path, mine, name):
     pytest.importorskip("torch")
     from recommit.reproduce import stages
     from recommit.reproduce.options import ReproduceOptions
 
     (tmp_path / "preset.yaml").write_text(PRESET)
-    with linked(tmp_path / "out" / "one" / name, mine):
+    with linked(tmp_path / "out" / name, mine):
         stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")))
 
 
 @pytest.mark.parametrize("name", ["adaptive-s0", "launch"])
 def test_folders_of_a_family(tmp_path, mine, name):
     pytest.importorskip("torch")
-    from recommit.train.family import launch, processes, runs
-    from recommit.train.grpo.config import GrpoConfig
+    from recommit.cli import main
 
-    fleet = launch.LaunchOptions(gpus=1, device="cpu").fleet() if name == "launch" else None
+    words = ["--recipe", "laptop-sliding", "--init", str(tmp_path / "init"), "--variants", "adaptive"]
     with linked(tmp_path / "out" / name, mine):
-        wanted = runs.members({"adaptive": GrpoConfig()}, tmp_path / "init", tmp_path / "out", (0,))
-        processes.train(fleet, wanted, tmp_path / "out" / "launch") if fleet else runs.train(wanted)
+        assert main(["train", "family", *words, "--out", str(tmp_path / "out")]) == 2
+        raise WrongFolder("a link: the command has refused it")
 
 
 def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):

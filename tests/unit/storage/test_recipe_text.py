@@ -31,7 +31,7 @@ def merged(before, name):
 BOMBS = {
     "in a value": laughs(9, 9, "sft: {optim: {steps: HERE}}\n"),
     "at the top": laughs(9, 9, "bomb: HERE\nsft: {optim: {steps: 1}}\n"),
-    "for a preset": laughs(9, 9, "tasks: {sliding: {data: {}, recipe: x, variants: HERE, seeds: [0]}}\n"),
+    "for a preset": laughs(9, 9, "- for: {x: HERE}\n  do: [report {x} --out y]\n"),
     "for a data set": laughs(9, 9, "task: sliding\nsize: HERE\n"),
     "merged": "a: &a {x: 1}\n" + "".join(map(merged, "abcdefghi", "bcdefghij")),
     "a long text": f"a: &a {'x' * 100_000}\nb: [" + ", ".join(["*a"] * 5000) + "]\n",
@@ -49,7 +49,7 @@ BOMBS = {
 def test_a_bomb_is_a_sentence(name, reader, tmp_path):
     path = tmp_path / "r.yaml"
     path.write_text(BOMBS[name])
-    reads = {"training": config.load, "preset": lambda p: preset.load(str(p)), "data": DataSpec.read}[reader]
+    reads = {"training": config.load, "preset": lambda p: preset.load(str(p), p.parent), "data": DataSpec.read}[reader]
     with Meter() as meter, pytest.raises((ValueError, WrongDataSpec)) as caught:
         reads(path)
     assert meter.cheaper(10_000)

@@ -102,6 +102,8 @@ def plan_of(**changes):
     }
     for name, change in changes.items():
         values[name] = {**values.get(name, {}), **change} if isinstance(change, dict) else change
+    if values.get("phases") and "steps" not in changes.get("optim", {}):
+        values["optim"]["steps"] = sum(phase["steps"] for phase in values["phases"])
     return parse(GrpoConfig, values)
 
 

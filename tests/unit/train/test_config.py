@@ -45,20 +45,6 @@ def test_unknown_recipes_are_refused(tmp_path):
         load(tmp_path / "mine.yaml")
 
 
-def test_how_far_z_is_read_stays_where_the_recipes_backbone_is_named_again_or_the_other_convolution(tmp_path):
-    recipe = tmp_path / "mine.yaml"
-    for shape in ("reach: 5", "reach: 5, width: 24"):
-        recipe.write_text(f"sft: {{model: {{backbone: 'conv:small', shape: {{{shape}}}}}}}")
-        assert load(recipe, ["model.backbone=conv:small"]) == load(recipe)
-        assert load(recipe, ["model.backbone=conv:base"]).model.shape == {"reach": 5}
-        assert load(recipe, values={"model.backbone": "conv:base"}).model.shape == {"reach": 5}
-        assert load(recipe, ["model.backbone=random:small"]).model.shape == {}
-        assert load(recipe, ["model.backbone=conv:base", "model.shape={}"]).model.shape == {}
-    recipe.write_text("sft: {model: {shape: {width: 32}}}")
-    assert load(recipe, ["model.backbone=random:small"]).model.shape == {"width": 32}, "what is usual, named"
-    assert load(recipe, ["model.backbone=conv:small"]).model.shape == {}
-
-
 def test_what_is_refused_is_said_in_bounded_words():
     for change in (f"optim.schedule={'x' * 9000}", f"targets.depths=[{'99, ' * 3000}99]"):
         with pytest.raises(ValueError, match=r"expected .*\.\.\.$") as caught:

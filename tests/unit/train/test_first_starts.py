@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,9 @@ import torch
 
 from recommit.cli import main
 from recommit.runs.directory import recipe_of
+from recommit.runs.jobs import Job
 from recommit.storage.errors import WrongFolder
-from recommit.train.family.runs import Run, refuse_foreign
+from recommit.train.families import refuse_foreign
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
@@ -69,11 +71,20 @@ def test_a_corrected_start_plays_the_puzzle_of_its_own_policy(plan, init, levels
         assert recipe_of(tmp_path / "rl").task == task
 
 
+def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "x").write_text("mine")
+    with pytest.raises(WrongFolder, match="expected a new or empty folder, or that of a training run; got one with x"):
+        sft.train(plan, data, mine, quiet=True)
+    assert [entry.name for entry in mine.iterdir()] == ["x"]
+
+
 def test_a_family_goes_on_in_a_folder_that_has_hardly_begun(tmp_path):
     """Of a run that died at its first file nothing lies there but a folder, which is no somebody's."""
 
     def run_of(name):
-        return Run("grpo", GrpoConfig(), "init", tmp_path / name)
+        return Job(name, (), tmp_path / name)
 
     (tmp_path / "adaptive-s0").mkdir()
     refuse_foreign(tmp_path, [run_of("adaptive-s0"), run_of("fixed-4-s0")])
@@ -87,6 +98,18 @@ def test_a_device_that_is_not_there_is_noticed_before_anything_is_written(plan, 
     with pytest.raises(ValueError, match="device: expected cpu or auto, since torch sees no GPU here, got cuda"):
         sft.train(wrong, data, tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_tracker_that_is_missing_is_noticed_before_anything_is_written(plan, data, init, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "trackio", None)
+    trackers = {"trackio": "mine"}
+    for run in (
+        lambda: sft.train(plan, data, tmp_path / "run", trackers=trackers, quiet=True),
+        lambda: grpo.train(GrpoConfig(), init, tmp_path / "run", trackers=trackers, quiet=True),
+    ):
+        with pytest.raises(ValueError, match=r"trackio: expected the package trackio"):
+            run()
+        assert not (tmp_path / "run").exists()
 
 
 def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, data, plan, tmp_path):

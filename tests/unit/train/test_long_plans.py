@@ -255,10 +255,11 @@ def test_no_place_of_a_longer_plan_stays_without_targets(boards, tmp_path, targe
     assert sft.train(config_of(depths=[16]), boards, tmp_path / "run", quiet=True) == 0, "one depth alone"
 
 
-def test_a_recipe_imitates_the_depths_of_its_policy():
-    assert load("quick-sliding", ["model.policy.depths=[2, 16]"]).targets.depths == (2, 16)
-    assert load("quick-sliding", ["model.policy.depths=[2, 16]", "targets.depths=[2]"]).targets.depths == (2,)
-    assert load("quick-sliding").targets.depths == (1, 2, 4, 8)
+def test_the_depths_of_the_policy_are_imitated_unless_others_are_named():
+    config = load("quick-sliding", ["model.policy.depths=[2, 16]"])
+    assert config.targets.of(config.model.policy).depths == (2, 16)
+    one = load("quick-sliding", ["model.policy.depths=[2, 16]", "targets.depths=[2]"])
+    assert one.targets.of(one.model.policy).depths == (2,)
     with pytest.raises(ValueError, match=r"depths: expected numbers 1\.\.16, got \(1, 17\)"):
         load("quick-sliding", ["model.policy.depths=[1, 17]"])
     with pytest.raises(ValueError, match=r"model\.policy\.depths"):

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from recommit.rollout.variants import variant
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
-from recommit.train.family import runs as families
-from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.config import GrpoConfig, of_variant
 
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.
 PAPER = {
@@ -47,8 +45,9 @@ def test_recipes_parse(name):
     parsed = [config.load(name, cls=cls, stage=stage) for stage, cls in STAGES.items() if config.section(name, stage)]
     assert [config.parse(type(each), json.loads(json.dumps(plain(each)))) for each in parsed] == parsed
     for kind, changes in config.section(name, "family").items():
-        variant(changes.get("variant", "fixed-4" if kind == "fixed" else kind))
+        own = "fixed-4" if kind == "fixed" else kind
         assert changes
+        assert config.load(name, cls=GrpoConfig, stage="grpo", values=of_variant(name, own)).phases is not None
 
 
 STAGES = {"sft": SftConfig, "grpo": GrpoConfig}
@@ -61,7 +60,7 @@ def test_the_quick_recipe_is_the_laptops_cut_short():
     assert sft == config.load("laptop-sliding", cut, cls=SftConfig, stage="sft")
     last = "head_only: true, head_updates: 60, depth_head_lr: 3e-3, starts: 3840, budgets: [10, 15], price_action: 0.01"
     phases = f"phases=[{{steps: 7}}, {{steps: 5, head_updates: 10}}, {{steps: 1, {last}}}]"
-    cut = (phases, "validation.every=13", "validation.instances=128", "run.threads=1")
+    cut = (phases, "optim.steps=13", "validation.every=13", "validation.instances=128", "run.threads=1")
     grpo = config.load("quick-sliding", cls=GrpoConfig, stage="grpo")
     assert grpo == config.load("laptop-sliding", cut, cls=GrpoConfig, stage="grpo")
 
@@ -69,7 +68,7 @@ def test_the_quick_recipe_is_the_laptops_cut_short():
 @pytest.mark.parametrize(("name", "column"), [("laptop-sliding", 0), ("laptop-sokoban", 1)])
 def test_the_papers_own_advantages_beside_ours(name, column):
     """In small, learning rates and steps are ours; what is judged, and how, is the paper's."""
-    given = families.family_configs(name, ("paper",), (), {})["paper"]
+    given = config.load(name, cls=GrpoConfig, stage="grpo", values=of_variant(name, "paper"))
     for path, values in PAPER.items():
         owner, field = path.split(".")
         if owner in ("advantage", "objective") or path == "rollout.budget":
@@ -130,5 +129,6 @@ def test_the_papers_values_of_both_tasks_at_once(task):
 def test_values_of_another_kind_are_refused_with_a_sentence(text, complaint, tmp_path):
     """Mutated recipes showed them: each was a TypeError or an AttributeError."""
     (tmp_path / "r.yaml").write_text(text)
+    recipe = str(tmp_path / "r.yaml")
     with pytest.raises(ValueError, match=complaint):
-        families.family_configs(str(tmp_path / "r.yaml"), ("adaptive",), (), {})
+        config.load(recipe, cls=GrpoConfig, stage="grpo", values=of_variant(recipe, "adaptive"))

@@ -5,9 +5,7 @@ What a stage works with is imported when it runs.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recommit.cli.boards import check_place
@@ -17,6 +15,7 @@ from recommit.evaluate.options import EvaluateOptions
 from recommit.policy.backbones.backbone import given_place
 from recommit.report.options import ReportOptions
 from recommit.reproduce.options import ReproduceOptions
+from recommit.storage import files
 from recommit.storage.terminal_text import StatusLine, say, tell
 from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 from recommit.zero_shot.options import ZeroShotOptions
@@ -98,13 +97,12 @@ def family(options: FamilyOptions, quiet: bool = False) -> int:
     Args:
         quiet: Say nothing while training.
     """
-    from recommit.train.family import processes, runs
+    from recommit.runs import jobs
+    from recommit.train import families
 
-    fleet, wanted = options.fleet(), options.runs()
-    runs.refuse_foreign(options.out, wanted)
-    if fleet is None:
-        return runs.train(wanted, jobs=options.jobs, quiet=quiet)
-    return processes.train(fleet, wanted, options.out / "launch", quiet=quiet)
+    wanted = options.jobs_of_family()
+    families.refuse_foreign(options.out, wanted)
+    return jobs.run(options.fleet(), wanted, options.out.absolute() / "launch", quiet=quiet)
 
 
 def world_model(options: WorldModelOptions, quiet: bool = False) -> None:
@@ -201,9 +199,13 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
         json: Print JSON.
         quiet: Print nothing.
     """
+    from recommit.evaluate import seeds
     from recommit.report import page
 
     check_place(options.out)
+    if options.out.suffix == ".md":
+        files.replace(files.Files(), options.out, seeds.together([options.eval, *options.seeds]).encode())
+        return
     made = page.write(options)
     counts = {"figures": len(made.figures), "watched": made.watched, "instances": made.of}
     if json:
@@ -212,41 +214,16 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
         tell(f"{options.out}: {counts['figures']} figures, {made.watched} of {made.of} instances to watch")
 
 
-def reproduce(
-    options: ReproduceOptions, show: bool = False, card: str | None = None, json: bool = False, quiet: bool = False
-) -> int:
+def reproduce(options: ReproduceOptions, show: bool = False, quiet: bool = False) -> int:
     """Data, warm start, GRPO, evaluation and report in one go; what is there is not made again.
 
     Args:
-        show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
-        card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit estimate counts it; some
-            minutes.
-        json: With show: print JSON.
+        show: Print the commands of the preset, as a shell would run them, and stop.
         quiet: Say nothing while working.
     """
     from recommit.reproduce import stages
 
     if show:
-        return _show_preset(options, card, json)
-    try:
-        tell(stages.reproduce(options, quiet=quiet))
-    except stages.StageFailed as stopped:
-        return int(stopped.args[0])
-    return 0
-
-
-def _show_preset(options: ReproduceOptions, card: str | None, json: bool) -> int:
-    import yaml
-
-    from recommit.reproduce import preset as presets
-    from recommit.reproduce import run_plan
-
-    whole = presets.load(options.preset, options.set)
-    out = options.out.absolute() if options.out else Path("OUT")
-    entries = presets.entries(whole, out, options.device)
-    listed = run_plan.rows(entries, options.fleet(elsewhere=True), looked=options.out is not None, card=card)
-    if json:
-        tell(dumps({"runs": [asdict(row) for row in listed], "preset": whole}, indent=2))
-    else:
-        tell(f"{run_plan.text(listed)}\n{yaml.safe_dump(whole, sort_keys=False)}", end="")
-    return 0
+        tell(stages.shown(options), end="")
+        return 0
+    return stages.reproduce(options, quiet=quiet)

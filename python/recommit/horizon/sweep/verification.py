@@ -18,7 +18,7 @@ from recommit.horizon.sweep import programs
 from recommit.horizon.sweep.options import MOST_SEED, SweepOptions
 from recommit.horizon.sweep.run import ELSEWHERE, Sweep, blocks, made_from
 from recommit.horizon.sweep.worker import Players, Seat, local
-from recommit.storage import errors, verified
+from recommit.storage import errors, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -152,7 +152,8 @@ def sweep_of(options: VerifyOptions, card: Card) -> SweepOptions:
         env = ""
     told = {"out": Path(), "jobs": options.jobs, "env": env, "policy": options.policy, "files": options.files}
     try:
-        return verified.typed(SweepOptions, {**card["settings"], "depths": tuple(card["settings"]["depths"]), **told})
+        parsed: SweepOptions = schema.parse(SweepOptions, {**card["settings"], **told}, owner="settings")
+        return parsed
     except (TypeError, ValueError) as error:
         raise Rejected(f"settings: {error}") from None
 

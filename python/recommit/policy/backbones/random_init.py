@@ -18,7 +18,7 @@ import torch
 from recommit.policy.backbones.backbone import INDEX, MOST_LAYERS, family
 from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
 from recommit.puzzles import checks
-from recommit.storage import verified
+from recommit.storage import schema
 from recommit.storage.files import Files, replace
 
 if TYPE_CHECKING:
@@ -317,8 +317,8 @@ def _sizes(name: str) -> Shape | ConvShape:
 def resized(name: str, sizes: Mapping[str, Any]) -> Shape | ConvShape:
     """The shape of a backbone by its name, with sizes changed as a recipe says them."""
     shape = _sizes(name)
-    changes = {key: tuple(value) if isinstance(value, list) else value for key, value in sizes.items()}
     try:
-        return verified.typed(type(shape), vars(shape) | changes)
-    except TypeError as error:
-        raise ValueError(f"model.shape: {error}") from None
+        changed: Shape | ConvShape = schema.parse(type(shape), vars(shape) | dict(sizes), "model.shape")
+    except ValueError as error:
+        raise ValueError(f'{error}; --set "model.shape={{}}" takes the sizes of {name} as they are') from None
+    return changed

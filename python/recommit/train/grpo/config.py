@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from recommit.policy.config import HeadConfig, check_depths
 from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
+from recommit.storage.schema import check, listed, parse
 from recommit.train.config import (
     EngineConfig,
     OptimConfig,
     RunConfig,
     ValidationConfig,
-    check_choices,
-    check_least,
     check_length,
-    listed,
-    mapping,
-    parse,
-    parse_list,
     plain,
+    section,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from pathlib import Path
 
 #: A price for the whole run, or its first and its last value: it moves in a straight line from step to step. A price
 #: that is high from the start can get stuck at shallow depths.
@@ -79,15 +74,15 @@ class AdvantageConfig:
     depth_weighting: Literal["chosen", "uniform"] = "chosen"
 
     def __post_init__(self) -> None:
-        check_choices("advantage", self)
         least = 1 if self.estimator == "exact" else 2  # to compare
-        check_least("advantage", self, group_size=least, eps=0, progress=0, penalty=0, max_expansions=1)
+        check("advantage", self, group_size=least, eps=0, progress=0, penalty=0, max_expansions=1)
         for name, readers in _READ_BY.items():
             value = getattr(self, name)
             if self.estimator not in readers and value != type(self).__dataclass_fields__[name].default:
                 raise ValueError(
                     f"advantage.{name}: expected no such field with advantage.estimator {self.estimator}, which does "
-                    f"not read it ({listed(readers, 'and')} {'do' if readers[1:] else 'does'}), got {value}"
+                    f"not read it ({listed(readers, 'and')} {'do' if readers[1:] else 'does'}), got {value}; --set "
+                    f'"advantage={{estimator: {self.estimator}}}" leaves out what a recipe says of another'
                 )
         usual = type(self).__dataclass_fields__["penalty"].default
         if self.deadlock != "penalty" and self.penalty != usual:
@@ -146,8 +141,7 @@ class ObjectiveConfig:
     entropy_actions: float = 0.001
 
     def __post_init__(self) -> None:
-        check_least("objective", self, clip=0, kl=0)
-        check_choices("objective", self)
+        check("objective", self, clip=0, kl=0)
         if self.ratio == "joint" and self.loss_normalization != "surrogate":
             raise ValueError(
                 "objective.loss_normalization: expected surrogate with objective.ratio joint, which is one term, "
@@ -171,7 +165,7 @@ class RolloutConfig:
     states: int = 0
 
     def __post_init__(self) -> None:
-        check_least("rollout", self, instances=1, budget=1, states=0)
+        check("rollout", self, instances=1, budget=1, states=0)
         check_length("rollout", self.length)
 
 
@@ -196,7 +190,7 @@ class GrpoPhase:
     price_action: float | None = None
 
     def __post_init__(self) -> None:
-        check_least("phases", self, steps=1, head_updates=0, depth_head_lr=0, starts=0)
+        check("phases", self, steps=1, head_updates=0, depth_head_lr=0, starts=0)
         if self.head_only and not self.head_updates:
             raise ValueError("phases.head_updates: expected at least 1 with phases.head_only, got 0")
         if self.depth_head_lr and not self.head_updates:
@@ -251,8 +245,7 @@ class GrpoConfig:
     prices: PriceConfig = field(default_factory=PriceConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
-    #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it
-    #: does, phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
+    #: Steps that differ, in their order, ``optim.steps`` in all; none: all are alike.
     phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per optimizer step, several of which make a step.
     optim: GrpoOptimConfig = field(default_factory=GrpoOptimConfig)
@@ -263,41 +256,6 @@ class GrpoConfig:
     by_task: dict[str, dict[str, Any]] = field(default_factory=dict)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
-
-    @staticmethod
-    def switched(values: dict[str, Any], said: Collection[str], _before: dict[str, Any]) -> None:
-        """Leave out of a recipe's values what its own estimator reads, where a caller has ``said`` another one."""
-        advantage = values.get("advantage")
-        if "advantage.estimator" not in said or not isinstance(advantage, dict):
-            return
-        for name, readers in _READ_BY.items():
-            if advantage["estimator"] not in readers and f"advantage.{name}" not in said:
-                advantage.pop(name, None)
-        objective, phases, exact = values.get("objective"), values.get("phases"), advantage["estimator"] == "exact"
-        if exact and isinstance(objective, dict):
-            for name, paired in _PAIRED.items():
-                if objective.get(name) == paired and f"objective.{name}" not in said:
-                    del objective[name]
-        if not exact and "phases" not in said and isinstance(phases, list):
-            own = [mapping(phase, "phases") for phase in phases]
-            values["phases"] = [
-                {name: value for name, value in phase.items() if name not in _EXACT_PHASE}
-                for phase in own
-                if not phase.get("head_only")
-            ]
-
-    @classmethod
-    def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """The values of a recipe, with phases and ``optim.steps`` that agree."""
-        phases = parse_list(GrpoPhase, values.get("phases", ()), "phases")
-        if not phases:
-            return values
-        optim = values.get("optim", {})
-        if not isinstance(optim, dict) or not isinstance(optim.get("steps", 0), int):
-            return values  # which are refused when they are read
-        steps = optim.get("steps") or sum(phase.steps for phase in phases)
-        own = phases if variant(values.get("variant", cls.variant)).head else _without_head(phases)
-        return {**values, "phases": _stretched(own, steps), "optim": {**optim, "steps": steps}}
 
     def __post_init__(self) -> None:
         check_depths(self.depths)
@@ -334,15 +292,19 @@ class GrpoConfig:
             )
 
     def _check_phases(self) -> None:
-        if self.phases and (total := sum(phase.steps for phase in self.phases)) != self.optim.steps:
-            raise ValueError(f"phases: expected optim.steps {self.optim.steps} in all, got {total}")
         for i, phase in enumerate(self.phases):
             for name in _EXACT_PHASE if self.advantage.estimator != "exact" else ():
                 if value := getattr(phase, name):
                     raise ValueError(
                         f"phases[{i}].{name}: expected no such field with advantage.estimator "
-                        f"{self.advantage.estimator}, which does not read it (exact does), got {value}"
+                        f"{self.advantage.estimator}, which does not read it (exact does), got {value}; "
+                        '--set "phases=[]" leaves it out'
                     )
+            if phase.head_updates and not variant(self.variant).head:
+                raise ValueError(
+                    f"phases[{i}].head_updates: expected 0 with variant {self.variant}, whose depth is not chosen, got "
+                    f'{phase.head_updates}; --set "phases=[]" leaves them out'
+                )
             if phase.head_updates and self.objective.kl_depth and self.objective.kl > 0:
                 raise ValueError(
                     f"objective.kl: expected 0 with phases[{i}].head_updates {phase.head_updates}, which know no KL of "
@@ -354,6 +316,11 @@ class GrpoConfig:
                     f"phases[{i}].starts: expected a multiple of rollout.instances {self.rollout.instances}, "
                     f"got {phase.starts}"
                 )
+        if self.phases and (total := sum(phase.steps for phase in self.phases)) != self.optim.steps:
+            raise ValueError(
+                f"phases: expected optim.steps {self.optim.steps} in all, got {total}; "
+                '--set "phases=[]" makes all steps alike'
+            )
 
     def of(self, task: str) -> GrpoConfig:
         """With the values of one puzzle."""
@@ -410,20 +377,8 @@ class GrpoConfig:
         return self.shards_before(self.optim.steps) * self.rollout.instances
 
 
-def _without_head(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
-    """The phases of a run whose depth no head chooses: one that would be the head's alone has nothing of its own."""
-    return tuple(
-        GrpoPhase(phase.steps) if phase.head_only else replace(phase, head_updates=0, depth_head_lr=0.0)
-        for phase in phases
-    )
-
-
-def _stretched(phases: Sequence[GrpoPhase], steps: int) -> tuple[GrpoPhase, ...]:
-    """Phases of ``steps`` in all, in the same proportions; one that would have none is left out."""
-    ends = [0, *accumulate(phase.steps for phase in phases)]
-    own = [int(end * steps / ends[-1] + 0.5) for end in ends]
-    return tuple(
-        replace(phase, steps=end - begin)
-        for phase, begin, end in zip(phases, own, own[1:], strict=False)
-        if end > begin
-    )
+def of_variant(recipe: str | Path, name: str = "") -> dict[str, Any]:
+    """What a recipe says of a variant, or of a run that it names, beside its stage ``grpo``: values by path."""
+    name = name or str(section(recipe, "grpo").get("variant", GrpoConfig.variant))
+    own = {"variant": name, **section(recipe, "family", name)}
+    return {**(section(recipe, "family", "fixed") if variant(own["variant"]).depth else {}), **own}

@@ -10,7 +10,7 @@ state teaches another of its optimal paths. The depth head gets no target and no
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from operator import mul
@@ -188,7 +188,7 @@ class SftTrainer(Trainer):
             self.policy = CommitPolicy.from_pretrained(begin, device=team.device)
         else:
             self.policy = initial_policy.new_policy(config.model, folder.folder, config.run.seed, team, found)
-        config.targets.check_plans(self.policy.config)
+        self.config = replace(config, targets=config.targets.of(self.policy.config))
         initial_policy.note_puzzles(self.policy, recipes)
         self.policy.train_only(*self.tasks, depth_head=False)
         self.policy.backbone.recompute = config.engine.checkpointing

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -40,32 +39,6 @@ def test_what_is_only_shown_needs_no_folders(verb, capsys):
     assert f"{first}: expected a folder (--{first} FOLDER), got none" in capsys.readouterr().err
 
 
-def test_a_policy_to_go_on_from_says_which_depths_are_imitated(tmp_path, capsys):
-    """Unless somebody else does; and so does the run's own copy of one that has gone."""
-    pytest.importorskip("torch")
-    from recommit.policy import pretrained
-
-    own = shutil.copytree(pretrained.find("sliding-3x3") / "policy", tmp_path / "own")
-    about = json.loads((own / "config.json").read_text())
-    about["policy"]["depths"] = [1, 3, 6]
-    (own / "config.json").write_text(json.dumps(about))
-    (own / "DIGESTS").unlink()
-    (tmp_path / "r.yaml").write_text("sft: {targets: {depths: [1, 6]}}")
-    plain = ["--recipe", "laptop-sliding"]
-
-    def depths(*words):
-        assert main(["train", "sft", *words, "--init", str(own), "--out", str(tmp_path / "run"), "--show"]) == 0
-        return json.loads(capsys.readouterr().out)["targets"]["depths"]
-
-    assert depths(*plain) == depths(*plain, "--set", "model.policy.depths=[1, 2]") == [1, 3, 6]
-    assert depths(*plain, "--single-commitment", "4") == [4]
-    assert depths(*plain, "--set", "targets.depths=[2]") == [2]
-    assert depths("--recipe", str(tmp_path / "r.yaml")) == [1, 6]
-    (tmp_path / "run").mkdir()
-    own.rename(tmp_path / "run" / "init")
-    assert depths(*plain) == [1, 3, 6]
-
-
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
 def test_every_data_set_counts(words, monkeypatch):
     """None but the last would be left if a flag that is there twice were read as usual."""
@@ -77,7 +50,16 @@ def test_every_data_set_counts(words, monkeypatch):
 
 def test_a_reward_that_is_not_there_is_refused_before_it_is_shown(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    call = ["train", "grpo", "--recipe", "laptop-sliding", "--show", "--set", "advantage.estimator=episode"]
+    call = [
+        "train",
+        "grpo",
+        "--recipe",
+        "laptop-sliding",
+        "--show",
+        "--set",
+        "advantage={estimator: episode}",
+        "phases=[]",
+    ]
     assert main([*call, "--reward", "mine.py"]) == 2
     assert "reward: expected a file of Python, got none by the name mine.py" in capsys.readouterr().err
     (tmp_path / "mine.py").write_text("")

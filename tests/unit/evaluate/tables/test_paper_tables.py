@@ -21,7 +21,6 @@ from recommit.evaluate.tables.table import FilledTable
 from recommit.report import plotting, published
 from recommit.report.reading import Folder
 from recommit.train.config import parse
-from recommit.train.family import runs
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
@@ -47,10 +46,11 @@ def trained(run, plan, data, tmp_path_factory):
         },
     )
     plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4")}
-    assert runs.train(runs.members(plans, run, out, (0,)), quiet=True) == 0
-    assert runs.train(runs.members({"adaptive": plans["adaptive"]}, run, out, (1,)), quiet=True) == 0
     short = replace(plans["adaptive"], rollout=replace(plans["adaptive"].rollout, budget=4))
-    assert runs.train(runs.members({"adaptive-k4": short}, run, out, (0,)), quiet=True) == 0
+    plans |= {"adaptive-k4": short}
+    for name, seed in [*((name, 0) for name in plans), ("adaptive", 1)]:
+        seeded = replace(plans[name], run=replace(plans[name].run, seed=seed))
+        assert grpo.train(seeded, run, out / f"{name}-s{seed}", quiet=True) == 0
     alone = replace(start, targets=replace(start.targets, depths=(2,)))
     assert sft.train(alone, data, out / "single-2-init", quiet=True) == 0
     assert (

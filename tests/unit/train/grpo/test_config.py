@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
 from recommit.prices import Prices
-from recommit.train.config import load, parse, plain
-from recommit.train.grpo.config import GrpoConfig, GrpoPhase
+from recommit.train.config import parse, plain
+from recommit.train.grpo.config import GrpoConfig
 
 EXACT = {"advantage": {"estimator": "exact"}}
 LAST = {"steps": 2, "head_only": True, "head_updates": 7}
@@ -43,27 +41,13 @@ def test_phases_that_cannot_be_are_refused(phase, message):
         plan_of(**EXACT, phases=[phase])
 
 
-def test_phases_say_how_many_steps_there_are():
+def test_phases_have_all_steps():
     exact = {**EXACT, "phases": [{"steps": 23}, {"steps": 13, "head_updates": 10}, LAST]}
-    alone = parse(GrpoConfig, {**exact, "rollout": {"instances": 6}, "objective": {"kl": 0.0}})
-    assert alone.optim.steps == 38
-    assert parse(GrpoConfig, plain(alone)) == alone
-    for steps, parts in ((38, [23, 13, 2]), (10, [6, 3, 1]), (2, [1, 1]), (76, [46, 26, 4])):
-        assert [phase.steps for phase in plan_of(**exact, optim={"steps": steps}).phases] == parts
-    with pytest.raises(ValueError, match=r"phases: expected optim\.steps 100 in all, got 38"):
-        GrpoConfig(advantage=alone.advantage, phases=alone.phases, objective=alone.objective)
-
-
-def test_what_a_recipe_does_not_say_of_the_optimizer_is_as_in_a_recipe_without_one():
-    for said, steps in (({"optim": {"steps": 50}}, 50), ({"phases": [{"steps": 4}]}, 4), ({"phases": []}, 100)):
-        assert parse(GrpoConfig, said).optim == replace(GrpoConfig().optim, steps=steps)
-
-
-def test_a_depth_that_no_head_chooses_leaves_out_what_is_the_heads():
-    updates = {"steps": 3, "head_updates": 5}
-    phases = [{**updates, "budgets": [2]}, {**LAST, "price_action": 0.5, "starts": 60}]
-    left = plan_of(**EXACT, variant="random", phases=phases, optim={"steps": 5}).phases
-    assert left == (GrpoPhase(3, budgets=(2,)), GrpoPhase(2))
+    assert [plan_of(**exact).phase_at(step).steps for step in (0, 22, 23, 35, 36, 37)] == [23, 23, 13, 13, 2, 2]
+    with pytest.raises(ValueError, match=r'phases: expected optim\.steps 100 in all, got 38; --set "phases=\[\]"'):
+        plan_of(**exact, optim={"steps": 100})
+    with pytest.raises(ValueError, match=r"phases\[1\]\.head_updates: expected 0 with variant random, .* got 10"):
+        plan_of(**exact, variant="random")
 
 
 @pytest.mark.parametrize(
@@ -153,44 +137,6 @@ def test_prices_move_from_the_first_to_the_last_step_and_a_phase_may_have_one():
 def test_a_price_is_a_number_or_two(price):
     with pytest.raises(ValueError, match=r"prices\.action: expected"):
         plan_of(prices={"action": price})
-
-
-RECIPE = """
-tasks: [sliding]
-sft: {model: {backbone: "conv:small", shape: {reach: 4}}}
-grpo:
-  advantage: {estimator: exact, max_expansions: 2, depth_weighting: uniform, group_size: 3}
-  objective: {kl: 0.0}
-  phases: [{steps: 5}, {steps: 4, head_updates: 2}, {steps: 1, head_only: true, head_updates: 2}]
-"""
-
-
-@pytest.mark.parametrize("estimator", ["state", "episode", "branch"])
-def test_another_estimator_is_one_change(tmp_path, estimator):
-    (tmp_path / "r.yaml").write_text(RECIPE)
-    plan = load(tmp_path / "r.yaml", [f"advantage.estimator={estimator}"], GrpoConfig, "grpo")
-    assert (plan.advantage.estimator, plan.advantage.group_size) == (estimator, 3)
-    assert [(phase.steps, phase.head_updates) for phase in plan.phases] == [(5, 0), (4, 0)]
-    exact = load(tmp_path / "r.yaml", ["advantage.estimator=exact"], GrpoConfig, "grpo")
-    assert exact.advantage.max_expansions == 2
-    assert len(exact.phases) == 3
-
-
-@pytest.mark.parametrize("change", ["advantage.max_expansions=3", "phases=[{steps: 2, head_updates: 1}]"])
-def test_what_a_caller_says_beside_another_estimator_is_not_left_out(tmp_path, change):
-    (tmp_path / "r.yaml").write_text(RECIPE)
-    with pytest.raises(ValueError, match=r"does not read it \(exact does\)"):
-        load(tmp_path / "r.yaml", ["advantage.estimator=episode", change], GrpoConfig, "grpo")
-
-
-def test_the_papers_recipes_take_exact_advantages_in_one_change():
-    assert load("paper-sokoban", ["advantage.estimator=exact"], GrpoConfig, "grpo").advantage.estimator == "exact"
-
-
-def test_another_backbone_is_one_change(tmp_path):
-    (tmp_path / "r.yaml").write_text(RECIPE)
-    assert load(tmp_path / "r.yaml", ["model.backbone=random:small"]).model.shape == {}
-    assert load(tmp_path / "r.yaml", ["model.backbone=conv:base", "model.shape.reach=2"]).model.shape == {"reach": 2}
 
 
 @pytest.mark.parametrize("depths", [(2, 1), (0, 1), (8, 17)])

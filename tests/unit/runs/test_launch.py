@@ -8,10 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.train.family import launch
-from recommit.train.family.launch import LaunchOptions
+from recommit.runs import launch
+from recommit.runs.launch import LaunchOptions
 
-WORDS = ["--recipe", "a b.yaml"]
+WORDS = ["train", "sft", "--recipe", "a b.yaml"]
+MODULE = ["recommit.train.sft", *WORDS[2:]]
 
 
 @pytest.fixture
@@ -30,8 +31,8 @@ def test_slots_share_nothing_and_leave_nothing(each):
     made = fleet(8, each)
     assert [gpu for slot in made.slots for gpu in slot] == list("01234567")
     assert {len(slot) for slot in made.slots} == {made.ranks} == {each}
-    words = made.command(made.slots[0], "m", WORDS)
-    assert words == ["torchrun", "--standalone", "--nproc-per-node", str(each), "-m", "m", *WORDS]
+    words = made.command(made.slots[0], WORDS)
+    assert words == ["torchrun", "--standalone", "--nproc-per-node", str(each), "-m", *MODULE]
     assert launch.program(words) == [sys.executable, "-m", "torch.distributed.run", *words[1:]]
     shown = [made.environment(slot, {"RANK": "1", "PATH": "/bin"}) for slot in made.slots]
     assert shown[-1] == {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": ",".join("01234567"[-each:])}
@@ -44,13 +45,13 @@ def test_gpus_that_this_process_may_use(monkeypatch):
     with pytest.raises(ValueError, match=r"gpus: expected at most the 8 of this machine .* got 9"):
         fleet(9)
     assert LaunchOptions(gpus=9).fleet(elsewhere=True).ranks == 9
-    assert fleet(9, device="cpu").environment((), {}) == {}
+    assert fleet(9, device="cpu").environment(("0",), {}) == {}
 
 
 def test_a_launcher_of_ones_own_has_one_run_at_a_time():
     made = fleet(16, launcher="srun python -m")
     assert (len(made.slots), made.ranks) == (1, 16)
-    assert launch.program(made.command(made.slots[0], "m", WORDS)) == ["srun", "python", "-m", "m", *WORDS]
+    assert launch.program(made.command(made.slots[0], WORDS)) == ["srun", "python", "-m", *MODULE]
     assert made.environment(made.slots[0], {"MASTER_ADDR": "a"}) == {"MASTER_ADDR": "a"}
 
 
@@ -67,3 +68,22 @@ def test_a_launcher_of_ones_own_has_one_run_at_a_time():
 def test_requests_that_do_not_fit(options, message):
     with pytest.raises(ValueError, match=message):
         LaunchOptions(**options)
+
+
+def test_what_does_not_compute_on_ranks_is_one_process():
+    made = fleet(2, device="cpu")
+    assert made.command(made.slots[0], ["evaluate", "run"])[-4:] == ["-m", "recommit.cli", "evaluate", "run"]
+    for words in (["report", "eval"], ["train", "head", "graph"], ["data", "build"]):
+        assert made.command(made.slots[0], words) == ["recommit", *words]
+        assert launch.program(["recommit", *words]) == [sys.executable, "-m", "recommit.cli", *words]
+    alone = LaunchOptions(jobs=3).fleet()
+    assert (alone.slots, alone.ranks) == (((), (), ()), 1)
+    assert alone.command((), WORDS) == ["recommit", *WORDS]
+
+
+def test_a_call_says_things_to_the_verbs_that_take_them():
+    options = LaunchOptions(device="cpu", wandb="mine", backbone="/b")
+    assert options.said("train grpo") == ["--device", "cpu", "--backbone", "/b", "--wandb", "mine"]
+    assert options.said("evaluate") == ["--device", "cpu", "--backbone", "/b"]
+    assert options.said("train head") == ["--backbone", "/b"]
+    assert options.said("report") == options.said("data build") == []

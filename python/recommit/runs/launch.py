@@ -1,10 +1,10 @@
-"""Where a family of runs computes, and the command line that starts a run there.
+"""Where commands compute, and what starts one there.
 
-A ``Fleet`` is what a call may use: GPUs of this machine, divided into slots that have one run at a time, by torchrun;
-or whatever a launcher of one's own reaches, which has one run after the other.
+A ``Fleet`` has slots, each for one command at a time: processes of this machine; GPUs of this machine, on whose ranks
+torchrun starts the command; or whatever a launcher of one's own reaches.
 
     fleet = LaunchOptions(gpus=8, gpus_per_run=4).fleet()
-    fleet.command(fleet.slots[0], "recommit.train.grpo", ["--recipe", "run.yaml", ...])
+    fleet.command(fleet.slots[0], ["train", "grpo", "--recipe", "paper-sliding", ...])
 """
 
 from __future__ import annotations
@@ -18,8 +18,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: GPUs of one run, by the names that CUDA_VISIBLE_DEVICES has for them.
+#: GPUs of one command, by the names that CUDA_VISIBLE_DEVICES has for them; none: a process of this machine.
 Slot = tuple[str, ...]
+#: What computes on several ranks, and the module that a launcher starts; everything else is one process.
+ON_RANKS = {"train sft": "recommit.train.sft", "train grpo": "recommit.train.grpo", "evaluate": "recommit.cli"}
+#: The flags of a call that commands of its verbs take.
+TAKEN = {
+    **dict.fromkeys(("train sft", "train grpo"), ("device", "backbone", "wandb", "trackio")),
+    **dict.fromkeys(("evaluate", "graph build"), ("device", "backbone")),
+    **dict.fromkeys(("train world-model", "train head"), ("backbone",)),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,13 +35,16 @@ class LaunchOptions:
     """Where runs compute.
 
     Args:
-        jobs: Processes of this machine; runs of a family train side by side.
+        jobs: Processes of this machine, side by side.
         gpus: Launch every run as processes of its own, a rank for each of so many GPUs (default: runs in this machine's
             processes).
         gpus_per_run: So many for each run, several of which then go on side by side (default: all of them).
         launcher: What starts a Python module on every rank, also of several machines, such as "srun python -m" in a
             SLURM job, or "deepspeed --hostfile hosts --module" (default: torchrun on this machine).
         device: cpu, cuda, or auto (default: that of the recipe).
+        wandb: Send the curves of all runs to this project of Weights & Biases.
+        trackio: Write them for trackio, by this project.
+        backbone: Folder or hub repository of a backbone that recommit does not list: no file may name it.
     """
 
     jobs: int = 1
@@ -41,6 +52,9 @@ class LaunchOptions:
     gpus_per_run: int | None = None
     launcher: str = ""
     device: str | None = None
+    wandb: str = ""
+    trackio: str = ""
+    backbone: str = ""
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -59,22 +73,26 @@ class LaunchOptions:
     def _each(self) -> int:
         return self.gpus or 1 if self.gpus_per_run is None else self.gpus_per_run
 
-    def fleet(self, *, elsewhere: bool = False) -> Fleet | None:
-        """What launched runs may use; None without ``gpus``. ``elsewhere``: to be shown, on a machine that need not
-        have them."""
+    def fleet(self, *, elsewhere: bool = False) -> Fleet:
+        """What commands may use. ``elsewhere``: to be shown, on a machine that need not have the GPUs."""
         if self.gpus is None:
-            return None
+            return Fleet(((),) * self.jobs)
         here = not (elsewhere or self.launcher or self.device == "cpu")
         names = _visible(self.gpus) if here else tuple(map(str, range(self.gpus)))
         slots = tuple(names[begin : begin + self._each] for begin in range(0, self.gpus, self._each))
         return Fleet(slots, tuple(shlex.split(self.launcher)), self.device or "auto")
+
+    def said(self, verb: str) -> list[str]:
+        """The flags that every command of a verb takes from the call."""
+        values = ((name, getattr(self, name)) for name in TAKEN.get(verb, ()))
+        return [word for name, value in values if value for word in (f"--{name}", value)]
 
 
 @dataclass(frozen=True)
 class Fleet:
     """What a call may use."""
 
-    #: Disjoint, each for one run at a time.
+    #: Disjoint, each for one command at a time.
     slots: tuple[Slot, ...]
     #: Words in front of a module's name; empty: torchrun.
     launcher: tuple[str, ...] = ()
@@ -84,23 +102,44 @@ class Fleet:
     @property
     def ranks(self) -> int:
         """Of a run."""
-        return len(self.slots[0])
+        return max(len(self.slots[0]), 1)
 
-    def command(self, slot: Slot, module: str, words: Sequence[str]) -> list[str]:
-        """What starts a module with its flags on every rank of a slot."""
+    def check(self, name: str, engine: str) -> None:
+        """Refuse a run that ranks cannot share, before anything begins."""
+        if self.ranks > 1 and engine == "plain":
+            raise ValueError(f"gpus-per-run: expected 1 for {name} with engine.kind plain, got {self.ranks}")
+
+    def launches(self, words: Sequence[str]) -> bool:
+        """True if a launcher of one's own starts a command, which ends it by what it makes of SIGTERM."""
+        return bool(self.launcher) and _module(words) is not None
+
+    def command(self, slot: Slot, words: Sequence[str]) -> list[str]:
+        """What starts a command of recommit: on every rank of a slot, where it computes on ranks."""
+        if not slot or (found := _module(words)) is None:
+            return ["recommit", *words]
+        module, rest = found
         torchrun = ("torchrun", "--standalone", "--nproc-per-node", str(len(slot)), "-m")
-        return [*(self.launcher or torchrun), module, *words]
+        return [*(self.launcher or torchrun), module, *rest]
 
     def environment(self, slot: Slot, own: Mapping[str, str]) -> dict[str, str]:
-        """That of the launcher: without what says which rank this process is, since it starts others."""
+        """That of the command: without what says which rank this process is, since it starts others."""
         rest = {name: value for name, value in own.items() if name not in ("RANK", "LOCAL_RANK", "WORLD_SIZE")}
-        chosen = not self.launcher and self.device != "cpu"
+        chosen = slot and not self.launcher and self.device != "cpu"
         return {**rest, "CUDA_VISIBLE_DEVICES": ",".join(slot)} if chosen else rest
 
 
 def program(words: list[str]) -> list[str]:
-    """The same with the torchrun of this Python, whatever PATH says."""
-    return [sys.executable, "-m", "torch.distributed.run", *words[1:]] if words[0] == "torchrun" else words
+    """The same by this Python, whatever PATH says."""
+    modules = {"torchrun": "torch.distributed.run", "recommit": "recommit.cli"}
+    return [sys.executable, "-m", modules[words[0]], *words[1:]] if words[0] in modules else words
+
+
+def _module(words: Sequence[str]) -> tuple[str, list[str]] | None:
+    """The module that a launcher starts for a command, and its words."""
+    for verb, module in ON_RANKS.items():
+        if list(words[: len(verb.split())]) == verb.split():
+            return module, list(words if module == "recommit.cli" else words[len(verb.split()) :])
+    return None
 
 
 def _visible(gpus: int) -> Slot:

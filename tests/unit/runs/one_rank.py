@@ -1,4 +1,4 @@
-"""A rank that only counts, for ``test_processes``: python one_rank.py MODE FOLDER [--local_rank=0]."""
+"""A rank that only counts, for ``test_jobs``: python one_rank.py MODE FOLDER [--local_rank=0]."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 from recommit.runs import rank_watchdog
 from recommit.runs.progress import Interrupt
+from recommit.storage import verified
+from recommit.storage.files import Files
 
 
 def gone(pid: Path) -> bool:
@@ -35,7 +37,7 @@ def main(mode: str, folder: Path) -> int:
         )
         return 2
     with Interrupt() as interrupt, (folder / "timing.jsonl").open("a") as timing:
-        for step in range(1, 3 if mode in ("short", "stumbles") else 10**6):
+        for step in range(1, 3 if mode in ("short", "stumbles", "lies") else 10**6):
             timing.write(json.dumps({"step": step}) + "\n")
             timing.flush()
             time.sleep(0.01)
@@ -44,7 +46,9 @@ def main(mode: str, folder: Path) -> int:
                 return 130
             if mode == "waits" and gone(folder.parent / "fails" / "pid"):
                 break
-    (folder / "done").touch()
+    if mode != "lies":
+        (folder / "best.json").write_text("{}")
+        verified.seal(Files(), folder, ["best.json"])
     return 6 if mode == "stumbles" else 0
 
 

@@ -15,36 +15,35 @@ import pytest
 pytest.importorskip("torch")
 from tests.waiting import until
 
+from recommit.runs import jobs, launch
+from recommit.runs.jobs import FAILED, INTERRUPTED, Job
+from recommit.runs.launch import LaunchOptions
 from recommit.runs.progress import last_agent, last_step
-from recommit.train.family import launch, processes
-from recommit.train.family.launch import LaunchOptions
-from recommit.train.family.processes import FAILED, INTERRUPTED, Job
 
 RANK = Path(__file__).parent / "one_rank.py"
 #: A fleet whose launcher is left out: one process of Python per job.
 BARE = f"""
 import sys
 from pathlib import Path
-from recommit.train.family import launch, processes
-from recommit.train.family.processes import Job
-launch.program = lambda words: [sys.executable, {str(RANK)!r}, *words[words.index("m") + 1 :]]
+from recommit.runs import jobs, launch
+launch.program = lambda words: [sys.executable, {str(RANK)!r}, *words[words.index("recommit.train.grpo") + 1 :]]
 out = Path(sys.argv[1])
-jobs = [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists) for m in sys.argv[2:]]
-sys.exit(processes.run(launch.LaunchOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), jobs, out / "logs"))
+every = [jobs.Job(m, ("train", "grpo", m.rstrip("2"), str(out / m)), out / m) for m in sys.argv[2:]]
+sys.exit(jobs.run(launch.LaunchOptions(gpus=2, gpus_per_run=1, device="cpu").fleet(), every, out / "logs"))
 """
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch):
     def program(words):
-        return [sys.executable, str(RANK), *words[words.index("m") + 1 :]]
+        return [sys.executable, str(RANK), *words[words.index("recommit.train.grpo") + 1 :]]
 
     monkeypatch.setattr(launch, "program", program)
 
 
-def jobs(out, *modes):
-    """One per mode, called like it; a 2 at the end makes another name."""
-    return [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists) for m in modes]
+def ranks(out, *modes):
+    """One job per mode, called like it; a 2 at the end makes another name."""
+    return [Job(m, ("train", "grpo", m.rstrip("2"), str(out / m)), out / m) for m in modes]
 
 
 def fleet(gpus, **options):
@@ -52,7 +51,7 @@ def fleet(gpus, **options):
 
 
 def run(out, *modes, slots=2):
-    return processes.run(fleet(slots), jobs(out, *modes), out / "logs")
+    return jobs.run(fleet(slots), ranks(out, *modes), out / "logs")
 
 
 def alive(folder):
@@ -82,9 +81,15 @@ def test_a_failure_ends_what_is_not_begun(tmp_path, capsys):
 
 
 def test_a_launcher_that_says_that_all_is_well_is_not_believed(tmp_path, capsys):
-    job = Job("short", "m", ("short", str(tmp_path / "short")), lambda: False)
-    assert processes.run(fleet(1), [job], tmp_path, quiet=True) == FAILED
-    assert "short: ended with status 0; see " in capsys.readouterr().err
+    assert run(tmp_path, "lies") == FAILED
+    assert "lies: ended with status 0; see " in capsys.readouterr().err
+
+
+def test_the_seal_of_an_earlier_run_is_no_result(tmp_path):
+    """As where another recipe's run is there, and the command has refused it."""
+    assert run(tmp_path, "short") == 0
+    (tmp_path / "short").rename(tmp_path / "fails")
+    assert run(tmp_path, "fails") == FAILED
 
 
 def test_ctrl_c_lets_what_has_begun_save_itself(tmp_path, capsys):
@@ -113,7 +118,7 @@ def test_a_launcher_of_ones_own_is_ended_by_a_signal(tmp_path):
     thread = threading.Thread(target=end)
     thread.start()
     assert (
-        processes.run(fleet(1, launcher="srun python -m"), jobs(tmp_path, "long"), tmp_path / "logs", quiet=True)
+        jobs.run(fleet(1, launcher="srun python -m"), ranks(tmp_path, "long"), tmp_path / "logs", quiet=True)
         == INTERRUPTED
     )
     thread.join()
@@ -163,3 +168,72 @@ def test_what_is_done_is_read_from_what_was_written(tmp_path):
     assert last_agent(log) == (0, 0), "what an earlier start said"
     log.write_text(log.read_text() + "1/115 adaptive: 1.5 s\n2/115 fixed-1@init: 0.7 s\n3/115 fix")
     assert last_agent(log) == (2, 115)
+
+
+WRITER = r"""
+import sys
+from pathlib import Path
+out, *inputs = map(Path, sys.argv[1:])
+assert all(path.exists() for path in inputs), inputs
+out.mkdir(parents=True, exist_ok=True)
+(out / "what").write_text("".join(sorted(path.name for path in inputs)))
+with (Path(__file__).parent / "log").open("a") as log:
+    log.write(out.name + "\n")
+"""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Runs jobs that write a folder from folders; the names of those that began, in order."""
+    (tmp_path / "writer.py").write_text(WRITER)
+    monkeypatch.setattr(launch, "program", lambda words: [sys.executable, str(tmp_path / "writer.py"), *words[2:]])
+
+    def began(*lines, slots=2):
+        (tmp_path / "log").write_text("")
+        every = [
+            Job(
+                name,
+                ("copy", str(tmp_path / name), *(str(tmp_path / each) for each in inputs)),
+                tmp_path / name,
+                inputs,
+            )
+            for name, inputs in ((name, tuple(tmp_path / each for each in names)) for name, *names in lines)
+        ]
+        assert jobs.run(LaunchOptions(jobs=slots).fleet(), every, tmp_path / "launch", quiet=True) == 0
+        return (tmp_path / "log").read_text().split()
+
+    return began
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_each_begins_once_its_inputs_are_there(written, slots):
+    lines = (["data"], ["family/a", "data"], ["family/b", "data"], ["eval", "family"], ["report", "eval"])
+    began = written(*lines, slots=slots)
+    assert sorted(began) == ["a", "b", "data", "eval", "report"]
+    assert (began[0], began[-2:]) == ("data", ["eval", "report"])
+
+
+def test_what_stands_is_left_alone_and_what_follows_a_change_is_made_again(written, tmp_path):
+    lines = (["data"], ["sft", "data"], ["rl", "sft"], ["other", "data"])
+    assert len(written(*lines)) == 4
+    assert written(*lines) == []
+    (tmp_path / "sft" / "what").write_text("changed")
+    assert written(*lines) == ["sft"], "its own output is another, and so it is made again, to what it was"
+    (tmp_path / "rl" / "what").unlink()
+    assert written(*lines) == ["rl"]
+    (tmp_path / "data" / "more").write_text("planted")
+    assert written(*lines)[0] == "data"
+    assert written(["data"], ["sft", "data"], ["rl", "sft", "data"], ["other", "data"]) == ["rl"], "another command"
+    (tmp_path / "launch" / "rl.json").write_text("{}")
+    assert written(["data"], ["sft", "data"], ["rl", "sft", "data"], ["other", "data"]) == ["rl"]
+
+
+@pytest.mark.usefixtures("written")
+def test_a_folder_that_has_moved_stands(tmp_path):
+    every = [Job("a", ("copy", str(tmp_path / "here" / "a")), tmp_path / "here" / "a")]
+    assert jobs.run(LaunchOptions().fleet(), every, tmp_path / "here" / "launch", quiet=True) == 0
+    (tmp_path / "here").rename(tmp_path / "there")
+    (tmp_path / "log").unlink()
+    every = [Job("a", ("copy", str(tmp_path / "there" / "a")), tmp_path / "there" / "a")]
+    assert jobs.run(LaunchOptions().fleet(), every, tmp_path / "there" / "launch", quiet=True) == 0
+    assert not (tmp_path / "log").exists()

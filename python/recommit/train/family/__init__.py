@@ -1,1 +1,0 @@
-"""Many runs from one warm start, and the processes that they compute in."""
