@@ -1,4 +1,4 @@
-"""F1: recipes, presets, answers of endpoints, and the JSON of policies, graphs, heads and recordings, mutated where it
+"""F1: recipes, presets, answers of endpoints, and the JSON of policies, graphs and recordings, mutated where it
 means something: success or a sentence, soon, in little memory.
 
 Input ``n`` of a target depends on its name and ``n`` alone. A night runs RECOMMIT_MUTATIONS (20,000) of each target,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
 #: Targets whose files are JSON and nothing else.
-JSON = ("policies", "graphs", "heads", "recordings")
+JSON = ("policies", "graphs", "recordings")
 #: Effort per input (tests/effort.py), and memory above what the process had.
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.

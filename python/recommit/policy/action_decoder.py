@@ -101,7 +101,7 @@ class ActionDecoder(nn.Module):
         if actions is None:
             return self._plans(z, task, depths, noise)
         copies = Copies(z)
-        started = self.tokens(self._started(copies.inward(actions)))
+        started = self.tokens(F.pad(copies.inward(actions), (1, 0), value=ACTIONS))
         x, beside = self._begun(copies.rows(z), copies.repeated(depths), started)
         for block in self.blocks:
             x, _ = block(x, None, beside)
@@ -137,20 +137,12 @@ class ActionDecoder(nn.Module):
 
     def _begun(self, z: Tensor, depths: Tensor | None, tokens: Tensor) -> tuple[Tensor, Tensor | None]:
         """The sequence of ``tokens`` [batch, n, width] with their positions, and what stands beside it."""
-        prefix = self._prefix(z, depths)
+        prefix = self.prefix(z)
+        if self.depth_vectors is not None:
+            if depths is None:
+                raise ValueError("depths: expected one per state, since this decoder is conditioned on depth; got None")
+            prefix = prefix + self.depth_vectors(depths)
         if self.first == 0:
             return tokens + self.positions[: tokens.shape[1]], prefix
         x = torch.cat([prefix[:, None], tokens], dim=1)
         return x + self.positions[: x.shape[1]], None
-
-    def _prefix(self, z: Tensor, depths: Tensor | None) -> Tensor:
-        prefix = self.prefix(z)
-        if self.depth_vectors is None:
-            return prefix
-        if depths is None:
-            raise ValueError("depths: expected one per state, since this decoder is conditioned on depth; got None")
-        return prefix + self.depth_vectors(depths)
-
-    @staticmethod
-    def _started(actions: Tensor) -> Tensor:
-        return F.pad(actions, (1, 0), value=ACTIONS)

@@ -277,7 +277,16 @@ class CommitPolicy(nn.Module):
             raise ValueError(f"depth: expected 1..{self.config.plan_length}, got {depth}")
         batch, one = checks.grids(states)
         parts = [slice(begin, begin + PASS) for begin in range(0, max(len(batch), 1), PASS)]
-        answers = [self._act(task, batch[p], depth, *slice_batch(noise, remaining, p)) for p in parts]
+        answers = [
+            self._act(
+                task,
+                batch[p],
+                depth,
+                noise and (noise[0][p], noise[1][p]),
+                None if remaining is None else remaining[p],
+            )
+            for p in parts
+        ]
         joined = answers[0] if len(answers) == 1 else ActedDepths(*map(np.concatenate, zip(*answers, strict=True)))
         return single(joined, one)
 
@@ -349,10 +358,3 @@ def single(answer: Answer, one: bool) -> Answer:
     """The first row of each array for a single state."""
     rows: Any = (array[0, ...] for array in answer)
     return type(answer)(*rows) if one else answer
-
-
-def slice_batch(
-    noise: Noise | None, remaining: NDArray[np.integer] | None, part: slice
-) -> tuple[Noise | None, NDArray[np.integer] | None]:
-    """The rows of noise and of remaining decisions of a part of the states."""
-    return noise and (noise[0][part], noise[1][part]), None if remaining is None else remaining[part]

@@ -114,7 +114,10 @@ def load(preset: str, out: Path) -> list[Line]:
 
 def line(text: str, out: Path) -> Line:
     """One command, refused where it says more than a preset may."""
-    words = shlex.split(text)
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"expected a command, got {brief(text)}: {error}") from None
     verb = next((verb for verb in VERBS if words[: len(verb.split())] == verb.split()), None)
     if verb is None:
         raise ValueError(f"expected a command of {', '.join(VERBS)}, got {brief(text)}")

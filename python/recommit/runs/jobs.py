@@ -106,10 +106,10 @@ def shown(fleet: Fleet, jobs: Sequence[Job]) -> str:
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
     """Do all jobs, as many at a time as there are slots; 0, or ``FAILED``, or ``INTERRUPTED``. Records and logs lie in
     ``logs``."""
+    for folder in (logs, *(job.out for job in jobs)):
+        files.own_folder(folder)
     files.make_folders(files.Files(), logs)
     files.sweep(files.Files(), logs)
-    for job in jobs:
-        files.own_folder(job.out)
     waiting, slots, running, status = list(jobs), list(fleet.slots), list[_Running](), 0
     board, stopped = Board(len(jobs), quiet=quiet), False
     with Interrupt() as interrupt:

@@ -180,7 +180,7 @@ def test_configurations_that_do_not_fit_are_refused(saved, key, value):
         ("decoder.heads", 4.0, r"heads: expected int, got 4\.0"),
         ("depths", [1.0, 2, 4, 8], "depths: expected"),
         ("prices", [-1.0, 0.0], "action: expected"),
-        ("cell", 28 * 5000, r"cell: expected 0\.\.112 got 140000"),
+        ("cell", 28 * 5000, r"cell: expected 0\.\.112, got 140000"),
     ],
 )
 @pytest.mark.parametrize("saved", ["adapter"], indirect=True)

@@ -92,12 +92,12 @@ def test_folders_of_a_preset(tmp_path, mine, name):
 @pytest.mark.parametrize("name", ["adaptive-s0", "launch"])
 def test_folders_of_a_family(tmp_path, mine, name):
     pytest.importorskip("torch")
-    from recommit.cli import main
+    from recommit.runs import jobs
+    from recommit.train.options import FamilyOptions
 
-    words = ["--recipe", "laptop-sliding", "--init", str(tmp_path / "init"), "--variants", "adaptive"]
+    options = FamilyOptions("laptop-sliding", tmp_path / "init", tmp_path / "out", variants=("adaptive",))
     with linked(tmp_path / "out" / name, mine):
-        assert main(["train", "family", *words, "--out", str(tmp_path / "out")]) == 2
-        raise WrongFolder("a link: the command has refused it")
+        jobs.run(options.fleet(), options.jobs_of_family(), tmp_path / "out" / "launch")
 
 
 def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):
