@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recommit.storage.files import Files
 
     #: Expected fields by name, and what each may be: see ``expect``.
-    Fields = Mapping[str, Any]
+    Fields = Mapping[Any, Any]
 
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
@@ -41,7 +41,7 @@ class Where(NamedTuple):
     """A value of some kind that passes a test, whose ``words`` follow "expected"."""
 
     kind: Any
-    test: Callable[[Any], bool]
+    test: Callable[[Any], object]
     words: str
 
 
@@ -75,7 +75,7 @@ def expect(path: Path, data: Any, wanted: Any, name: str = "") -> None:
         for key, value, each in inner:
             expect(path, value, each, f"{name}.{key:.80}".removeprefix("."))
         if right and isinstance(wanted, Where):
-            words, right = wanted.words, wanted.test(data)
+            words, right = wanted.words, bool(wanted.test(data))
     if not right:
         got = f"{data!r:.80}" if type(data) in types else "no such field" if data is ... else _WORDS[type(data)]
         raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {got}")
