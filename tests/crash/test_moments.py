@@ -3,6 +3,7 @@ that nobody disturbed."""
 
 from __future__ import annotations
 
+import json
 import types
 
 import pytest
@@ -12,7 +13,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 import torch
 from tests.crash import killer
-from tests.crash.test_commands import PRESET
+from tests.crash.test_commands import LINES
 from tests.damage import finished
 from tests.unit.horizon.sweep import toy
 
@@ -33,10 +34,16 @@ MORE = {
     "graph build": ("--samples", "2"),
     "train world-model": ("--steps", "16"),
 }
-#: Of a preset: what is trained on a run's plans.
-HEADS = """
-    heads: {plans: adaptive, world_model: {steps: 8, starts: 4}, conditioned: {starts: 4, updates: 2, budget: [2]}}
-"""
+#: Data, a warm start and a run of GRPO as a preset, and what is made of that run.
+PRESET = [
+    (line.replace("HERE/", "").replace(" --quiet", "") + " run.keep=1" * ("--set" in line), out) for line, out in LINES
+]
+PRESET += [
+    ("graph build family/adaptive-s0 --starts 4 --features", "plans"),
+    ("train world-model family/adaptive-s0 --steps 8 --starts 4", "model"),
+    ("train head plans --policy model --updates 2", "head"),
+    ("evaluate family/adaptive-s0 --instances 4 --validation 2 --budgets 2 --agents adaptive random", "eval"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +115,7 @@ def test_sweeps(place, record_property):
 
 def test_a_reproduction(place, record_property):
     """Data, training of everything, evaluation and page in one command. Ctrl-C leaves a checkpoint: one is kept."""
-    (place / "small.yaml").write_text(PRESET + HEADS)
-    words = ["reproduce", "--preset", f"{place}/small.yaml", "--jobs", "1", "--device", "cpu", "--quiet"]
-    words += ["--set", "sft.run.keep=1", "grpo.run.keep=1"]
+    (place / "small.yaml").write_text(json.dumps([f"{line} --out {out}" for line, out in PRESET]))  # JSON is YAML
+    words = ["reproduce", "--preset", f"{place}/small.yaml", "--jobs", "1", "--quiet"]
     campaign = killer.Campaign(lambda out: main([*words, "--out", str(out)]), place / "new")
     record_property("executed", campaign.kill(killer.wanted(50)))

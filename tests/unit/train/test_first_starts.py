@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from recommit.cli import main
+from recommit.policy.backbones.backbone import GIVEN
 from recommit.runs.directory import recipe_of
 from recommit.runs.jobs import Job
 from recommit.storage.errors import WrongFolder
@@ -30,7 +31,7 @@ def with_backbone(plan, name):
 def test_a_start_that_failed_does_not_bind_the_next_one(plan, data, tmp_path, capsys):
     short, out = of_steps(plan, 2), tmp_path / "run"
     with pytest.raises(ValueError, match="backbone: expected a folder, or OWNER/NAME on a hub, got nosuch"):
-        sft.train(with_backbone(short, "nosuch"), data, out, quiet=True)
+        sft.train(with_backbone(short, GIVEN), data, out, backbone="nosuch", quiet=True)
     with pytest.raises(ValueError, match=r"backbone: expected one of tiny, .*, got nosuch"):
         sft.train(with_backbone(short, "random:nosuch"), data, out, quiet=True)
     assert json.loads((out / "config.json").read_text())["model"]["backbone"] == "random:nosuch"

@@ -210,6 +210,8 @@ def test_a_head_of_shallower_depths_shortens_plans(warm, tmp_path):
     before = policy_of(warm).act(TASK, STARTS).plans
     assert grpo.train(rl(depths=[1, 2, 12], optim={"steps": 1}), warm, tmp_path / "rl", quiet=True) == 0
     assert policy_of(tmp_path / "rl").decoder.length == 12
+    with pytest.raises(ValueError, match="variant: expected fixed-1 to fixed-12"):
+        grpo.train(rl(depths=[1, 2, 12], variant="fixed-16"), warm, tmp_path / "deep", quiet=True)
     policy = policy_of(warm)
     policy.replace_head(HeadConfig(), depths=(1, 2, 4))
     assert policy.act(TASK, STARTS).plans.tolist() == before[:, :8].tolist(), "its beginnings"

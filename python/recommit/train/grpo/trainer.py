@@ -168,11 +168,13 @@ class GrpoTrainer(Trainer):
         super().__init__(config if specs[1:] else config.of(specs[0].task), folder, team, quiet=quiet)
         self.reward = reward
         self.policy, self.variant, self.clock = policy, variant(config.variant), Clock()
-        optim, seed = self.config.optim, self.config.run.seed
+        optim, seed, head = self.config.optim, self.config.run.seed, self.config.head
+        if head is not None or self.config.depths:
+            policy.replace_head(head or policy.config.head, seed=seed, depths=self.config.depths)
         process.seed_everything(seed)
         seeds = [rng.derived_seed(seed, rng.Purpose.GAME, i) for i in range(len(specs))] if specs[1:] else [seed]
         self.puzzles = list(map(self._puzzle, set_names(specs), specs, seeds))
-        self._prepare_policy()
+        self._freeze()
         any_kl = any(puzzle.objective.kl > 0 for puzzle in self.puzzles)
         self.reference = ReferencePolicy(policy) if any_kl else None
         #: Of one puzzle in an optimizer step: rows of all ranks, of this one, and of a micro-batch.
@@ -190,12 +192,10 @@ class GrpoTrainer(Trainer):
         #: The last lines of each puzzle, for warnings.
         self._recent: dict[str, list[dict[str, Any]]] = {each.name: [] for each in self.puzzles}
 
-    def _prepare_policy(self) -> None:
-        """Its new head, if the configuration has one, and what the variant does not train frozen."""
-        policy, config = self.policy, self.config
-        if config.head is not None or config.depths:
-            policy.replace_head(config.head or policy.config.head, seed=config.run.seed, depths=config.depths)
-        policy.backbone.recompute = config.engine.checkpointing
+    def _freeze(self) -> None:
+        """Freeze what the variant does not train."""
+        policy = self.policy
+        policy.backbone.recompute = self.config.engine.checkpointing
         policy.eval()  # no dropout: what is compared must differ by its weights alone
         policy.train_only(*(puzzle.task for puzzle in self.puzzles), depth_head=self.variant.head)
         vision = {id(p) for p in policy.backbone.vision_parameters()}

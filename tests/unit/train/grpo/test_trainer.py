@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 from tests.unit.train.runs import interrupt_and_go_on, lines, moved, plan_of, same
@@ -65,14 +67,14 @@ def test_a_warning_is_a_line_of_its_own_above_the_progress():
 
 
 def test_a_run_has_depths_and_rewards_of_its_own(init, tmp_path):
-    (tmp_path / "mine.py").write_text("def reward(spans):\n    return spans.solved - 0.01 * spans.decisions\n")
-    given = plan_of(depths=(1, 3, 5), advantage={"reward": str(tmp_path / "mine.py")}, optim={"steps": 1})
-    assert run.train(given, init, tmp_path / "run", quiet=True) == 0
+    mine, given = tmp_path / "mine.py", plan_of(depths=(1, 3, 5), optim={"steps": 1})
+    mine.write_text("def reward(spans):\n    return spans.solved - 0.01 * spans.decisions\n")
+    assert run.train(given, init, tmp_path / "run", reward=mine, quiet=True) == 0
     assert set(lines(tmp_path / "run")[0]["depths"]) == {"1", "3", "5"}
     assert CommitPolicy.from_pretrained(best_policy(tmp_path / "run")).config.depths == (1, 3, 5)
-    (tmp_path / "mine.py").write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
+    mine.write_text("def reward(spans):\n    return 1.0 * spans.solved\n")
     with pytest.raises(errors.WrongFolder, match="reward was"):
-        run.train(given, init, tmp_path / "run", quiet=True)
+        run.train(given, init, tmp_path / "run", reward=mine, quiet=True)
 
 
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path):
@@ -155,10 +157,12 @@ def straight(init, tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize("stop", [1, 2])
-def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, stop):
-    interrupt_and_go_on(run.GrpoTrainer, lambda: run.train(plan_of(), init, tmp_path / "run", quiet=True), stop)
-    same(straight, tmp_path / "run")
+@settings(max_examples=4, deadline=None)
+@given(stop=st.integers(1, 3), save_every=st.integers(1, 4))
+def test_runs_interrupted_at_any_step_end_in_the_same_bits(init, straight, tmp_path_factory, stop, save_every):
+    out, plan = tmp_path_factory.mktemp("interrupted") / "run", plan_of(run={"save_every": save_every})
+    interrupt_and_go_on(run.GrpoTrainer, lambda: run.train(plan, init, out, quiet=True), stop)
+    same(straight, out)
 
 
 class Killed(BaseException):
