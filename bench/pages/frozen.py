@@ -16,7 +16,7 @@ import recommit
 from recommit.data import frozen, held_out
 from recommit.data.spec import DataSpec
 from recommit.prices import Prices
-from recommit.storage import files
+from recommit.storage import files, verified
 
 #: Instances of each, and the seed, which is that of no preset's data.
 COUNT, SEED = 1024, 2026
@@ -56,7 +56,7 @@ def write(name: str) -> None:
     values = json.loads(json.dumps(values))
     path = frozen.FOLDER / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    content = json.dumps({**values, "sha256": frozen.digest(values)}) + "\n"
+    content = json.dumps({**values, "sha256": verified.digest(values)}) + "\n"
     files.replace(files.Files(), path, content.encode())
     assert np.array_equal(frozen.read(name).starts, states)
     print(

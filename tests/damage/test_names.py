@@ -29,14 +29,13 @@ from tests.damage.finished import Use
 
 import recommit
 from recommit.cli import main
-from recommit.data import manifest
 from recommit.policy import checkpoint
 from recommit.policy.backbones import backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.report import document
 from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import verified
-from recommit.storage.files import Files, sha256
+from recommit.storage.files import Files
 from recommit.train import initial_policy
 
 NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
@@ -186,8 +185,7 @@ class Names:
 
     def write(self, name, whole):
         if name == "data/manifest.json":
-            plain = {key: value for key, value in whole.items() if key != "check"}
-            whole["check"] = sha256(manifest._dump(plain).encode())
+            whole["sha256"] = verified.digest(whole)
         (self.place / name).write_text(yaml.safe_dump(whole) if name.endswith(".yaml") else json.dumps(whole))
         for seal in self.seals(name)[1:]:
             verified.seal(Files(), seal.parent, verified.digests(seal.parent))

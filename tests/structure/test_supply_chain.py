@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recommit.cli.verbs.doctor import EXTRAS
+from recommit.cli.verbs.installation import EXTRAS
 
 yaml = pytest.importorskip("yaml")
 requirements = pytest.importorskip("packaging.requirements")

@@ -25,7 +25,7 @@ PARTS = (
     "tests/unit/zero_shot/test_client.py",
     "tests/unit/storage/test_hub.py",
     "tests/unit/runs/test_rank_watchdog.py",
-    "tests/unit/cli/verbs/test_doctor.py",
+    "tests/unit/cli/verbs/test_installation.py",
 )
 #: What tests say that drive a browser, which looks for its maker's servers whatever it shows.
 DRIVES_A_BROWSER = "pytestmark = browser.NEEDED"

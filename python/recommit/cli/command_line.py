@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from recommit.cli.flags import POLICY, Verb, WrongCall
 from recommit.cli.verbs import data, graph, levels, stages
-from recommit.cli.verbs.bench import bench
-from recommit.cli.verbs.doctor import EXTRAS, doctor
+from recommit.cli.verbs.installation import EXTRAS, bench, doctor
 from recommit.cli.verbs.play import play
 from recommit.cli.verbs.policies import policies, score
 from recommit.cli.verbs.render import render
-from recommit.cli.verbs.solve import solve
 from recommit.cli.verbs.sweep import sweep, verify
 from recommit.cli.verbs.watch import watch
 from recommit.runs import rank_watchdog
@@ -46,7 +44,7 @@ READER, PLAYER = (*POLICY, True), ("train", (), True)
 VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt", ("file",)),
-    "solve": Verb(solve, "levels.txt", ("file",)),
+    "solve": Verb(levels.solve, "levels.txt", ("file",)),
     "play": Verb(play, "levels.txt", ("file",), "cli", (), True),
     "watch": Verb(watch, "", ("recording",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",), "cli", (), True),
@@ -210,12 +208,6 @@ def _fail(message: str, status: int) -> int:
 
 #: A message of ours about an argument: "cell: expected 4..112, got 3". Others have the name of their class before them.
 _OURS = re.compile(r"[^:\n]+: expected .|[a-z_]+: .")
-#: The call was right, and the machine could not go on.
-_OF_MACHINES = {
-    errno.ENOSPC: "no room is left; make room and run the same command again",
-    errno.EFBIG: "the file would be larger than this system allows",
-    errno.EIO: "the disk cannot be read or written",
-}
 
 
 def explained(error: Exception) -> tuple[str, int]:
@@ -246,7 +238,5 @@ def _of_path(error: OSError) -> tuple[str, int]:
         folder = path.parent
         missing = "there is no such file or folder" if folder.is_dir() else f"there is no folder {folder}"
         return f"{path}: {missing}", WRONG_CALL
-    if error.errno in _OF_MACHINES:
-        return f"{path}: {_OF_MACHINES[error.errno]}", FAILED
-    reason = errors.OF_PATHS.get(error.errno or 0) or error.strerror or str(error)
-    return f"{path}: {reason}", WRONG_CALL
+    said = errors.from_os(error, path)
+    return str(said), said.exit_status

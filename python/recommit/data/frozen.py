@@ -7,17 +7,16 @@ that any program reads them.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recommit.data.spec import DataSpec
 from recommit.prices import Prices
 from recommit.puzzles.levels import parse_levels
-from recommit.storage import files, verified
+from recommit.storage import safe_open, verified
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,9 +69,8 @@ def read(name: str) -> FrozenSplit:
     """The split of a name, if its file is what was frozen."""
     if name not in names():
         raise ValueError(f"split: expected one of {', '.join(names())}, got {name or 'none'}")
-    values = verified.values(FOLDER, f"{name}.json", FIELDS)
-    if digest(values) != values["sha256"]:
-        raise verified.another(FOLDER / f"{name}.json")
+    path = FOLDER / f"{name}.json"
+    values = verified.record(path, safe_open.content(path), FIELDS)
     return FrozenSplit(
         name=name,
         recipe=DataSpec.from_dict(values["recipe"]),
@@ -84,9 +82,3 @@ def read(name: str) -> FrozenSplit:
         prices=Prices(**values["prices"]),
         sha256=values["sha256"],
     )
-
-
-def digest(values: dict[str, Any]) -> str:
-    """sha256 of everything but itself."""
-    rest = {key: value for key, value in values.items() if key != "sha256"}
-    return files.sha256(json.dumps(rest, sort_keys=True).encode())

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recommit.data import assignment, parquet, rows, shards
 from recommit.data.shards import Record
 from recommit.data.spec import SPLITS, DataSpec
-from recommit.storage import errors, files
+from recommit.storage import errors, files, verified
 from recommit.storage.safe_open import content
 from recommit.version import VERSION
 
@@ -36,6 +36,16 @@ OVERLAPS = (
     "test_states_on_training_paths",
     "distinct_training_states",
 )
+
+FIELDS: verified.Fields = {
+    "recipe": dict,
+    "shards": [shards.FIELDS],
+    "overlap": verified.Where(
+        {...: int}, lambda seen: not seen or set(OVERLAPS) <= set(seen), f"counts {', '.join(OVERLAPS)}"
+    ),
+    "versions": {...: str},
+    "content_sha256": str,
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ class Manifest:
             "overlap": self.overlap,
             "shards": [record.to_dict() for record in self.shards],
         }
-        return _dump({**plain, "check": files.sha256(_dump(plain).encode())})
+        return json.dumps({**plain, "sha256": verified.digest(plain)}, indent=1, sort_keys=True) + "\n"
 
 
 def overlap_text(seen: dict[str, int]) -> str:
@@ -83,10 +93,6 @@ def overlap_text(seen: dict[str, int]) -> str:
         f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
         "training paths, up to symmetry"
     )
-
-
-def _dump(plain: dict[str, Any]) -> str:
-    return json.dumps(plain, indent=1, sort_keys=True) + "\n"
 
 
 def versions() -> dict[str, str]:
@@ -103,9 +109,7 @@ def read(folder: Path) -> Manifest:
     """The manifest of a finished data set, every field of it checked."""
     path = folder / NAME
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise errors.Damaged(f"{path}: expected at most {_MOST_BYTES} bytes, got {path.stat().st_size}")
-        plain = json.loads(content(path))
+        data = content(path, _MOST_BYTES)
     except FileNotFoundError:
         missing = NAME if folder.is_dir() else "such folder"
         raise errors.WrongFolder(f"{folder}: expected a finished data set, found no {missing}") from None
@@ -113,47 +117,21 @@ def read(folder: Path) -> Manifest:
         raise errors.WrongFolder(f"{folder}: expected the folder of a data set, got a file") from None
     except OSError as error:
         raise errors.from_os(error, path) from error
-    except errors.DataError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise errors.Damaged(f"{path}: expected JSON, got another text: {error}") from None
-    if not isinstance(plain, dict) or plain.pop("check", None) != files.sha256(_dump(plain).encode()):
-        raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
-    return _parse(path, plain)
-
-
-def _parse(path: Path, plain: dict[str, Any]) -> Manifest:
-    kinds = {"recipe": dict, "shards": list, "overlap": dict, "versions": dict, "content_sha256": str}
-    for field, kind in kinds.items():
-        if not isinstance(plain.get(field), kind):
-            raise errors.Damaged(f"{path}: {field}: expected {kind.__name__}")
+    plain = verified.record(path, data, FIELDS)
     try:
         spec = DataSpec.from_dict(plain["recipe"])
     except errors.WrongDataSpec as error:
         raise errors.Damaged(f"{path}: {error}") from None
-    _check_counts(path, plain)
-    if (count := sum(map(spec.shards, SPLITS))) != len(plain["shards"]):
+    if (count := sum(map(spec.shards, SPLITS))) != len(plain["shards"]):  # before their names are listed
         raise errors.Damaged(f"{path}: shards: expected the {count} that the recipe makes, got {len(plain['shards'])}")
-    records = tuple(Record.from_dict(item) for item in plain["shards"])
-    expected = [shards.name(spec, split, shard) for split, shard in order(spec)]
-    if [record.name for record in records] != expected:
-        raise errors.Damaged(f"{path}: shards: expected the {len(expected)} that the recipe makes, got others")
-    for record, place in zip(records, order(spec), strict=True):
-        if record.instances != (many := spec.shard_instances(*place)):
-            raise errors.Damaged(f"{path}: instances: expected {many} in {record.name}, got {record.instances}")
+    for item, place in zip(plain["shards"], order(spec), strict=True):
+        wanted = {"name": shards.name(spec, *place), "instances": spec.shard_instances(*place)}
+        verified.expect(path, item, {field: verified.exactly(value) for field, value in wanted.items()}, "shards")
+    records = tuple(Record(**item) for item in plain["shards"])
     result = Manifest(spec, records, plain["overlap"], plain["versions"])
     if result.content != plain["content_sha256"]:
-        raise errors.Damaged(f"{path}: content_sha256: expected {result.content}, got {plain['content_sha256'][:80]!r}")
+        raise errors.Damaged(f"{path}: content_sha256: expected {result.content}, got {plain['content_sha256']!r:.80}")
     return result
-
-
-def _check_counts(path: Path, plain: dict[str, Any]) -> None:
-    """What is printed of a manifest, and read by name."""
-    seen = plain["overlap"]
-    if seen and not (set(OVERLAPS) <= set(seen) and all(type(value) is int for value in seen.values())):
-        raise errors.Damaged(f"{path}: overlap: expected counts {', '.join(OVERLAPS)}, got others")
-    if not all(type(value) is str for value in plain["versions"].values()):
-        raise errors.Damaged(f"{path}: versions: expected text for every package, got something else")
 
 
 def overlap(folder: Path, spec: DataSpec, records: Sequence[Record], threads: int = 1) -> dict[str, int]:

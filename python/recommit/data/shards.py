@@ -45,21 +45,17 @@ class Record:
         """Plain JSON values."""
         return asdict(self)
 
-    @classmethod
-    def from_dict(cls, values: object) -> Record:
-        """Checked: a record names a file in the folder and nothing else."""
-        fields = {"name": str, "sha256": str, "content": str, **dict.fromkeys(NUMBERS, int)}
-        if not isinstance(values, dict) or set(values) != set(fields):
-            raise errors.Damaged(f"manifest: expected shards with the fields {sorted(fields)}")
-        for name, kind in fields.items():
-            if type(values[name]) is not kind or (kind is int and values[name] < 0):
-                raise errors.Damaged(f"manifest: {name}: expected {kind.__name__}, got {values[name]!r}"[:200])
-        parse_name(values["name"])
-        return cls(**values)
-
 
 #: What a record counts.
 NUMBERS = ("rows", "instances", "samples", "dead", "bytes")
+_NAME = re.compile(r"data/(train|validation|test)-([0-9]{5,9})-of-([0-9]{5,9})\.parquet", re.ASCII)
+FIELDS: verified.Fields = {
+    "name": verified.Where(str, _NAME.fullmatch, "a shard like data/train-00000-of-00001.parquet"),
+    "sha256": str,
+    "content": str,
+    **dict.fromkeys(NUMBERS, verified.within(0)),
+    ...: (),
+}
 
 
 def name(spec: DataSpec, split: str, shard: int) -> str:
@@ -68,10 +64,9 @@ def name(spec: DataSpec, split: str, shard: int) -> str:
 
 
 def parse_name(text: str) -> tuple[str, int, int]:
-    """(split, shard, shards) of a name that ``name`` could have made; anything else is refused."""
-    match = re.fullmatch(r"data/(train|validation|test)-([0-9]{5,9})-of-([0-9]{5,9})\.parquet", text, re.ASCII)
-    if not match:
-        raise errors.Damaged(f"manifest: expected shards like data/train-00000-of-00001.parquet, got {text[:80]!r}")
+    """(split, shard, shards) of a name that ``name`` could have made."""
+    match = _NAME.fullmatch(text)
+    assert match is not None
     return match[1], int(match[2]), int(match[3])
 
 
@@ -158,6 +153,6 @@ def read_journal(folder: Path) -> dict[str, Record]:
     records = {}
     for line in jsonl.whole_lines(folder / JOURNAL):
         if (text := verified.checked(line)) is not None:
-            record = Record.from_dict(json.loads(text))
-            records[record.name] = record
+            verified.expect(folder / JOURNAL, values := verified.parsed(folder / JOURNAL, text), FIELDS)
+            records[values["name"]] = Record(**values)
     return records

@@ -88,7 +88,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 def unwrap(reply: dict[str, Any]) -> Record:
     """The record in a reply, or its error, raised."""
     if "record" in reply:
-        return Record.from_dict(reply["record"])
+        return Record(**reply["record"])
     raise getattr(errors, reply["error"], errors.DataError)(reply["message"])
 
 

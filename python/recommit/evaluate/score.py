@@ -39,15 +39,16 @@ if TYPE_CHECKING:
 FORMAT = 1
 LETTERS = "udlr"
 RECORD: verified.Fields = {
-    "format": int,
+    "format": verified.exactly(FORMAT),
     "split": str,
     "split_sha256": str,
     "name": str,
-    "agent": dict.fromkeys(("kind", "sha256"), str),
+    "agent": {"kind": str, "sha256": str, ...: ()},
     "recommit": str,
     "rows": list,
     "commitments": dict,
     "sha256": str,
+    ...: (),
 }
 #: What a row has of an evaluation's.
 FIGURES = (
@@ -123,8 +124,8 @@ def score(options: ScoreOptions) -> dict[str, Any]:
         "commitments": {str(budget): each for budget, each in played.items()},
     }
     values: dict[str, Any] = json.loads(json.dumps(record))
-    values["sha256"] = frozen.digest(values)
-    files.replace(files.Files(), options.out, _text(values))
+    values["sha256"] = verified.digest(values)
+    files.replace(files.Files(), options.out, _text(values).encode())
     return values
 
 
@@ -134,24 +135,14 @@ def _check_name(name: str) -> None:
         raise ValueError(f"name: expected 1..{MOST_NAME} printable characters, got {brief(name)}")
 
 
-def _text(record: dict[str, Any]) -> bytes:
+def _text(record: dict[str, Any]) -> str:
     """A record has one spelling."""
-    return (json.dumps(record) + "\n").encode()
+    return json.dumps(record) + "\n"
 
 
 def verify(path: Path, agent: str = "", *, trusted: bool = False) -> dict[str, Any]:
     """The record of a file, whose every figure follows from its commitments; a ValueError says what does not."""
-    data = verified.content(path.parent, path.name, MOST_RECORD)
-    record: dict[str, Any] = verified.parsed(path, data)
-    verified.expect(path, record, RECORD)
-    if record["format"] != FORMAT:
-        raise errors.Damaged(f"{path}: expected format {FORMAT}, got {record['format']}")
-    if frozen.digest(record) != record["sha256"]:
-        raise errors.Damaged(f"{path}: expected what was written there, got other values: its sha256 does not fit")
-    if sorted(record) != sorted(RECORD) or sorted(record["agent"]) != sorted(RECORD["agent"]) or _text(record) != data:
-        raise errors.Damaged(
-            f"{path}: expected the fields {', '.join(RECORD)}, once each, as recommit score writes them"
-        )
+    record = verified.record(path, verified.content(path.parent, path.name, MOST_RECORD), RECORD, _text)
     _check_name(record["name"])
     split = frozen.read(record["split"])
     if split.sha256 != record["split_sha256"]:

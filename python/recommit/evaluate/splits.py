@@ -16,7 +16,7 @@ import numpy as np
 
 from recommit.data import held_out
 from recommit.storage import files, verified
-from recommit.storage.errors import Damaged, FolderBusy
+from recommit.storage.errors import FolderBusy
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -100,20 +100,14 @@ def claim(evaluation: Path, split: dict[str, Any], run: str, policy: str, *, aga
     reads = before["reads"] if now in before["reads"] else [*before["reads"], now]
     noted = [*before["again"], {**now, "why": wrong, "split": split}] if wrong else before["again"]
     whole = {"split": before["split"], "reads": reads, "again": noted}
-    text = json.dumps({**whole, "sha256": _digest(whole)}, indent=2) + "\n"
+    text = json.dumps({**whole, "sha256": verified.digest(whole)}, indent=2) + "\n"
     files.replace(files.Files(), folder / NAME, text.encode())
 
 
 def _read(folder: Path) -> dict[str, Any]:
     """What is written down in a folder of results, which has no other digests."""
-    kept = verified.values(folder, NAME, {"split": dict, "reads": list, "again": list, "sha256": str})
-    if kept.pop("sha256") != _digest(kept):
-        raise Damaged(f"{folder / NAME}: expected what was written there, got other bytes")
-    return kept
-
-
-def _digest(kept: dict[str, Any]) -> str:
-    return files.sha256(json.dumps(kept, sort_keys=True).encode())
+    fields = {"split": dict, "reads": list, "again": list}
+    return verified.record(folder / NAME, verified.content(folder, NAME), fields)
 
 
 def _another_split(before: dict[str, Any], now: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ from recommit.graph.options import MOST_BUDGET
 from recommit.puzzles import registry
 from recommit.storage import errors, files, ownership, verified
 from recommit.storage.lock import Lock
-from recommit.storage.recipe_text import brief, cut
+from recommit.storage.recipe_text import cut
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ MOST_NODES = 1 << 24
 #: The numbers of a column by their name in Arrow, and how many of them are in a row.
 StoredType = tuple[str, int]
 FIELDS = {
-    "format": str,
+    "format": verified.exactly(FORMAT),
     "task": str,
     "shape": [int],
-    "head_depths": [int],
-    "budget": int,
-    "nodes": int,
-    "starts": int,
+    "head_depths": [verified.within(1, PLAN)],
+    "budget": verified.within(0, MOST_BUDGET),
+    "nodes": verified.within(1, MOST_NODES),
+    "starts": verified.within(1, MOST_NODES),
     "content": str,
     "source": dict,
 }
@@ -78,7 +78,8 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     work = files.Files()
     files.make_folders(work, place)
     with Lock(place, work="graph"):
-        ownership.take(work, place, (MANIFEST, NODES, STARTS), "a commitment graph")
+        ownership.refuse_foreign(place, (MANIFEST, NODES, STARTS), "a commitment graph")
+        files.sweep(work, place)
         manifest = describe(graph)
         verified.write_digests(work, place, {})
         files.replace(work, place / NODES, _parquet(graph, COLUMNS))
@@ -135,15 +136,6 @@ def read(folder: str | Path) -> CommitmentGraph:
             f"graph: expected a folder that recommit graph build wrote, or sliding-2x3, got {folder}"
         )
     manifest = verified.values(place, MANIFEST, FIELDS)
-    if manifest["format"] != FORMAT:
-        raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {brief(manifest['format'])}")
-    for many in ("nodes", "starts"):
-        if not 1 <= manifest[many] <= MOST_NODES:
-            raise errors.Damaged(f"{place / MANIFEST}: {many}: expected 1..{MOST_NODES:,}, got {manifest[many]:,}")
-    if not 0 <= manifest["budget"] <= MOST_BUDGET:
-        raise errors.Damaged(f"{place / MANIFEST}: budget: expected 0..{MOST_BUDGET}, got {manifest['budget']}")
-    if wrong := [depth for depth in manifest["head_depths"] if not 1 <= depth <= PLAN]:
-        raise errors.Damaged(f"{place / MANIFEST}: head_depths: expected numbers 1..{PLAN}, got {wrong[0]}")
     widths = {"states": math.prod(manifest["shape"]), "logits": len(manifest["head_depths"])}
     nodes = _table(place, NODES, manifest["nodes"], COLUMNS, widths)
     starts = _table(place, STARTS, manifest["starts"], START_COLUMNS, {})

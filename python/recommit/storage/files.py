@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, cast
 from recommit.storage import errors, safe_open
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 #: Temporary files are hidden, carry this ending, and are swept away by the next holder of the folder's lock.
 TEMPORARY = ".tmp"
@@ -126,14 +126,17 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
 
 def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
     """Make ``path`` hold ``data``, whole or not at all; what the system has against it is a ``DataError``."""
+    with _making(path, "file"), replacing(path, files) as file:
+        file.write(data)
+
+
+@contextmanager
+def _making(path: Path, kind: str) -> Iterator[None]:
     try:
-        with replacing(path, files) as file:
-            file.write(data)
-    except FileNotFoundError as error:
-        if path.parent.is_dir():  # as below /proc
-            raise errors.WrongFolder(f"{path}: no file can be made there") from error
-        raise errors.from_os(error, path) from error
+        yield
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and path.parent.is_dir():  # as below /proc
+            raise errors.WrongFolder(f"{path}: no {kind} can be made there") from error
         raise errors.from_os(error, path) from error
 
 
@@ -147,25 +150,17 @@ def temporary_name(path: Path) -> Path:
 def make_folders(files: Files, path: Path) -> None:
     """Create ``path`` and what is missing above it, each flushed into its parent."""
     missing = []
-    while not path.is_dir():
+    while not path.is_dir() and path not in missing:
         missing.append(path)
-        if path.parent == path:
-            break
         path = path.parent
-    try:
-        for folder in reversed(missing):
+    for folder in reversed(missing):
+        with _making(folder, "folder"):
             try:
                 files.make_folder(folder)
             except FileExistsError:
                 if not folder.is_dir():
                     raise
             files.flush_folder(folder.parent)
-    except FileNotFoundError as error:
-        if folder.parent.is_dir():  # as below /proc
-            raise errors.WrongFolder(f"{folder}: no folder can be made there") from error
-        raise errors.from_os(error, folder) from error
-    except OSError as error:
-        raise errors.from_os(error, folder) from error
 
 
 def own_folder(path: Path) -> None:
@@ -174,18 +169,12 @@ def own_folder(path: Path) -> None:
         raise errors.WrongFolder(f"{path}: expected a folder, got a link")
 
 
-def refuse_links(folder: Path) -> None:
-    """Refuse links anywhere in a folder into which a library writes, which follows them to what is somebody's, and what
-    it would wait for."""
+def refuse_links(folder: Path, *, links: bool = False) -> None:
+    """Refuse what is neither file nor folder below a folder into which a library writes or which it reads, since it
+    would wait for a pipe, and unless ``links`` may be there, links, which it would follow."""
     for path in folder.rglob("*"):
-        if path.is_symlink():
+        if path.is_symlink() and not links:
             raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")
-    refuse_pipes(folder)
-
-
-def refuse_pipes(folder: Path) -> None:
-    """Refuse what is neither file nor folder in a folder that a library reads: it waits for a pipe for ever."""
-    for path in folder.rglob("*"):
         if path.exists() and not path.is_file() and not path.is_dir():
             raise errors.WrongFolder(f"{path}: expected a file, got something else")
 
@@ -197,19 +186,19 @@ _UNFORESEEN = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(TEMPORARY)}|\.tmp[
 def sweep_files(files: Files, folder: Path) -> None:
     """Remove the temporary files of interrupted writers from a folder that may hold anything else as well, and from the
     folders in it."""
-    try:
-        for place in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir() and not each.is_symlink())):
-            for entry in sorted(place.iterdir()):
-                if _UNFORESEEN.fullmatch(entry.name) and not entry.is_dir():
-                    files.remove(entry)
-    except OSError as error:
-        raise errors.from_os(error, folder) from error
+    inner = [each for each in sorted(folder.iterdir()) if each.is_dir() and not each.is_symlink()]
+    for place in (folder, *inner):
+        _remove_all(files, place, [each for each in place.iterdir() if _UNFORESEEN.fullmatch(each.name)])
 
 
 def sweep(files: Files, folder: Path) -> None:
-    """Remove the temporary files and folders that interrupted writers left in ``folder``."""
+    """Remove the temporary files and folders that interrupted writers left in a folder of ours."""
+    _remove_all(files, folder, folder.glob(f".*{TEMPORARY}"))
+
+
+def _remove_all(files: Files, folder: Path, entries: Iterable[Path]) -> None:
     try:
-        for entry in sorted(folder.glob(f".*{TEMPORARY}")):
+        for entry in sorted(entries):
             (files.remove_folder if entry.is_dir() and not entry.is_symlink() else files.remove)(entry)
     except OSError as error:
         raise errors.from_os(error, folder) from error

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import errors, files, safe_open
+from recommit.storage import errors, files, safe_open, verified
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,14 +135,6 @@ def whole_lines(path: Path) -> list[bytes]:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """All whole lines; one that holds no record is an error, since nothing here writes such a line."""
-    return [_record(path, number, line) for number, line in enumerate(whole_lines(path), 1)]
-
-
-def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict):
-        raise errors.Damaged(f"{path}: expected a JSON object in line {number}, got something else")
-    return record
+    records = [verified.parsed(path, line) for line in whole_lines(path)]
+    verified.expect(path, records, [{}])
+    return records

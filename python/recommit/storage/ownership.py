@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import errors, files, verified
+from recommit.storage import errors, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
-
-    from recommit.storage.files import Files
 
 
 #: So many differences are named, and so many characters of a value.
@@ -23,20 +20,6 @@ def check(folder: Path, before: Any, now: Any) -> None:
     if changed := differences(before, now):
         shown = ", ".join(changed[:SHOWN]) + (f" and {len(changed) - SHOWN} more" if changed[SHOWN:] else "")
         raise errors.WrongFolder(f"{folder}: the folder belongs to another run: {shown}{_REMEDY}")
-
-
-def take(work: Files, folder: Path, names: Iterable[str], what: str) -> None:
-    """Before ``what`` is written into a locked folder: refuse one that holds anything but its files, which would spoil
-    somebody else's, and remove what a writer that was killed has left."""
-    own = {*names, verified.DIGESTS, ".lock"}
-    strangers = sorted(path.name for path in folder.iterdir() if path.name not in own and not _left(path.name))
-    if strangers:
-        raise errors.WrongFolder(f"out: expected a new folder or {what}, got {folder} with {strangers[0]}")
-    files.sweep(work, folder)
-
-
-def _left(name: str) -> bool:
-    return name.startswith(".") and name.endswith(files.TEMPORARY)
 
 
 def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:

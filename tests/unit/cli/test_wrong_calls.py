@@ -111,7 +111,7 @@ def test_what_is_not_permitted_names_the_path_of_the_call(
 @pytest.mark.parametrize(
     ("error", "sentence", "status"),
     [
-        (OSError(errno.ENOSPC, "", "out"), "out: no room is left; make room and run the same command again", 1),
+        (OSError(errno.EIO, "broken", "out"), "out: broken", 1),
         (OSError(errno.EMFILE, "Too many open files"), "the system says: Too many open files", 1),
         (errors.WrongFolder("out: expected a folder"), "out: expected a folder", 2),
         (errors.FolderBusy("out: busy"), "out: busy", 1),

@@ -50,7 +50,7 @@ class Readers:
         self.good, self.scratch = good, scratch
         self.text = (good / manifest.NAME).read_bytes()
         self.plain = json.loads(self.text)
-        self.records = [shards.Record.from_dict(item) for item in self.plain["shards"]]
+        self.records = [shards.Record(**item) for item in self.plain["shards"]]
         (scratch / "data").mkdir()
 
     def manifest(self, rng):

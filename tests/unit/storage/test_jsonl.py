@@ -132,5 +132,5 @@ def test_numbers_that_are_not_finite(path):
 @pytest.mark.parametrize("line", [b"x\n", b"[]\n", b"\n", b'{"a": 1}{"a": 2}\n', b"\xff\n", b'{"a": 1\n', b"null\n"])
 def test_a_foreign_line_is_named(line, path):
     path.write_bytes(b'{"a": 1}\n' + line)
-    with pytest.raises(Damaged, match="expected a JSON object in line 2, got something else"):
+    with pytest.raises(Damaged, match=r"lines\.jsonl: (1: expected an object|expected JSON), got"):
         jsonl.read(path)

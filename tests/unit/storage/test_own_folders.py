@@ -14,7 +14,7 @@ from recommit.storage.errors import WrongFolder
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
 SPEC = DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2, validation=0, test=0)
 #: What the user has there, by names that a folder of ours would sweep, replace or prune.
-MINE = (".settings.tmp", "COMMIT", "step-00000001/notes", ".cache.tmp/notes")
+MINE = (".settings.tmp", "DIGESTS", "step-00000001/notes", ".cache.tmp/notes")
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_policy_is_not_saved_through_a_link(tmp_path, mine, name):
 
     policy = tmp_path / "policy"
     (policy / name).parent.mkdir(parents=True)
-    (policy / name).symlink_to(mine / "COMMIT" if "." in name else mine)
+    (policy / name).symlink_to(mine / "DIGESTS" if "." in name else mine)
     with pytest.raises(WrongFolder, match="expected files, got a link"):
         save_policy(None, policy)
-    assert (mine / "COMMIT").read_text() == "mine\n"
+    assert (mine / "DIGESTS").read_text() == "mine\n"

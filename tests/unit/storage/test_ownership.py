@@ -6,7 +6,6 @@ import pytest
 
 from recommit.storage import ownership
 from recommit.storage.errors import WrongFolder
-from recommit.storage.files import Files
 
 BEGUN = {"optim": {"lr": 0.1, "betas": [0.9, 0.95]}, "seed": 1}
 
@@ -54,15 +53,3 @@ def test_what_a_command_that_was_killed_has_written_is_no_strangers(tmp_path):
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(WrongFolder, match=r"or that of a thing; got one with thesis\.tex"):
         ownership.refuse_foreign(tmp_path, ("mine.json",), "a thing")
-
-
-def test_what_a_dead_writer_left_is_swept_and_no_strangers_file(tmp_path):
-    for name in ("mine.json", "DIGESTS", ".lock", ".mine.json.7-ab.tmp"):
-        (tmp_path / name).write_text("")
-    ownership.take(Files(), tmp_path, ["mine.json"], "a thing")
-    assert not (tmp_path / ".mine.json.7-ab.tmp").exists()
-    for name in (".mine.json.8-ab.tmp", "thesis.tex"):
-        (tmp_path / name).write_text("")
-    with pytest.raises(WrongFolder, match=r"out: expected a new folder or a thing, got .* with thesis\.tex"):
-        ownership.take(Files(), tmp_path, ["mine.json"], "a thing")
-    assert (tmp_path / ".mine.json.8-ab.tmp").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_every_flipped_bit_of_the_list_is_noticed(folder):
 def test_a_list_of_something_else_is_a_sentence(folder, text):
     """Whoever sent the folder can make the line fit itself."""
     (folder / verified.DIGESTS).write_bytes(verified.checkable(text))
-    with pytest.raises(errors.Damaged, match="DIGESTS: expected sha256 by name, got something else"):
+    with pytest.raises(errors.Damaged, match=r"DIGESTS: .*expected (JSON|an object|text), got"):
         verified.content(folder, "plan.json")
 
 
@@ -79,20 +80,48 @@ def test_a_hash_is_computed_again_when_a_file_changes(tmp_path):
     assert file_sha256(path) == sha256(b"two")
 
 
+BOUNDED = {"n": verified.within(1, 9), ...: ()}
+
+
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("wanted", "value", "words"),
     [
-        ({"seed": int}, "seed: expected a whole number, got no such field"),
-        ({"run": int}, "run: expected a whole number, got text"),
-        ({"instances": str}, "instances: expected text, got a whole number"),
-        ({"rate": verified.NUMBER, "none": dict}, "none: expected an object, got nothing"),
-        ({"missing": verified.PERHAPS}, "missing: expected a whole number or a number or nothing, got no such field"),
+        ({"seed": int}, {}, "seed: expected a whole number, got no such field"),
+        ({"run": int}, {"run": "here"}, "run: expected a whole number, got text"),
+        ({"n": int}, {"n": True}, "n: expected a whole number, got true or false"),
+        ({"n": dict}, {"n": None}, "n: expected an object, got nothing"),
+        ({"n": verified.PERHAPS}, {}, "n: expected a whole number or a number or nothing, got no such field"),
+        ([{"agent": str}], [{"agent": "a"}, 3], "1: expected an object, got a whole number"),
+        ({"a": {"b": [int]}}, {"a": {"b": [1, 2.0]}}, "a.b.1: expected a whole number, got a number"),
+        ({...: str}, {"x": "", "y": 1}, "y: expected text, got a whole number"),
+        (BOUNDED, {"n": 10}, "n: expected 1..9, got 10"),
+        (BOUNDED, {"n": 9, "m": 1}, "m: expected no such field, got a whole number"),
+        (verified.within(0), -1, "expected 0 or more, got -1"),
+        (verified.exactly("format 1"), "format 2", "expected 'format 1', got 'format 2'"),
+        *[({"n": verified.NUMBER}, {"n": wrong}, "n: expected a finite number, got") for wrong in (1e999, 10**400)],
     ],
 )
-def test_fields(folder, fields, words):
+def test_what_is_not_as_wanted_is_named(wanted, value, words):
     with pytest.raises(Damaged, match=rf"plan\.json: {words}"):
-        verified.values(folder, "plan.json", fields)
-    assert verified.values(folder, "plan.json", {"run": str, "rate": verified.NUMBER, "none": verified.PERHAPS})
+        verified.expect(Path("plan.json"), value, wanted)
+
+
+def test_what_is_as_wanted_passes(folder):
+    wanted = {"run": str, "rate": verified.NUMBER, "none": verified.PERHAPS, "instances": verified.within(3, 3)}
+    assert verified.values(folder, "plan.json", wanted)["instances"] == 3
+    assert [row["agent"] for row in verified.rows(folder, "rows.json", {"agent": str})] == ["a", "b"]
+
+
+def test_a_record_is_that_of_its_digest():
+    values = {"a": 1, "b": [0.1]}
+    values["sha256"] = verified.digest(values)
+    read = lambda values, text=None: verified.record(Path("x"), json.dumps(values).encode(), {"a": int}, text)
+    assert read(values) == read(values, json.dumps) == values
+    for wrong in ({**values, "a": 2}, {**values, "c": 1}, {"a": 1, "b": [0.1]}):
+        with pytest.raises(Damaged, match=r"sha256: expected text|its sha256 does not fit"):
+            read(wrong)
+    with pytest.raises(Damaged, match="its sha256 does not fit"):
+        read(values, lambda each: json.dumps(each, indent=1))
 
 
 @pytest.mark.parametrize(
@@ -111,20 +140,6 @@ def test_what_is_no_json_or_another(folder, text, words):
         (folder / name).write_bytes(text.encode("latin-1"))
         with pytest.raises(Damaged, match=rf"{name}: .*{words}"):
             reader(folder, name)
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1" + 400 * "0"])
-def test_a_number_is_finite(folder, number):
-    (folder / "plan.json").write_text(f'{{"rate": {number}}}')
-    with pytest.raises(Damaged, match=r"plan\.json: rate: expected a finite number, got (nan|-?inf|10000)"):
-        verified.values(folder, "plan.json", {"rate": verified.NUMBER})
-
-
-def test_rows_are_objects(folder):
-    assert [row["agent"] for row in verified.rows(folder, "rows.json", {"agent": str})] == ["a", "b"]
-    (folder / "rows.json").write_text('[{"agent": "a"}, 3]')
-    with pytest.raises(Damaged, match=r"rows\.json: 1: expected an object, got a whole number"):
-        verified.rows(folder, "rows.json")
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,7 @@ from recommit.data.options import BuildOptions, ExportOptions, ImportOptions, Sh
 from recommit.storage.terminal_text import StatusLine, tell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from recommit.data.builder import BuildProgress
-    from recommit.data.manifest import Manifest
 
 
 def build(options: BuildOptions, json: bool = False) -> None:
@@ -22,6 +19,7 @@ def build(options: BuildOptions, json: bool = False) -> None:
         json: Print the result as JSON.
     """
     from recommit.data import builder
+    from recommit.data.manifest import overlap_text
 
     spec, line = options.spec(), StatusLine(terminal_only=json)
 
@@ -41,25 +39,10 @@ def build(options: BuildOptions, json: bool = False) -> None:
         raise KeyboardInterrupt("interrupted; the same command goes on where it was") from None
     finally:
         line.end()
-    _answer((summary if json else sentence)(options.out, manifest))
-
-
-def summary(folder: Path, manifest: Manifest) -> dict[str, Any]:
-    """What was built, as JSON says it."""
-    return {
-        "folder": str(folder),
-        "content_sha256": manifest.content,
-        "rows": manifest.total("rows"),
-        "overlap": manifest.overlap,
-    }
-
-
-def sentence(folder: Path, manifest: Manifest) -> str:
-    """What was built, in words."""
-    from recommit.data.manifest import overlap_text
-
-    text = f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}"
-    return f"{text}\noverlap: {overlap_text(manifest.overlap)}" if manifest.overlap else text
+    total, content = manifest.total("rows"), manifest.content
+    values = {"folder": str(options.out), "content_sha256": content, "rows": total, "overlap": manifest.overlap}
+    overlap = f"\noverlap: {overlap_text(manifest.overlap)}" if manifest.overlap else ""
+    _answer(values if json else f"{options.out}: {total:,} rows, content {content[:16]}{overlap}")
 
 
 def import_(options: ImportOptions, json: bool = False) -> None:

@@ -1,19 +1,30 @@
-"""``recommit levels generate|check``: level files."""
+"""``recommit levels generate|check`` and ``recommit solve``: level files, and the plans of their levels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import asdict, dataclass
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from recommit.cli.boards import BoardOptions, check_place, one
+from recommit.cli.flags import WrongCall
+from recommit.puzzles.levels import format_levels, read_levels, write_levels
+from recommit.puzzles.registry import TASKS
 from recommit.storage.terminal_text import StatusLine, plain, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recommit.puzzles.levels import Grid
+    from recommit.puzzles.solver import Solved
 
 #: Levels that are generated at a time: level i is the same in whatever piece it comes.
 PIECE = 256
+_REASONS = {"node_limit": "--nodes was hit", "byte_limit": "--bytes was hit", "time_limit": "--seconds were over"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +54,12 @@ def generate(options: GenerateOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    import recommit
-
     check_place(options.out)
     try:
         states, titles = _generated(options)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; nothing was written to {options.out}") from None
-    recommit.write_levels(options.out, states, titles=titles, task=options.name)
+    write_levels(options.out, states, titles=titles, task=options.name)
     written = {"task": options.name, "levels": options.count, "out": str(options.out)}
     tell(dumps(written) if json else f"{options.count} {options.name} levels written to {options.out}")
 
@@ -90,9 +99,7 @@ def check(options: CheckOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    import recommit
-
-    levels, index = recommit.read_levels(options.file), options.index
+    levels, index = read_levels(options.file), options.index
     chosen, first = (levels, 0) if index is None else (one(levels, index), index)
     rows: list[dict[str, Any]] = [
         {"index": i, "rows": rows, "columns": columns, "title": title}
@@ -103,7 +110,138 @@ def check(options: CheckOptions, json: bool = False) -> None:
         text = "\n".join(line.rstrip() for line in (f"{levels!r}"[1:-1], *lines))
         tell(dumps({"task": levels.task, "levels": rows}, indent=2) if json else text)
     else:
-        text = recommit.format_levels(chosen).rstrip("\n")
+        text = format_levels(chosen).rstrip("\n")
         tell(dumps(rows[0] | {"state": chosen[0].tolist()}, indent=2) if json else text)
     if options.out is not None:
-        recommit.write_levels(options.out, chosen)
+        write_levels(options.out, chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveOptions(BoardOptions):
+    """What is solved, and how.
+
+    Args:
+        file: A level file of any of the known formats (default: levels are generated).
+        count: Number of generated levels.
+        nodes: Search nodes per level at most (default: no limit).
+        bytes: Memory per level at most.
+        seconds: Time per level at most (default: no limit).
+        ties: Which of several optimal plans: the first in action order, or a random one, which depends on the seed.
+        threads: Levels at a time (default: one per core).
+        database: Tables for 4x4 sliding boards; the large ones take minutes to make, once.
+    """
+
+    file: Path | None = None
+    count: int = 10
+    nodes: int | None = None
+    bytes: int = 2 << 30
+    seconds: float | None = None
+    ties: Literal["first", "random"] = "first"
+    threads: int | None = None
+    database: Literal["small", "large"] = "small"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("count", 1), ("seed", 0), ("threads", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name}: expected at least {least}, got {value}")
+        if self.file is None and self.task is None:
+            raise ValueError(f"file: expected a level file, or --task {'|'.join(TASKS)}, got neither")
+        self.refuse_beside(self.file, "count")
+
+    def levels(self) -> tuple[str, list[Grid], list[str]]:
+        """The puzzle, the states and their titles."""
+        if self.file is not None:
+            levels = read_levels(self.file)
+            return levels.task, list(levels), list(levels.titles)
+        instances = self.puzzle().generate(self.count, **self.drawn())
+        return self.name, list(instances.states), instances.ids
+
+
+def solve(options: SolveOptions, json: bool = False) -> None:
+    """Solve levels with the fewest actions: those of a file, or generated ones.
+
+    A plan is one letter per action (u d l r, upper case for a push). Where a limit is hit the answer is UNKNOWN, with a
+    proven lower bound and the reason.
+
+    Args:
+        json: Print JSON.
+    """
+    from recommit.puzzles import solver
+    from recommit.puzzles.solutions import Limits
+
+    limits = Limits(nodes=options.nodes, bytes=options.bytes, seconds=options.seconds)
+    how: dict[str, Any] = {"ties": options.ties, "seed": options.seed, "threads": options.threads}
+    line, stopped = StatusLine(terminal_only=True), None
+    task, states, titles = options.levels()
+    set_up = _prepare(task, states, options.database, line)
+    if not json:
+        tell(f"{len(states)} {task} levels")
+    solved = list[solver.Solved]()
+    try:
+        for level in solver.solve_all(task, states, titles, limits, **how, tell=_shown(line, len(states))):
+            solved.append(level)
+            if not json:
+                line.clear()
+                tell(_text(level))
+    except KeyboardInterrupt:
+        stopped = KeyboardInterrupt(f"interrupted; {len(solved)} of {len(states)} levels were solved and are printed")
+    line.clear()
+    sums = solver.totals(solved)
+    tell(dumps(_document(task, options, set_up, solved, sums), indent=2) if json else _sum_text(sums))
+    if stopped is not None:
+        raise stopped
+
+
+def _prepare(task: str, states: list[Grid], database: Literal["small", "large"], line: StatusLine) -> float:
+    """Makes or loads the tables that boards of this shape share, so that no level pays for them. CPU seconds."""
+    began = time.process_time()
+    shape = states[0].shape
+    if database == "large" and (task != "sliding" or shape != (4, 4)):
+        raise WrongCall(
+            f"database: expected small for {task} {shape[0]}x{shape[1]}, got large (there is one for sliding 4x4)"
+        )
+    tables = TASKS[task].of_states((shape[0], shape[1]))
+    if tables.prepare(database, progress=lambda done, total: line.show(f"{done:,} of {total:,} placements")):
+        line.clear()
+    return round(time.process_time() - began, 6)
+
+
+def _shown(line: StatusLine, total: int) -> Callable[[int, float], None]:
+    """For ``solve_all``; a call of less than half a second shows nothing."""
+    return lambda done, seconds: line.show(f"{done:,} of {total:,} levels, {seconds:.0f} s") if seconds > 0.5 else None
+
+
+def _document(
+    task: str, options: SolveOptions, set_up: float, solved: list[Solved], sums: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "task": task,
+        "file": None if options.file is None else str(options.file),
+        "limits": {"nodes": options.nodes, "bytes": options.bytes, "seconds": options.seconds},
+        "ties": options.ties,
+        "seed": options.seed,
+        "set_up_seconds": set_up,
+        "levels": [asdict(level) for level in solved],
+        "totals": sums,
+    }
+
+
+def _text(level: Solved) -> str:
+    """Two lines: what it is and costs; the plan."""
+    cost = f"{level.nodes:,} nodes, {level.seconds * 1e3:,.3f} ms"
+    head = f"{level.index:>6}  {level.rows:>2} x {level.columns:<2}  "
+    title = f"  {plain(level.title)}" if level.title else ""
+    if level.status == "exact":
+        return f"{head}{level.length} actions, {cost}{title}\n        {level.plan}".rstrip()
+    if level.status == "unsolvable":
+        return f"{head}unsolvable, {cost}{title}"
+    return f"{head}UNKNOWN: at least {level.bound} actions; {_REASONS[level.status]}, {cost}{title}"
+
+
+def _sum_text(sums: dict[str, Any]) -> str:
+    return (
+        f"{sums['exact']} of {sums['levels']} solved with {sums['actions']:,} actions, "
+        f"{sums['unsolvable']} unsolvable, {sums['unknown']} unknown; {sums['nodes']:,} nodes, {sums['seconds']:,.3f} s"
+    )

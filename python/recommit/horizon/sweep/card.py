@@ -10,7 +10,7 @@ import numpy as np
 
 from recommit.results import intervals, table
 from recommit.results.intervals import Interval
-from recommit.storage import errors, files, safe_open, verified
+from recommit.storage import errors, safe_open, verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ CARD = "card.json"
 #: Bytes of a card that are read.
 MOST = 1 << 28
 #: A name or a version of a package, such as torch and 2.11.0+cpu.
-_WELL_FORMED = re.compile(r"[A-Za-z0-9][\w.+!-]{0,63}")
+_WELL_FORMED = re.compile(r"[A-Za-z0-9][\w.+!-]{0,63}").fullmatch
 #: What an episode comes to.
 OUTCOMES: verified.Fields = {"success": (bool, type(None)), "total": verified.NUMBER, "ticks": int, "queries": int}
 _ROW = {"name": str, "rule": {"rule": str}, "outcomes": {name: [kind] for name, kind in OUTCOMES.items()}}
@@ -42,10 +42,14 @@ _FIELDS = {
     "files": {},
     "code": str,
     "settings": {"env_kwargs": str, "depths": [int], "price": verified.NUMBER, "max_steps": int},
-    "versions": {},
+    "versions": verified.Where(
+        {...: str},
+        lambda of: {"python", "machine", "numpy"} <= set(of) and all(map(_WELL_FORMED, (*of, *of.values()))),
+        "names and versions of packages, of python, machine and numpy among them",
+    ),
     "score": str,
     "left_out": {},
-    "batch": int,
+    "batch": verified.within(1),
     "seeds": {"validation": [int], "test": [int]},
     "validation": [_ROW],
     "rows": [_ROW],
@@ -142,13 +146,7 @@ def made(content: Card) -> Card:
     """The card of these values, with its summary and its digest."""
     card = {"schema": SCHEMA, "version": VERSION, **content}
     card["best_fixed"], card["summary"] = best_on_validation(card, fixed=True), summary(card)
-    return {**card, "digest": digest(card)}
-
-
-def digest(card: Card) -> str:
-    """Over everything but itself."""
-    rest = {name: value for name, value in card.items() if name != "digest"}
-    return files.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode())
+    return {**card, "digest": verified.digest(card, "digest")}
 
 
 def text(card: Card) -> str:
@@ -174,17 +172,11 @@ def read(path: Path) -> Card:
         raise ValueError(f"card: expected the card.json of a sweep, found no {path}") from None
     except OSError as error:
         raise errors.from_os(error, path) from error
-    card: Card = verified.parsed(path, data)
-    verified.expect(path, card, {"schema": str, "version": int, "digest": str})
-    if (card["schema"], card["version"]) != (SCHEMA, VERSION):
-        raise ValueError(f"card: expected {SCHEMA} {VERSION}, got {card['schema']} {card['version']}")
-    try:
-        same = digest(card) == card["digest"] and text(card).encode() == data
-    except (ValueError, RecursionError):
-        same = False
-    if not same:
-        raise errors.Damaged(f"{path}: expected what was written there, got other bytes: the digest does not fit")
-    verified.expect(path, card, _FIELDS)
+    about = verified.parsed(path, data)
+    verified.expect(path, about, {"schema": str, "version": int})
+    if (about["schema"], about["version"]) != (SCHEMA, VERSION):
+        raise ValueError(f"card: expected {SCHEMA} {VERSION}, got {about['schema']:.80} {about['version']}")
+    card: Card = verified.record(path, data, _FIELDS, text, "digest")
     _check(path, card)
     return card
 
@@ -203,14 +195,6 @@ def _check(path: Path, card: Card) -> None:
                         f"{path}: {name}, {row['name']}: expected 1 <= queries <= ticks <= {most}, got {queries} "
                         f"queries in {ticks} ticks"
                     )
-    if type(card["batch"]) is not int or card["batch"] < 1:
-        raise errors.Damaged(f"{path}: batch: expected a whole number from 1 on, got {card['batch']}")
-    if not all(
-        isinstance(each, str) and _WELL_FORMED.fullmatch(each) for pair in card["versions"].items() for each in pair
-    ):
-        raise errors.Damaged(f"{path}: versions: expected names and versions of packages, got something else")
-    if missing := [name for name in ("python", "machine", "numpy") if name not in card["versions"]]:
-        raise errors.Damaged(f"{path}: versions: expected that of {missing[0]}, got none")
     try:
         rules = chosen(card["validation"], card["score"], card["settings"]["price"])
         again = {"best_fixed": best_on_validation(card, fixed=True), "summary": summary(card)}

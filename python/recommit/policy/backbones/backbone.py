@@ -147,7 +147,7 @@ def load_backbone(path: str | Path, *, revision: str = "", **options: Any) -> Ba
     while they are read.
     """
     folder, _ = find_backbone(path, revision)
-    files.refuse_pipes(folder)
+    files.refuse_links(folder, links=True)
     verified.verify(folder)
     backbone: Backbone = family_of(folder).from_pretrained(folder, **options)
     return backbone
