@@ -219,7 +219,7 @@ def _evaluation(place: Path) -> list[Any]:
     regrets = [vars(found) for agent, rows in decided if (found := folder.regrets(agent, rows[0]))]
     figures += [verified.values(place, "compute.json")] if folder.has("compute.json") else []
     figures += [folder.thresholds(agent, budget) for agent in folder.agents for budget in folder.budgets]
-    seen = [(key, vars(each)) for key, each in seeds.read(place).items()]
+    seen = vars(seeds.read(place))
     names = sorted(path.stem for path in (place / "decisions").iterdir() if not path.stem.endswith(SUFFIX))
     with EvaluationStore(place) as store:
         kept = [(name, _columns(store.rows(name))) for name in names]

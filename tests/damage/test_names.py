@@ -21,7 +21,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.font_manager")  # which makes its cache now, not beside the guard
 import torch
 import yaml
 from tests.damage import finished
