@@ -34,7 +34,7 @@ ROUNDING = 1e-4
 #: Logits whose best two are so close may be ordered either way.
 TIE = 1e-3
 TASKS = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(6)}
-TARGETS = TargetConfig()
+TARGETS = TargetConfig(depths=(1, 2, 4, 8))
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 

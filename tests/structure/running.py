@@ -43,6 +43,7 @@ NOT_RUN = {
     r"train world-model run --augmentations 8 --steps 6000|reproduce --preset boxoban)) ": (
         "needs 170 MB of published levels; tests/unit/data/test_boxoban.py imports a few of its own"
     ),
+    r"^recommit zero-shot .*--data OUT/": "needs the data and runs of preset paper",
     r"^recommit score zs ": "needs a model's answers to all levels; tests/unit/evaluate/test_transcripts.py reads some",
     r"^recommit sweep --env act\.py": "needs LeRobot and a trained policy; tests/unit/adapters/test_lerobot.py",
     r"^recommit (play|watch)\b": "plays until somebody leaves; tests/unit/cli/verbs/test_{play,watch}.py press keys",
@@ -85,6 +86,7 @@ SMALLER = {
         "rollout.states=64",
         "optim.batch=16",
         "by_task={}",
+        "phases=[]",
         _VALIDATION,
         "run.tensorboard=false",
     ],
@@ -288,7 +290,7 @@ def small_preset() -> str:
     """What ``small.yaml`` says."""
     sft, grpo = (["optim.steps=1", *SMALLER[verb][3:]] for verb in ("train sft", "train grpo"))
     sft.append(_shape("laptop-sliding"))
-    return SMALL_PRESET.replace("SFT", shlex.join(sft)).replace("GRPO", shlex.join([*grpo, "phases=[]"]))
+    return SMALL_PRESET.replace("SFT", shlex.join(sft)).replace("GRPO", shlex.join(grpo))
 
 
 def run_page(page: Path, folder: Path, server: str) -> int:

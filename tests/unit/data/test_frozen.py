@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import recommit
+pytest.importorskip("torch", reason="presets check the recipes of their runs")
+
 from recommit.data import frozen, held_out
-from recommit.data.spec import DataSpec
-from recommit.storage import recipe_text
+from recommit.reproduce import preset
 from recommit.storage.errors import Damaged
 
 #: Published: records of the leaderboard name them.
@@ -43,11 +43,9 @@ def test_they_are_the_test_split_of_their_recipe(name):
 
 
 def _presets():
-    for path in sorted((Path(recommit.__file__).parent / "recipes/reproduce").glob("*.yaml")):
-        for entry in recipe_text.read(path.read_text())["tasks"].values():
-            for size in entry.get("sizes") or [None]:
-                data = entry["data"] if size is None else {**entry["data"], "size": size}
-                yield DataSpec.from_dict(data)
+    for name in preset.names():
+        lines = [line for line in preset.load(name, Path("out")) if line.verb == "data build"]
+        yield from (line.options.spec() for line in lines)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

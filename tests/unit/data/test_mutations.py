@@ -113,7 +113,7 @@ def attack(read, count):
 CARELESS = {
     "trusting": lambda rng: json.loads(damaged(rng, b'{"a": 1}')),
     "slow": lambda _: work(8000),
-    "greedy": lambda _: len(b"x" * (2 * BYTES)),
+    "greedy": lambda _: len(b"x" * (peak() + BYTES)),
 }
 
 

@@ -22,6 +22,7 @@ from recommit.cli import main
 from recommit.data.parquet import pa, pq
 from recommit.evaluate import text as tables
 from recommit.storage.terminal_text import cell, plain
+from recommit.zero_shot import client
 
 #: Of each kind, all of them at the end of one name.
 HTML = "</script><img src=x onerror=alert(1)>\"'&lt;"
@@ -106,11 +107,12 @@ def test_titles_of_levels(words, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("status", ["200 OK", "400 Bad Request", "401 Unauthorized", "500 Oops"])
-def test_words_of_a_model_and_of_its_server(status, tmp_path, capsys):
+def test_words_of_a_model_and_of_its_server(status, tmp_path, capsys, monkeypatch):
     """Answers, refusals and names, in all that is said while playing, and in the table at the end."""
+    monkeypatch.setattr(client, "RETRIES", 0)
     server = Server(answer(NASTY, id=NASTY) if status == "200 OK" else error(status, NASTY, param=NASTY, code=NASTY))
     try:
-        flags = {"size": (2, 3), "length": (4, 12), "budget": 1, "instances": 1, "workers": 1, "retries": 0}
+        flags = {"size": (2, 3), "length": (4, 12), "budget": 1, "instances": 1, "workers": 1}
         zero_shot("tiny", tmp_path, endpoint="custom", base_url=server.url, **flags)
     finally:
         server.close()

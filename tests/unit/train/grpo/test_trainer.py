@@ -24,7 +24,7 @@ from recommit.train.grpo import rollout
 from recommit.train.grpo import trainer as run
 
 PRICES = {"prices": {"action": 0.002, "observation": 0.01}}
-UPDATES = {"phases": [{"steps": 4, "head_updates": 3}]}
+UPDATES = {"phases": [{"steps": 2, "head_updates": 3}]}
 CASES = {
     "state": {},
     "best": {"advantage": {"follow": "best", "scale": "none", "deadlock": "penalty"}},

@@ -61,17 +61,17 @@ def test_the_loss_is_one_mean_over_all_actions(joint, data, levels, tmp_path):
     run = sft.SftTrainer(joint, datasets, RunDirectory(tmp_path / "run"), Team(), quiet=True)
     portions = next(sft.loading.Mixture(datasets, 16))
     batches = [
-        targets.make(dataset.puzzle, portion.rows, joint.targets, seed=0, first=0)
+        targets.make(dataset.puzzle, portion.rows, run.config.targets, seed=0, first=0)
         for dataset, portion in zip(datasets, portions, strict=True)
     ]
     values = torch.stack(
         [
-            loss.sft_loss(run.policy, dataset.puzzle, batch[i : i + 1], joint.targets, 1.0)[0]
+            loss.sft_loss(run.policy, dataset.puzzle, batch[i : i + 1], run.config.targets, 1.0)[0]
             for dataset, batch in zip(datasets, batches, strict=True)
             for i in range(8)
         ]
     )
-    whole = sum(loss.total_weight(batch, joint.targets) for batch in batches)
+    whole = sum(loss.total_weight(batch, run.config.targets) for batch in batches)
     (values.sum() / whole).backward()
     by_hand, added = gradients(run.policy), {}
     run.policy.zero_grad()

@@ -85,7 +85,7 @@ def reader(tmp_path_factory):
 def test_the_loss_elsewhere_is_that_of_the_same_picture_read_there(reader):
     task = recommit.Sokoban((6, 7), 2)
     rows = label(task, task.generate(5, seed=2, length=(4, 12)).states, ties="random", seed=1)
-    config = TargetConfig(dense=2)
+    config = TargetConfig(dense=2, depths=(1, 2, 4, 8))
     batch = targets.make(task, rows, config, seed=0, first=0)
     found, logits = loss.sft_loss(reader, task, batch, config, total := loss.total_weight(batch, config))
     own = replace(batch, elsewhere=None)
