@@ -42,7 +42,7 @@ def test_what_is_only_shown_needs_no_folders(verb, capsys):
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
 def test_every_data_set_counts(words, monkeypatch):
     """None but the last would be left if a flag that is there twice were read as usual."""
-    sft, gathered = pytest.importorskip("recommit.train.sft"), []
+    sft, gathered = pytest.importorskip("recommit.train.sft.trainer"), []
     monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: gathered.append([str(each) for each in data]) or 0)
     assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
     assert gathered == [["a", "b"]]
