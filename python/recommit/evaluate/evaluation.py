@@ -285,9 +285,10 @@ class Evaluation:
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
         same_plans = regret.plans_digests(options.names, self.run_folder)
-        rows, priced = summaries.table(played, self.rooms, prices), prices is not None
+        episodes, priced = summaries.episode_columns(played), prices is not None
+        rows = summaries.table(episodes, self.rooms, prices)
         summaries.add_gain_shares(summary, rows, priced=priced, plans=same_plans)
-        self.store.write_table("episodes.parquet", summaries.episode_columns(played))
+        self.store.write_table("episodes.parquet", episodes)
         self.store.write_json("curves.json", curves)
         compared = summaries.compare(options.agents, self.budgets, rows, priced=priced)
         self.store.write_json("comparisons.json", compared)
