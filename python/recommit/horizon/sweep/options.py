@@ -125,7 +125,6 @@ class VerifyOptions:
         files: The files and folders of the policy.
         episodes: How many episodes are played again.
         seed: Which episodes: each seed draws others (default: others every time, so that nobody knows which).
-        jobs: Processes, with one thread each.
     """
 
     card: Path
@@ -135,10 +134,9 @@ class VerifyOptions:
     files: tuple[Path, ...] = ()
     episodes: int = 20
     seed: int | None = None
-    jobs: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in {"episodes": 0, "seed": 0, "jobs": 1}.items():
+        for name, least in {"episodes": 0, "seed": 0}.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checks.integer(name, getattr(self, name), least))
         object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))
