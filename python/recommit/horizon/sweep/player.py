@@ -199,7 +199,7 @@ class Episodes:
         if callable(getattr(policy, "idle", None)):
             return [*plain(policy.idle(stacked([self.observations[row] for row in rows])))]
         if space.shape:
-            return np.zeros((len(rows), *space.shape), space.dtype)
+            return [*np.zeros((len(rows), *space.shape), space.dtype)]
         if self.options.hold == "zero":
             raise ValueError(
                 f"hold: expected last, or a policy with idle(observations), since 0 of {space} is an action too, got "
