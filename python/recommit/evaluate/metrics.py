@@ -199,12 +199,3 @@ def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
         "mean_depth": mean_depth,
         "depth_shares": {str(i): float(n / total) for i, n in enumerate(counts) if n and i},
     }
-
-
-def over_budgets(rows: DecisionRows, length: NDArray[np.int32], largest: int) -> list[dict[str, float]]:
-    """Solve rate and actions per episode for every budget 1..largest, from the same rows."""
-    curve = []
-    for budget in range(1, largest + 1):
-        played = episodes(rows, length, budget)
-        curve.append({"budget": budget, "solve_rate": played.solved.mean(), "actions": played.actions.mean()})
-    return [{k: float(v) for k, v in line.items()} for line in curve]

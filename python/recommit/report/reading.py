@@ -66,7 +66,7 @@ OPTIONS: verified.Fields = {
     "task": str,
     **dict.fromkeys(("price_action", "price_observation"), verified.NUMBER),
 }
-#: How the names of files of regrets end; see ``recommit.evaluate.regret``, which needs torch.
+#: How the names of files of regrets end; see ``recommit.evaluate.agent_regret``, which needs torch.
 REGRET = "-regret"
 #: Files of every finished evaluation.
 PARTS = ("plan.json", "summary.json", "comparisons.json", "instances.parquet", "episodes.parquet")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.evaluate import reported, transcripts
 from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, ZERO_SHOT, AgentName, readable
 from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
-from recommit.evaluate.regret import plans_digest
+from recommit.evaluate.policy_plans import plans_digest
 from recommit.evaluate.reported import Reported
 from recommit.evaluate.tables.table import Content, table
 from recommit.evaluate.text import beside, hundred, less, of, short
