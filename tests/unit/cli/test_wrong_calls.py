@@ -44,7 +44,6 @@ CALLS = [
     ("render LEVEL --out new.png --boxes 3", "boxes: expected none with a level file, which has its own, got 3"),
     (f"{SOLVE} --database large", "database: expected small"),
     ("data build --out NEW", "expected --recipe or --task --count, got neither"),
-    ("play FOLDER", "FOLDER: expected a file, got a folder"),
     ("render LEVEL --out x.jpg", "out: expected a name that ends in .png or .gif, got "),
     (f"{RENDER} --plan rx", "plan: expected the word solve, or letters of u d l r, got 'x'"),
     (f"{RENDER} --plan r --agent solver", "plan: expected one of --plan and --agent"),
