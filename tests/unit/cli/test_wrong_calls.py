@@ -42,7 +42,6 @@ CALLS = [
     ("solve", "expected a level file, or --task"),
     ("solve LEVEL --task ice", "task: expected none with a level file, which has its own, got ice"),
     ("render LEVEL --out new.png --boxes 3", "boxes: expected none with a level file, which has its own, got 3"),
-    (f"{SOLVE} --database large", "database: expected small"),
     ("data build --out NEW", "expected --recipe or --task --count, got neither"),
     ("render LEVEL --out x.jpg", "out: expected a name that ends in .png or .gif, got "),
     (f"{RENDER} --plan rx", "plan: expected the word solve, or letters of u d l r, got 'x'"),
