@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -144,5 +145,5 @@ def keep(out: Path, kept: Path) -> None:
 
 def last_number(name: str) -> int:
     """That a name ends with, or 0."""
-    last = name.rpartition(" ")[2]
+    last = re.split("[- ]", name)[-1]
     return int(last) if last.isdigit() else 0

@@ -126,7 +126,7 @@ def test_a_rule_of_ones_own_stands_beside_ours(folders, tmp_path, capsys):
 def test_a_wrong_head_is_a_sentence(folders, init, tmp_path, capsys):  # noqa: F811
     words = ["train", "head", str(folders / "test"), "--policy", str(init), "--out", str(tmp_path / "out")]
     for more, message in [
-        (["--updates", "-1"], "updates, cpu_seconds: expected one of them above 0"),
+        (["--updates", "-1"], "updates: expected at least 1, got -1"),
         (["--updates", "1"], "policy: expected one with a world model"),
     ]:
         assert main([*words, *more]) in (1, 2)
