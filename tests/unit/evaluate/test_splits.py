@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -120,8 +119,6 @@ def test_a_results_folder_has_one_fresh_split_and_judges_a_run_once(trained, tmp
     status, said = call("results/third", "--fresh", "42")
     assert status == 2
     assert f"expected the split of {tmp_path}/results/eval, fresh 41, test_set " in said
-    assert call("results/third", "--fresh", "42", "--again")[0] == 0
-    assert json.loads((tmp_path / "results/third/plan.json").read_text())["again"] is True
     shutil.copytree(trained, tmp_path / "twin")
     assert call("elsewhere/eval", "--fresh", "42", policy=tmp_path / "twin")[0] == 0  # another results folder
     assert "8 instances of the data's test split" in call("usual")[1]
