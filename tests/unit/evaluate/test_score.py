@@ -21,7 +21,6 @@ from recommit.evaluate import score as scoring
 from recommit.evaluate.score import ScoreOptions, score
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
-from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.options import ZeroShotOptions
 from recommit.zero_shot.spec import ZeroShotSpec
 
@@ -194,8 +193,8 @@ def test_what_is_no_agent_is_refused(made, tmp_path, given, message):
 
 def test_models_can_be_asked_on_the_same_levels(tmp_path):
     split = frozen.read(NAME)
-    options = ZeroShotOptions("m", tmp_path, data=Path(NAME), instances=40)
-    starts = ZeroShotSpec.of(options, ENDPOINTS["custom"]).starts()
+    options = ZeroShotOptions("m", tmp_path, data=Path(NAME), endpoint="custom", instances=40)
+    starts = ZeroShotSpec.of(options).starts()
     assert np.array_equal(starts.states, split.starts[:40])
     assert tuple(starts.ids) == split.ids[:40]
 
