@@ -383,7 +383,7 @@ def freeze(policy: CommitPolicy, own: Variant, config: GrpoConfig, tasks: list[P
     policy.train_only(*tasks, depth_head=own.head)
     vision = {id(p) for p in policy.backbone.vision_parameters()}
     for parameter in policy.parameters():
-        if (id(parameter) in vision and not config.optim.vision_lr) or not own.rest:
+        if id(parameter) in vision or not own.rest:
             parameter.requires_grad_(False)
     if not own.rest:
         policy.depth_head.requires_grad_(True)
