@@ -297,7 +297,4 @@ def _whole(recipe: str | Path) -> Any:
 
 def plain(config: Any) -> dict[str, Any]:
     """JSON values of a configuration."""
-    result: dict[str, Any] = dataclasses.asdict(
-        config, dict_factory=lambda pairs: {name: value for name, value in pairs if not callable(value)}
-    )
-    return result
+    return dataclasses.asdict(config)
