@@ -22,7 +22,6 @@ from recommit.evaluate import score as scoring
 from recommit.evaluate.score import ScoreOptions, score
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
-from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.options import ZeroShotOptions
 from recommit.zero_shot.spec import ZeroShotSpec
 
@@ -117,8 +116,8 @@ def test_a_file_of_commitments_scores_as_who_wrote_it(made, tmp_path):
 
 def test_models_can_be_asked_on_the_same_levels(tmp_path):
     split = frozen.read(NAME)
-    options = ZeroShotOptions("m", tmp_path, data=Path(NAME), instances=40)
-    starts = ZeroShotSpec.of(options, ENDPOINTS["custom"]).starts()
+    options = ZeroShotOptions("m", tmp_path, data=Path(NAME), endpoint="custom", instances=40)
+    starts = ZeroShotSpec.of(options).starts()
     assert np.array_equal(starts.states, split.starts[:40])
     assert tuple(starts.ids) == split.ids[:40]
 

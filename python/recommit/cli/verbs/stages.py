@@ -61,7 +61,7 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
     config = options.config()
     if show:
         return _shown(config)
-    from recommit.train.grpo import train
+    from recommit.train.grpo.trainer import train
 
     init, out = _needed("init", options.init), _needed("out", options.out)
     return train(
