@@ -250,7 +250,7 @@ def wrong(name, kind, ended, usual):
     return "" if same else f"ended well with another result: {differ}, {ended.words[-300:]}"
 
 
-#: A page says less where the run, which may lie on another machine, has lost its curves.
+#: A table says less where the run, which may lie on another machine, has lost its curves.
 GONE = {(name, kind) for name in ("metrics.jsonl", "versions.json") for kind in (nothing,)}
 
 

@@ -307,7 +307,7 @@ class Evaluation:
         if agent.base == ZERO_SHOT:
             picture = transcripts.about(Path(agent.run))
         elif agent.asks_policy and "cell" in cost:
-            picture = {"cell": cost["cell"]}
+            picture = {"cell": cost["cell"], "mflops": cost["flops"] / 1e6}
         head = {"agent": str(agent), "task": self.data.task, "budget": budget, "seeds": agent.seeds, **picture}
         words = self.options.instance_words
         return {**head, "uses": agent.uses, **({} if words == split_words() else {"split": words})}
