@@ -216,7 +216,7 @@ def damaged_packs_agree(numbers: range) -> int:
 
 
 def test_damaged_packs_are_read_alike() -> None:
-    total = 4_000
+    total = 2_500
     assert 0.05 * total < damaged_packs_agree(range(total)) < 0.95 * total  # both verdicts really occur
 
 
@@ -301,7 +301,7 @@ def round_trip(seed: int, form: str) -> None:
 titles = st.text(max_size=30).map(lambda title: "".join(c for c in title if c.isprintable()).strip(" \t"))
 
 
-@FAST
+@settings(FAST, max_examples=60)
 @given(seeds, st.lists(titles, min_size=3, max_size=3))
 def test_written_titles_read_back_the_same(seed: int, words: list[str]) -> None:
     _, grids = pack(Random(seed))
@@ -313,7 +313,7 @@ def test_written_titles_read_back_the_same(seed: int, words: list[str]) -> None:
 def test_what_is_accepted_can_be_written() -> None:
     """Whatever a damaged pack turned into: if it was accepted, it is a level."""
     accepted = 0
-    for seed in range(2_000):
+    for seed in range(1_000):
         random = Random(seed)
         try:
             levels = recommit.parse_levels(damaged(random, loose_text(random)))
@@ -323,4 +323,4 @@ def test_what_is_accepted_can_be_written() -> None:
         assert [grid.tolist() for grid in again] == [grid.tolist() for grid in levels]
         assert again.titles == levels.titles
         accepted += 1
-    assert accepted >= 250
+    assert accepted >= 125
