@@ -98,7 +98,7 @@ class PuzzleVecEnv(VecEnv):
         """Refused: slots share everything."""
         raise AttributeError(f"{attr_name}: expected a name of single environments, got slots that share all")
 
-    env_method = set_attr  # type: ignore[assignment]  # refused, for the same reason
+    env_method = set_attr  # refused, for the same reason
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002
         """They are not; for SB3's own question after a ``Monitor``, ``episode`` is here."""
