@@ -21,7 +21,6 @@ import recommit
 
 FAST = settings(max_examples=200, deadline=None, derandomize=True)
 ROUND_TRIPS = settings(max_examples=400, deadline=None, derandomize=True)
-MANY = settings(max_examples=10_000, deadline=None, derandomize=True)
 SYMBOLS = {"sokoban": " #.$*@+", "ice": " %.@+"}
 seeds = st.integers(0, 2**48)
 
@@ -277,17 +276,6 @@ forms = st.sampled_from(["xsb", "boxoban", "plain"])
 @ROUND_TRIPS
 @given(seeds, forms)
 def test_written_levels_read_back_the_same(seed: int, form: str) -> None:
-    round_trip(seed, form)
-
-
-@pytest.mark.nightly
-@MANY
-@given(seeds, forms)
-def test_many_written_levels_read_back_the_same(seed: int, form: str) -> None:
-    round_trip(seed, form)
-
-
-def round_trip(seed: int, form: str) -> None:
     task, grids = pack(Random(seed))
     arrays = [np.array(grid, np.uint8) for grid in grids]
     again = recommit.parse_levels(recommit.format_levels(arrays, format=form))
