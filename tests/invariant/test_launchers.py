@@ -16,13 +16,13 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
+from tests.ports import free_port
 from tests.unit.reproduce.in_process import Called, by
 from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.reproduce import launch, run
-from recommit.runs.distributed import free_port
 from recommit.train.config import folder as recipes_folder
 
 JOB = Path(str(recipes_folder() / "launch" / "slurm.sbatch"))

@@ -14,8 +14,9 @@ import threading
 from pathlib import Path
 from unittest import mock
 
+from tests.ports import free_port
+
 from recommit.runs import distributed, rank_watchdog
-from recommit.runs.distributed import free_port
 from recommit.runs.rank_watchdog import watched
 from recommit.storage.errors import DataError
 
