@@ -78,7 +78,7 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
 
 
 def _needed(name: str, value: Value | None) -> Value:
-    """What --show alone goes without."""
+    """A folder that everything but --show needs."""
     if not value:
         raise WrongCall(f"{name}: expected a folder (--{name} FOLDER), got none; --show alone needs none")
     return value
