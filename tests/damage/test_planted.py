@@ -27,7 +27,6 @@ LEVELS = ("--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "4", "
 #: Verbs of the quick tier: they need levels and a data set alone. Paths begin with a dot.
 QUICK = {
     "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
-    "levels check": ("levels", "check", "./levels.txt", "--out", "./new/levels.txt"),
     "data build": finished.COMMANDS["data build"],
     "data export": ("data", "export", "./data", "--out", "./new"),
     "data export to a hub": ("data", "export", "./data", "--push", "a/b", "--hub", "./new"),

@@ -152,7 +152,10 @@ def rollout(
         rows = np.arange(len(who))
         states[who], distance[who] = part.after[rows, chosen], part.after_distance[rows, chosen]
         over[who] = part.solved[rows, chosen] | (end_when_lost & (distance[who] < 0))
-    return joined(parts) if parts else Trace.none(starts, candidates, actor.policy.config)
+    if not parts:  # nothing to decide, on any rank
+        none = np.zeros(0, np.int64)
+        parts = [_decide(actor, starts[:0], distance[:0], none, none, none.astype(np.uint64), candidates)]
+    return joined(parts)
 
 
 def _decide(

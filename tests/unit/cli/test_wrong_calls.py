@@ -18,7 +18,7 @@ pytest.importorskip("yaml")
 FEW = "estimate paper-sliding"
 GENERATE = "levels generate --out NEW"
 SOLVE = "solve --task sliding --size 3"
-RENDER = "render LEVEL --out new.png"
+RENDER = "render LEVEL --out new.gif"
 #: FOLDER and FILE are empty, LEVEL holds one level, NONE and NEW are not there.
 CALLS = [
     ("", "usage: recommit VERB"),

@@ -81,12 +81,12 @@ PRESET = """
 @pytest.mark.parametrize("name", ["one", "launch", "one/family", "one/eval-s0", "one/family/adaptive-s0"])
 def test_folders_of_a_preset(tmp_path, mine, name):
     pytest.importorskip("torch")
-    from recommit.reproduce import stages
+    from recommit.reproduce import run
     from recommit.reproduce.options import ReproduceOptions
 
     (tmp_path / "preset.yaml").write_text(PRESET)
     with linked(tmp_path / "out" / name, mine):
-        stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")))
+        run.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")))
 
 
 def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):
