@@ -268,7 +268,7 @@ class Evaluation:
             )
             validation = player(starts=self._validation)
             if any(each.swept and self._policy_of(each) == name for each in options.names):
-                validation.observe()  # before all others, so that thresholds do not depend on who has played already
+                validation.observe()  # before all others, so that thresholds do not depend on earlier agents
             self._players[name] = player(starts=self.starts, validation=validation)
         return self._players[name]
 

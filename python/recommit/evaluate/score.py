@@ -1,4 +1,4 @@
-"""A score on a frozen split, for any agent, as a record that anybody can check.
+"""A score on a frozen split, for any agent, as a record that can be checked.
 
 An agent is a policy, a function in a Python file, a finished zero-shot run, or a file of commitments that whatever
 played has written. Its record has every commitment, so that the figures follow from the record by the simulator alone:

@@ -67,7 +67,7 @@ def write_folder(every: Iterable[ReportFigure], folder: Path) -> None:
     """Make a folder of figures, each as SVG, PDF, PNG and CSV."""
     files.make_folders(files.Files(), folder.absolute())
     for one in every:
-        name = re.sub(r"[/\\\0]", "_", one.name)  # a budget of somebody's evaluation is in it
+        name = re.sub(r"[/\\\0]", "_", one.name)  # the name of a stranger's budget is in it
         forms = {"svg": one.svg, "pdf": one.content("pdf"), "png": one.content("png"), "csv": one.csv().encode()}
         for ending, content in forms.items():
             files.replace(files.Files(), folder / f"{name}.{ending}", content)
@@ -83,7 +83,7 @@ def _made(
 
 def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> ReportFigure:
     """Success against actions under one budget, and the Pareto front; of the compared agents, the policy's own fixed
-    depths and depth rules alone, or of everybody."""
+    depths and depth rules alone, or of all agents."""
     points = agents.points(folder, budget)
     if compared_only:
         shown = agents.compared(folder, budget)

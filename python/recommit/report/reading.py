@@ -113,7 +113,7 @@ class Folder:
 
     @property
     def first(self) -> Agent:
-        """Who is compared with the others."""
+        """The agent that is compared with the others."""
         return self.agents[0]
 
     @property
