@@ -24,6 +24,7 @@ from recommit.data import held_out
 from recommit.graph import files
 from recommit.graph.graph import ALL_DEPTHS, NOWHERE, PLAN, CommitmentGraph, ways
 from recommit.policy.checkpoint import local_folder, weights_of
+from recommit.policy.depth_head import head_inputs
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.tensors import to_device, to_host
 from recommit.puzzles.levels import format_levels, read_levels
@@ -209,7 +210,7 @@ class PolicyGraph(CommitmentGraph):
         policy, task = self.policy, self._puzzle
         z, index = policy.encode(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
-        logits = policy.depth_head(policy.head_inputs(z, index, scores, cells=policy.vision.kinds(task, states)))
+        logits = policy.depth_head(head_inputs(policy, task, states, z, scores))
         count = self.samples.shape[1] if self.samples is not None else 0
         samples = plans.new_zeros((len(states), count, self.plan_length))
         for i in range(count):  # one at a time: a pass is as wide as that of the plans
