@@ -127,25 +127,6 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     return folder
 
 
-def save_compact(policy: Parts, folder: Path) -> Path:
-    """Save a policy with its weights in half precision. It is rounded itself before, so that what is read again is it
-    to the bit; it computes in the precision that it had."""
-    parts = (policy.backbone.model, policy.depth_head, policy.decoder, policy.world_model)
-    with torch.no_grad():
-        for part in parts:
-            for parameter in () if part is None else part.parameters():
-                parameter.copy_(parameter.half())
-    policy.known_fingerprint = ""
-    save_policy(policy, folder)
-    listed = verified.digests(folder)
-    for name in listed:
-        if name.endswith(".safetensors"):
-            halves = {key: tensor.half() for key, tensor in read_weights(folder / name).items()}
-            replace(Files(), folder / name, save(halves, metadata={"format": "pt"}))
-    verified.seal(Files(), folder, listed)
-    return folder
-
-
 #: What files of a policy end in; its pages for people, which may be edited, end otherwise.
 _ENDINGS = (".json", ".safetensors", ".jinja", ".txt")
 

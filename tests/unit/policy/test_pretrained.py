@@ -9,12 +9,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import numpy as np
+from bench.pages.pretrained import save_compact
 
 import recommit
 from recommit.cli import main
 from recommit.evaluate import EvaluateOptions, evaluate
 from recommit.policy import pretrained
-from recommit.policy.checkpoint import local_folder, save_compact, weights_of
+from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.runs.directory import recipe_of
 from recommit.storage import verified
 

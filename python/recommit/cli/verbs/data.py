@@ -68,7 +68,7 @@ def show(options: ShowOptions, json: bool = False) -> None:
     Args:
         json: Print JSON.
     """
-    from recommit.data import show as shown
+    from recommit.data import card
     from recommit.data.dataset import open_folder
 
     folder = options.folder
@@ -80,8 +80,8 @@ def show(options: ShowOptions, json: bool = False) -> None:
         right = {"folder": str(folder), "rows": checked, "labels": options.labels, "right": True}
         _answer(right if json else f"{folder}: {checked:,} rows, all as they should be")
         return
-    statistics = shown.describe(data)
-    _answer(statistics if json else shown.text(statistics))
+    statistics = card.describe(data)
+    _answer(statistics if json else card.text(statistics))
 
 
 def export(options: ExportOptions, json: bool = False) -> None:
