@@ -77,35 +77,34 @@ class CommitmentGraph:
     source: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        nodes, many, head = len(self.goal), len(self.depths), len(self.head_depths)
-        wanted = {"landing": (nodes, many), "executed": (nodes, many), "distance": (nodes,)}
-        kinds = {"goal": "b", "planned": "b"}
-        for name, shape in (wanted | {"goal": (nodes,), "planned": (nodes,)}).items():
-            checks.shape(name, checks.array(name, getattr(self, name), kinds.get(name, "iu")), shape)
+        nodes, many, length = len(self.goal), len(self.depths), self.plan_length
+        wanted = {"landing": (nodes, many), "executed": (nodes, many)}
+        wanted |= dict.fromkeys(("distance", "goal", "planned"), (nodes,))
+        for name, shape in wanted.items():
+            kinds = "b" if len(shape) == 1 and name != "distance" else "iu"
+            checks.shape(name, checks.array(name, getattr(self, name), kinds), shape)
         checks.shape("groups", self.groups, self.starts.shape)
         for each in ("depths", "head_depths"):
-            _within(each, np.array(getattr(self, each), np.int64), 1, self.plan_length)
+            _within(each, np.array(getattr(self, each), np.int64), 1, length)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
         _within("landing", self.landing, NOWHERE, nodes - 1)
         _within("executed", self.executed, 0, self.depths[-1])
         _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
         _within("starts", self.starts, 0, nodes - 1)
-        length = self.plan_length
         self._check("plans", (nodes, length), (nodes, many, length))
         self._check("probs", (nodes, length, 4), (nodes, many, length, 4))
-        self._check("logits", (nodes, head))
+        self._check("logits", (nodes, len(self.head_depths)))
         if self.features is not None:
             self._check("features", (nodes, *self.features.shape[1:2]))
         if self.samples is not None:
             self._check("samples", (nodes, max(self.samples.shape[1], 1) if self.samples.ndim > 1 else 1, length))
-        for name in ("plans", "samples"):
-            if getattr(self, name) is not None:
-                _within(name, getattr(self, name), 0, 3)
+            _within("samples", self.samples, 0, 3)
+        _within("plans", self.plans, 0, 3)
 
     def _check(self, name: str, *shapes: tuple[int, ...]) -> None:
         array = getattr(self, name)
-        if array is not None and array.shape not in (*shapes, (0,)):
+        if array.shape not in (*shapes, (0,)):
             raise ValueError(f"{name}: expected the shape {' or '.join(map(str, shapes))}, got {array.shape}")
 
     def __len__(self) -> int:
