@@ -30,7 +30,7 @@ NAMELESS, SILENT = "an error that does not name the file", "another result, unno
 #: What is for people and for other programs, and what the machine took: no digest, and no command reads it again.
 ELSEWHERE = re.compile(
     r"(.*/)?(README\.md|tables\.md|timing\.jsonl)|plan\.yaml"
-    r"|(export|pictures|scores|joint/profile|joint/tensorboard)/.*"
+    r"|(export|pictures|scores|joint/tensorboard)/.*"
 )
 KINDS = (SAME, SEEN, NAMELESS, SILENT)
 

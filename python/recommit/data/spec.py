@@ -7,7 +7,8 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.puzzles import checks, registry
+from recommit import checks
+from recommit.puzzles import registry
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors, recipe_text, schema
 from recommit.storage.recipe_text import brief, cut

@@ -1,8 +1,7 @@
-"""Rules of one's own: files of Python, which run only where that is asked for, and tables of depths."""
+"""Rules of one's own: files of Python, which run only where that is asked for."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from tests.refusals import refused
 from tests.unit.graph import cases
@@ -51,43 +50,6 @@ def test_a_rule_of_ones_own_is_scored_as_one_by_name(scorer, tmp_path, text, twi
     assert {row.rule for row in own} <= {"mine", "mine+memory"}
     assert [(row.threshold, row.value) for row in own] == [(row.threshold, row.value) for row in named]
 
-
-def test_a_table_of_ones_own(scorer, graph, tmp_path):
-    path = tmp_path / "table.npy"
-    np.save(path, np.full(len(graph), 4))
-    table, fixed = (
-        score.score(scorer, [entry]) for entry in (rule_registry.from_table(path), rule_registry.named("fixed-4"))
-    )
-    assert [row.value for row in table] == [row.value for row in fixed]
-    others = [(np.full(3, 4), "table: expected a depth for each of")]
-    for depth in (2**63, -(2**40), 2**32 + 4):  # not cut to fewer bits
-        others.append(
-            (np.full(len(graph), depth, np.uint64 if depth >= 2**63 else np.int64), "propose: expected depths")
-        )
-    for table, words in others:
-        np.save(path, table)
-        refused([(lambda: score.score(scorer, [rule_registry.from_table(path)]), words)])
-    np.save(path, np.full(3, 4.0))
-    refused([(lambda: rule_registry.from_table(path), "table: expected whole numbers [nodes], got float64")])
-    np.save(path, np.array([{}], object), allow_pickle=True)
-    for data in (path.read_bytes(), *NO_TABLES):
-        path.write_bytes(data)
-        refused([(lambda: rule_registry.from_table(path), "table: expected a .npy file of numbers")])
-
-
-def header(text):
-    """Of a file of that kind, with no numbers behind it."""
-    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
-
-
-NO_TABLES = [
-    b"PK\x03\x04" + bytes(40),
-    header("[" * 50),
-    *(
-        header(f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({shape},)}}")
-        for shape in ("1000000000000", "-5", "True", "1" * 5000)
-    ),
-]
 
 PREVIOUS = """
 from recommit.horizon import Rule

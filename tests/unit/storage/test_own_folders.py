@@ -70,25 +70,16 @@ PRESET = """
 """
 
 
-def test_folders_of_a_preset_and_of_a_family(tmp_path, mine):
+def test_folders_of_a_preset(tmp_path, mine):
     pytest.importorskip("torch")
     from recommit.reproduce import stages
     from recommit.reproduce.options import ReproduceOptions
-    from recommit.runs import jobs
-    from recommit.train import families
-    from recommit.train.options import FamilyOptions
 
     (tmp_path / "preset.yaml").write_text(PRESET)
-    names = ("one", "launch", "one/family", "one/eval-s0", "one/family/adaptive-s0")
-    for number, name in enumerate(names):
+    for number, name in enumerate(("one", "launch", "one/family", "one/eval-s0", "one/family/adaptive-s0")):
         out = tmp_path / str(number)
         with linked(out / name, mine):
             stages.reproduce(ReproduceOptions(out, str(tmp_path / "preset.yaml")))
-    for name in ("adaptive-s0", "launch"):
-        out = tmp_path / f"family with {name}"
-        options = FamilyOptions("laptop-sliding", tmp_path / "init", out, variants=("adaptive",))
-        with linked(out / name, mine):
-            jobs.run(options.fleet(), families.jobs(options), out / "launch")
 
 
 def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):
