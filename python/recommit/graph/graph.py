@@ -78,34 +78,34 @@ class CommitmentGraph:
 
     def __post_init__(self) -> None:
         nodes, many, length = len(self.goal), len(self.depths), self.plan_length
-        wanted = {"landing": (nodes, many), "executed": (nodes, many)}
-        wanted |= dict.fromkeys(("distance", "goal", "planned"), (nodes,))
-        for name, shape in wanted.items():
-            kinds = "b" if len(shape) == 1 and name != "distance" else "iu"
-            checks.shape(name, checks.array(name, getattr(self, name), kinds), shape)
-        checks.shape("groups", self.groups, self.starts.shape)
+        shapes: dict[str, tuple[str, tuple[int | str, ...]]] = {
+            "goal": ("b", (nodes,)),
+            "planned": ("b", (nodes,)),
+            "distance": ("iu", (nodes,)),
+            "landing": ("iu", (nodes, many)),
+            "executed": ("iu", (nodes, many)),
+            "plans": ("iu", (nodes, length)),
+            "probs": ("f", (nodes, length, 4)),
+            "logits": ("f", (nodes, len(self.head_depths))),
+            "features": ("f", (nodes, "width")),
+            "samples": ("iu", (nodes, "samples", length)),
+            "groups": ("iu", self.starts.shape),
+        }
+        for name, (kinds, wanted) in shapes.items():
+            if (array := getattr(self, name)) is not None and (array.shape != (0,) or len(wanted) == 1):
+                by_depth = [(nodes, many, *wanted[1:])] if name in ("plans", "probs") else []
+                checks.shape(name, checks.array(name, array, kinds), wanted, *by_depth)
         for each in ("depths", "head_depths"):
-            _within(each, np.array(getattr(self, each), np.int64), 1, length)
+            checks.between(each, np.array(getattr(self, each), np.int64), 1, length)
             if list(getattr(self, each)) != sorted(set(getattr(self, each))):
                 raise ValueError(f"{each}: expected each once, ascending, got {getattr(self, each)}")
-        _within("landing", self.landing, NOWHERE, nodes - 1)
-        _within("executed", self.executed, 0, self.depths[-1])
-        _within("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
-        _within("starts", self.starts, 0, nodes - 1)
-        self._check("plans", (nodes, length), (nodes, many, length))
-        self._check("probs", (nodes, length, 4), (nodes, many, length, 4))
-        self._check("logits", (nodes, len(self.head_depths)))
-        if self.features is not None:
-            self._check("features", (nodes, *self.features.shape[1:2]))
-        if self.samples is not None:
-            self._check("samples", (nodes, max(self.samples.shape[1], 1) if self.samples.ndim > 1 else 1, length))
-            _within("samples", self.samples, 0, 3)
-        _within("plans", self.plans, 0, 3)
-
-    def _check(self, name: str, *shapes: tuple[int, ...]) -> None:
-        array = getattr(self, name)
-        if array.shape not in (*shapes, (0,)):
-            raise ValueError(f"{name}: expected the shape {' or '.join(map(str, shapes))}, got {array.shape}")
+        checks.between("landing", self.landing, NOWHERE, nodes - 1)
+        checks.between("executed", self.executed, 0, self.depths[-1])
+        checks.between("distance", self.distance, UNSOLVABLE, np.iinfo(np.int32).max)
+        checks.between("starts", self.starts, 0, nodes - 1)
+        for name in ("plans", "samples"):
+            if getattr(self, name) is not None:
+                checks.between(name, getattr(self, name), 0, 3)
 
     def __len__(self) -> int:
         return len(self.goal)
@@ -219,12 +219,6 @@ class CommitmentGraph:
             starts=number[starts],
             groups=rooms.astype(np.int32),
         )
-
-
-def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:
-    if numbers.size and (numbers.min() < least or numbers.max() > most):
-        bad = numbers.min() if numbers.min() < least else numbers.max()
-        raise ValueError(f"{name}: expected numbers {least}..{most}, got {bad}")
 
 
 def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -223,7 +223,7 @@ def test_what_it_cannot_say_is_refused(bounded):
     unknown = np.where(bounded.distance == 2, recommit.UNKNOWN, bounded.distance)
     rows = [
         (lambda: built(Searched(7, 2), budget=BUDGET), "GiB; leave this level out:\n#######"),
-        (lambda: replace(bounded, distance=unknown), "distance: expected numbers -1.."),
+        (lambda: replace(bounded, distance=unknown), "distance: expected numbers in -1.."),
         (lambda: scorer(bounded, 5), "got 5; build one with --budget 5"),
         (lambda: scorer(replace(bounded, budget=5), BUDGET), "expected one whose edges all lead to nodes"),
         (lambda: decomposition.rule_parts(scorer(bounded, BUDGET), [], []), "got one for 4 observations; build it"),
