@@ -77,11 +77,6 @@ def test_a_folder_that_is_called_so_goes_first(tmp_path, monkeypatch):
     assert local_folder(NAMES[0]) == tmp_path.joinpath(NAMES[0]).relative_to(tmp_path)
 
 
-def test_a_name_that_none_has_lists_those_that_there_are():
-    with pytest.raises(ValueError, match=f"one of .*{NAMES[0]}.*got none by the name sliding-9x9"):
-        recommit.CommitPolicy.from_pretrained("sliding-9x9")
-
-
 def test_the_verb_prints_the_cards(capsys):
     assert main(["policies"]) == 0
     table = capsys.readouterr().out

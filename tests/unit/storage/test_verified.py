@@ -41,9 +41,9 @@ def test_another_byte_is_noticed_by_whoever_reads_it(folder, name):
     listed(folder)
     data = (folder / name).read_bytes()
     (folder / name).write_bytes(data.replace(b'"', b"'", 1))
-    for use in (lambda: verified.content(folder, name), lambda: verified.verify(folder)):
-        with pytest.raises(Damaged, match=rf"{name}: expected what was written there.*remove DIGESTS"):
-            use()
+    uses = (lambda: verified.content(folder, name), lambda: verified.verify(folder))
+    words = f"{name}: expected what was written there, got other bytes; if it was changed on purpose, remove DIGESTS"
+    refused([(use, words) for use in uses], Damaged)
     (folder / name).write_bytes(data)
     assert verified.verify(folder) == 3
     (folder / verified.DIGESTS).unlink()
@@ -123,11 +123,10 @@ def test_a_record_is_that_of_its_digest():
     values["sha256"] = verified.digest(values)
     read = lambda values, text=None: verified.record(Path("x"), json.dumps(values).encode(), {"a": int}, text)
     assert read(values) == read(values, json.dumps) == values
-    for wrong in ({**values, "a": 2}, {**values, "c": 1}, {"a": 1, "b": [0.1]}):
-        with pytest.raises(Damaged, match=r"sha256: expected text|its sha256 does not fit"):
-            read(wrong)
-    with pytest.raises(Damaged, match="its sha256 does not fit"):
-        read(values, lambda each: json.dumps(each, indent=1))
+    rows = [(lambda v=v: read(v), "its sha256 does not fit") for v in ({**values, "a": 2}, {**values, "c": 1})]
+    rows.append((lambda: read({"a": 1, "b": [0.1]}), "sha256: expected text"))
+    rows.append((lambda: read(values, lambda each: json.dumps(each, indent=1)), "its sha256 does not fit"))
+    refused(rows, Damaged)
 
 
 @pytest.mark.parametrize(
