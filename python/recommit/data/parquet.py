@@ -210,7 +210,7 @@ def _numbers(column: pa.DictionaryArray, number_of: Callable[[str], int]) -> NDA
 
 def reader(source: Any) -> pq.ParquetFile:
     """A Parquet file opened for `decode`, which has its columns, in groups as `encode` makes them."""
-    if isinstance(source, str | Path) and not _is_text(str(source)):
+    if isinstance(source, str | Path):
         source = pa.BufferReader(content(source))
     try:
         file = pq.ParquetFile(source, read_dictionary=list(_WORDS), memory_map=False)
@@ -225,14 +225,6 @@ def reader(source: Any) -> pq.ParquetFile:
         if (many := file.metadata.row_group(group).num_rows) > GROUP:
             raise pa.ArrowInvalid(f"expected groups of at most {GROUP:,} rows, got one of {many:,}")
     return file
-
-
-def _is_text(name: str) -> bool:
-    """Arrow opens no other names, though Linux has them."""
-    try:
-        return bool(name.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> LabelledRows:

@@ -353,16 +353,13 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         first = np.ascontiguousarray(chosen.states)
         groups = held_out.rooms(spec, first)
     policy = CommitPolicy.from_pretrained(folder, device=find_device(options.device), anyway=bool(size)).eval()
-    if options.augmentations:
-        policy.replace_augmentations(options.augmentations)
-    drawn = {"samples": options.samples, "seed": options.seed}
     where = options.levels.name if options.levels else options.split
     source = {
         "policy": weights_of(folder),
         "starts": "every state" if options.every_state else f"{len(first)} of {where}",
         "set": held_out.name(first),
         "augmentations": policy.vision.augmentations(puzzle, puzzle.shape),
-        **(drawn if options.samples else {}),
+        **({"samples": options.samples, "seed": 0} if options.samples else {}),
     }
     graph = build(
         policy,
@@ -374,8 +371,8 @@ def build_graph(options: GraphBuildOptions, progress: Callable[[int, int], None]
         limit=options.limit,
         features=options.features,
         source=source,
+        samples=options.samples,
         progress=progress,
-        **drawn,
     )
     return files.write(graph, options.out)
 
