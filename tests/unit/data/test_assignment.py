@@ -1,0 +1,107 @@
+"""What decides about splits: keys that all images of a state share, rooms wherever they lie, and regions of the sliding
+puzzle against plain Python: which boards shortest paths pass six actions before the goal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.reference import sliding
+
+import recommit
+from recommit import rng
+from recommit.data import assignment, held_out
+from recommit.data.spec import DataSpec, Difficulty
+from recommit.puzzles.sliding import Sliding
+
+
+def transposed(boards):
+    """A board mirrored at its diagonal, every tile renamed by where its goal goes."""
+    n = boards.shape[1]
+    names = {0: 0, **{r * n + c + 1: c * n + r + 1 for r in range(n) for c in range(n)}}
+    return np.array([[[names[int(b[c][r])] for c in range(n)] for r in range(n)] for b in boards], np.uint8)
+
+
+def test_sliding_keys():
+    boards = recommit.Sliding(3).generate(3000, seed=1).states
+    keys = assignment.keys("sliding", boards)
+    assert np.array_equal(keys, assignment.keys("sliding", transposed(boards)))
+    classes = {min(b.tobytes(), m.tobytes()) for b, m in zip(boards, transposed(boards), strict=True)}
+    assert len(set(keys.tolist())) == len(classes)
+    share = np.bincount(assignment.buckets(np.unique(keys)), minlength=16) / len(classes)
+    assert (abs(share - 1 / 16) < 0.02).all()
+
+
+def test_sokoban_keys():
+    levels = recommit.Sokoban(7, 2).generate(500, seed=1).states
+    keys = assignment.keys("sokoban", levels)
+    for image in (levels[:, ::-1], levels[:, :, ::-1], levels.transpose(0, 2, 1), np.rot90(levels, axes=(1, 2))):
+        assert np.array_equal(keys, assignment.keys("sokoban", np.ascontiguousarray(image)))
+    padded = np.ones((500, 9, 10), np.uint8)
+    padded[:, 1:8, 2:9] = levels
+    assert np.array_equal(keys, assignment.keys("sokoban", padded))
+    assert len(set(keys.tolist())) > 490
+
+
+def test_splits_partition_the_keys():
+    keys = rng.draw(rng.streams(0, 0, np.arange(4000)), 0)
+    member = [assignment.belongs(keys, split) for split in ("train", "validation", "test")]
+    assert (np.sum(member, axis=0) == 1).all()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 4)])
+def test_a_board_has_the_buckets_of_all_its_ways(shape):
+    puzzle, table = Sliding(*shape), sliding.distances(*shape, levels=14)
+    gates = [board for board, distance in table.items() if distance == 6]
+    bit = dict(zip(gates, regions(puzzle, gates).tolist(), strict=True))
+    boards = [board for board, distance in table.items() if distance >= 6]
+    some = np.random.default_rng(0).choice(len(boards), 400, replace=False)
+    boards = [boards[i] for i in some]
+    expected = [
+        int(np.bitwise_or.reduce([bit[way] for way in sliding.ways(board, *shape, table, 6)])) for board in boards
+    ]
+    assert regions(puzzle, boards).tolist() == expected
+    assert max(map(int.bit_count, expected)) > 1  # some come by several
+    assert not regions(puzzle, [board for board, distance in table.items() if distance < 6]).any()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 4)])
+def test_gates_take_turns_and_images_go_together(shape):
+    gates = [board for board, distance in sliding.distances(*shape, levels=6).items() if distance == 6]
+    states = np.array(gates, np.uint8).reshape(-1, *shape)
+    own, images = (regions(Sliding(*shape), image) for image in Sliding.images(states))
+    np.testing.assert_array_equal(own, images)
+    classes = dict(zip(assignment.keys("sliding", states).tolist(), own.tolist(), strict=True))
+    many = np.bincount(np.log2(list(classes.values())).astype(int), minlength=16)
+    assert many.max() - many.min() <= 1
+    assert many[0] >= 2  # for tests
+
+
+def regions(puzzle, boards):
+    states = np.ascontiguousarray(np.array(boards, np.uint8).reshape(-1, *puzzle.shape))
+    return assignment.regions(puzzle, states)
+
+
+def test_rooms_of_a_test_set():
+    recipe = DataSpec(
+        task="sokoban", size=(6, 6), difficulties=(Difficulty((4, 12), 1),), count=1, test=200, disjoint="layouts"
+    )
+    drawn = held_out.starts(recipe, "test", 200, ())
+    rooms = held_out.rooms(recipe, drawn.states)
+    walls = [np.isin(state, (2, 4, 6)).astype(np.uint8) + 2 * (state == 1) for state in drawn.states]
+    kept = {}  # what the states say: walls and goals, mirrored and turned
+    for wall, room in zip(walls, rooms.tolist(), strict=True):
+        kept.setdefault(room, set()).add(min(image.tobytes() for image in _images(wall)))
+    assert 20 < len(kept) < 200
+    assert rooms.tolist() == held_out.rooms(recipe, drawn.states[:, ::-1]).tolist(), "mirrored, a room is the same"
+    shifted = sum(len(images) for images in kept.values())
+    assert len(kept) <= shifted, "a room may lie elsewhere in its grid"
+    assert len({image for images in kept.values() for image in images}) == shifted, "no layout in two rooms"
+    assert held_out.rooms(replace(recipe, disjoint="starts"), drawn.states) is None
+
+
+def _images(grid):
+    for mirrored in (grid, grid[:, ::-1]):
+        for turns in range(4):
+            yield np.ascontiguousarray(np.rot90(mirrored, turns))
