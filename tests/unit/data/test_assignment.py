@@ -1,9 +1,7 @@
-"""What decides about splits: keys that all images of a state share, rooms wherever they lie, and regions of the sliding
+"""What decides about splits: keys that all images of a state share, and regions of the sliding
 puzzle against plain Python: which boards shortest paths pass six actions before the goal."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +9,7 @@ from tests.reference import sliding
 
 import recommit
 from recommit import rng
-from recommit.data import assignment, held_out
-from recommit.data.spec import DataSpec, Difficulty
+from recommit.data import assignment
 from recommit.puzzles.sliding import Sliding
 
 
@@ -81,27 +78,3 @@ def test_gates_take_turns_and_images_go_together(shape):
 def regions(puzzle, boards):
     states = np.ascontiguousarray(np.array(boards, np.uint8).reshape(-1, *puzzle.shape))
     return assignment.regions(puzzle, states)
-
-
-def test_rooms_of_a_test_set():
-    recipe = DataSpec(
-        task="sokoban", size=(6, 6), difficulties=(Difficulty((4, 12), 1),), count=1, test=200, disjoint="layouts"
-    )
-    drawn = held_out.starts(recipe, "test", 200, ())
-    rooms = held_out.rooms(recipe, drawn.states)
-    walls = [np.isin(state, (2, 4, 6)).astype(np.uint8) + 2 * (state == 1) for state in drawn.states]
-    kept = {}  # what the states say: walls and goals, mirrored and turned
-    for wall, room in zip(walls, rooms.tolist(), strict=True):
-        kept.setdefault(room, set()).add(min(image.tobytes() for image in _images(wall)))
-    assert 20 < len(kept) < 200
-    assert rooms.tolist() == held_out.rooms(recipe, drawn.states[:, ::-1]).tolist(), "mirrored, a room is the same"
-    shifted = sum(len(images) for images in kept.values())
-    assert len(kept) <= shifted, "a room may lie elsewhere in its grid"
-    assert len({image for images in kept.values() for image in images}) == shifted, "no layout in two rooms"
-    assert held_out.rooms(replace(recipe, disjoint="starts"), drawn.states) is None
-
-
-def _images(grid):
-    for mirrored in (grid, grid[:, ::-1]):
-        for turns in range(4):
-            yield np.ascontiguousarray(np.rot90(mirrored, turns))

@@ -14,7 +14,7 @@ from tests.unit.storage.test_files import reseal
 import recommit
 import recommit.data
 from recommit.cli import main
-from recommit.data import assignment, manifest, rows, sampling, verification
+from recommit.data import assignment, held_out, manifest, rows, sampling, verification
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 
@@ -126,35 +126,35 @@ def test_paths_of_two_regions_meet_near_the_goal_alone(size, tmp_path):
     assert shared("starts")[0] > 0
 
 
-def rooms(dataset):
-    """Walls and goals of every start, in the least of their eight images: written from the definition, cell by cell."""
-    content = dataset.columns()
-    found = set()
-    for state in content.states[content.t == 0]:
-        reached, todo = set(), list(zip(*np.where(state >= 5), strict=True))
-        while todo:
-            row, col = todo.pop()
-            if (row, col) not in reached and state[row, col] != 1:
-                reached.add((row, col))
-                todo += [(row + 1, col), (row - 1, col), (row, col + 1), (row, col - 1)]
-        top, remaining = np.min(list(reached), axis=0)  # wherever in the grid it lies
-        room = np.ones(state.shape, int)
-        for row, col in reached:
-            room[row - top, col - remaining] = 2 if state[row, col] in (2, 4, 6) else 0
-        height, width = np.max(list(reached), axis=0) - (top - 1, remaining - 1)
-        room = room[:height, :width]
-        images = [np.rot90(side, turn) for side in (room, room[::-1]) for turn in range(4)]
-        found.add(min((image.shape, image.tobytes()) for image in images))
-    return found
+def room_of(state):
+    """Walls and goals in the least of their eight images: written from the definition, cell by cell."""
+    reached, todo = set(), list(zip(*np.where(state >= 5), strict=True))
+    while todo:
+        row, col = todo.pop()
+        if (row, col) not in reached and state[row, col] != 1:
+            reached.add((row, col))
+            todo += [(row + 1, col), (row - 1, col), (row, col + 1), (row, col - 1)]
+    top, remaining = np.min(list(reached), axis=0)  # wherever in the grid it lies
+    room = np.ones(state.shape, int)
+    for row, col in reached:
+        room[row - top, col - remaining] = 2 if state[row, col] in (2, 4, 6) else 0
+    height, width = np.max(list(reached), axis=0) - (top - 1, remaining - 1)
+    room = room[:height, :width]
+    images = [np.rot90(side, turn) for side in (room, room[::-1]) for turn in range(4)]
+    return min((image.shape, image.tobytes()) for image in images)
 
 
 def test_layouts_may_be_disjoint(tmp_path):
-    plan = SOKOBAN.changed(difficulties=(Difficulty((8, 20), 1),), size=(6, 6), count=1500, perturbed=0, test=60)
+    plan = SOKOBAN.changed(difficulties=(Difficulty((4, 20), 1),), size=(6, 6), count=1500, perturbed=0, test=200)
     for how, shared in (("starts", True), ("layouts", False)):
         recommit.data.build(plan.changed(disjoint=how), tmp_path / how)
-        splits = [recommit.data.open(tmp_path / how, split) for split in ("train", "test")]
-        assert bool(rooms(splits[0]) & rooms(splits[1])) is shared
-        recommit.data.verify(splits[1], labels=True)
+        train, test = (recommit.data.open(tmp_path / how, split).starts().states for split in ("train", "test"))
+        assert bool(set(map(room_of, train)) & set(map(room_of, test))) is shared
+        recommit.data.verify(recommit.data.open(tmp_path / how, "test"), labels=True)
+    numbers = held_out.rooms(plan.changed(disjoint="layouts"), test).tolist()
+    pairs = set(zip(numbers, map(room_of, test), strict=True))
+    assert 20 < len(pairs) == len(set(numbers)) == len({room for _, room in pairs}) < len(test)
+    assert held_out.rooms(plan, test) is None
 
 
 def test_too_small_a_world(tmp_path):
