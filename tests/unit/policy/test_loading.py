@@ -41,24 +41,21 @@ def everything(folder):
     return found
 
 
-def test_shards_are_what_their_index_says(sharded):
-    index = json.loads((sharded / INDEX).read_text())
+def digests(tensors):
+    return sorted(hashlib.sha256(t.contiguous().view(torch.uint8).numpy()).hexdigest() for t in tensors)
+
+
+def test_all_of_a_sharded_backbone_is_read_by_its_index(sharded):
+    """Every tensor but the language model's head is somewhere in the model, bit for bit."""
+    index, published = json.loads((sharded / INDEX).read_text()), everything(sharded)
     files = sorted(set(index["weight_map"].values()))
     assert len(files) > 2
     for file in files:
         assert set(load_file(sharded / file)) == {n for n, f in index["weight_map"].items() if f == file}
-    assert index["metadata"]["total_size"] == sum(t.nbytes for t in everything(sharded).values())
-
-
-def test_all_of_a_sharded_backbone_is_read(sharded):
-    """Every tensor but the language model's head is somewhere in the model, bit for bit."""
-    published = everything(sharded)
-    backbone = load_backbone(sharded, dtype=torch.bfloat16)
-    kept = {name: tensor for name, tensor in published.items() if not name.endswith("lm_head.weight")}
+    assert index["metadata"]["total_size"] == sum(t.nbytes for t in published.values())
+    kept = [tensor for name, tensor in published.items() if not name.endswith("lm_head.weight")]
     assert len(published) - len(kept) <= 1
-    digests = sorted(hashlib.sha256(t.contiguous().view(torch.uint8).numpy()).hexdigest() for t in kept.values())
-    state = backbone.frozen_state().values()
-    assert sorted(hashlib.sha256(t.contiguous().view(torch.uint8).numpy()).hexdigest() for t in state) == digests
+    assert digests(load_backbone(sharded, dtype=torch.bfloat16).frozen_state().values()) == digests(kept)
 
 
 def test_shards_hold_the_same_numbers_whatever_their_size(tmp_path):
