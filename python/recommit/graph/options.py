@@ -110,16 +110,10 @@ class GraphScoreOptions:
 
 @dataclass(frozen=True)
 class GraphShowOptions:
-    """What is said of a graph, drawn, or put on a hub.
+    """What is said of a graph, or put on a hub.
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
-        page: An HTML file to write: the values of these rules, where their regret falls, and the worst commitments of
-            the best of them to watch.
-        rules: For the page; see recommit graph score.
-        budget: For the page: observations per episode (default: those of the puzzle).
-        price_action: For the page: what an action costs.
-        price_observation: For the page: what an observation costs.
         push: Put the graph into this repository of a hub, OWNER/NAME, with a card that loads it back. Nothing is sent
             without --send.
         hub: With --push: a local folder that stands in for the hub.
@@ -128,11 +122,6 @@ class GraphShowOptions:
     """
 
     graph: Path
-    page: Path | None = None
-    rules: tuple[str, ...] = ("head", "fixed-1", "fixed-2", "fixed-4", "fixed-8")
-    budget: tuple[int, ...] = ()
-    price_action: float = 0.01
-    price_observation: tuple[float, ...] = (0.02,)
     push: str | None = None
     hub: Path | None = None
     send: bool = False
@@ -142,7 +131,7 @@ class GraphShowOptions:
             raise ValueError("push: expected OWNER/NAME beside --hub and --send, got none")
 
 
-def settings(options: GraphScoreOptions | GraphShowOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:
+def settings(options: GraphScoreOptions, graph: CommitmentGraph) -> tuple[Setting, ...]:
     """Every budget, without prices first and then at each price of an observation."""
     from recommit.prices import Prices, Setting
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.data.options import BuildOptions
 from recommit.evaluate.options import EvaluateOptions
-from recommit.graph.options import GraphBuildOptions, GraphScoreOptions, GraphShowOptions
+from recommit.graph.options import GraphBuildOptions, GraphScoreOptions
 from recommit.report.options import ReportOptions
 from recommit.runs.jobs import Job
 from recommit.storage import recipe_text, schema, verified
@@ -44,7 +44,6 @@ VERBS: dict[str, tuple[type[Any], str]] = {
     "train head": (HeadOptions, "graph"),
     "graph build": (GraphBuildOptions, "run"),
     "graph score": (GraphScoreOptions, "graph"),
-    "graph show": (GraphShowOptions, "graph"),
     "evaluate": (EvaluateOptions, "run"),
     "report": (ReportOptions, "eval"),
 }
@@ -65,7 +64,7 @@ TEXT = {
 #: Flags that run a file, or send something: not even with a path inside the folder.
 REFUSED = ("reward", "rule", "run_code", "push", "hub", "send", "wandb", "trackio", "engine")
 #: Paths that are written.
-OUTPUTS = ("out", "page", "figures")
+OUTPUTS = ("out", "figures")
 _FOLDER = "recipes/reproduce"
 
 

@@ -35,10 +35,9 @@ def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe", *,
     found = {}
     for field in fields:
         if field.name in values:
-            hint, path, default = hints[field.name], f"{name}.{field.name}".lstrip("."), None
-            if dataclasses.is_dataclass(hint) and field.default_factory is not dataclasses.MISSING:
-                default = field.default_factory()
-            found[field.name] = convert(hint, values[field.name], path, base=default)
+            path, default = f"{name}.{field.name}".lstrip("."), field.default_factory
+            own = None if default is dataclasses.MISSING else default()
+            found[field.name] = convert(hints[field.name], values[field.name], path, base=own)
     return cls(**found) if base is None else dataclasses.replace(base, **found)
 
 

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from torch.profiler import record_function
 
@@ -84,16 +84,6 @@ class TrainerState:
     best: dict[str, Any] = field(default_factory=dict)
 
 
-class Resumes(Protocol):
-    """What a checkpoint holds as plain values."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Where it is."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Back to there."""
-
-
 class Meter:
     """The pace of a run, and what the steps since the last log line found."""
 
@@ -130,7 +120,7 @@ class Trainer(ABC):
     policy: CommitPolicy
     engine: Engine
     #: Of this rank alone, going on from step to step; a rank that was not there before begins with none.
-    episodes: Sequence[Resumes] = ()
+    episodes: Sequence[Any] = ()
     #: Empty without validation.
     validation_tasks: list[ValidationTask]
     #: Open while it runs.

@@ -15,7 +15,7 @@ from tests.unit.data.foreign_tables import changed as changed_table
 from recommit.cli import main
 
 VALUES = (None, True, -1, 2**70, 10**400, 1.5, float("nan"), "", "../x", [], {}, [[]], {"x": 0})
-FILES = ("plan.json", "summary.json", "comparisons.json", "curves.json")
+FILES = ("plan.json", "summary.json", "comparisons.json")
 TABLES = ("instances.parquet", "episodes.parquet", "decisions/adaptive@6.parquet", "decisions/shuffled@6-s0.parquet")
 
 

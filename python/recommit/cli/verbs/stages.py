@@ -61,7 +61,7 @@ def grpo(options: GrpoOptions, show: bool = False, quiet: bool = False) -> int:
     config = options.config()
     if show:
         return _shown(config)
-    from recommit.train.grpo import train
+    from recommit.train.grpo.trainer import train
 
     init, out = _needed("init", options.init), _needed("out", options.out)
     return train(
@@ -185,12 +185,12 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
         json: Print JSON.
         quiet: Print nothing.
     """
-    from recommit.evaluate import seeds
+    from recommit.evaluate.seeds import Seeds
     from recommit.report import page
 
     check_place(options.out)
     if options.out.suffix == ".md":
-        files.replace(files.Files(), options.out, seeds.together([options.eval, *options.seeds]).encode())
+        files.replace(files.Files(), options.out, Seeds([options.eval, *options.seeds]).markdown().encode())
         return
     made = page.write(options)
     counts = {"figures": len(made.figures), "watched": made.watched, "instances": made.of}

@@ -27,6 +27,7 @@ from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
 from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage.ownership import refuse_foreign
+from recommit.storage.schema import refuse
 from recommit.train.heads.world_model import policy_folder
 
 if TYPE_CHECKING:
@@ -91,15 +92,12 @@ class HeadProblem:
     @classmethod
     def of(cls, graph: CommitmentGraph, depths: Sequence[int], budgets: Sequence[int]) -> HeadProblem:
         """All starts of a graph."""
-        if not graph.closed:
-            raise ValueError("graph: expected one whose edges all lead to nodes, got one that was cut")
-        if graph.budget:
-            raise ValueError(
-                f"graph: expected one of every state, got one for {graph.budget} observations; build it without "
-                "--budget"
-            )
-        if not budgets or min(budgets) < 1:
-            raise ValueError(f"budgets: expected numbers from 1 on, got {tuple(budgets)}")
+        budget = f"one for {graph.budget} observations; build it without --budget"
+        refuse(
+            (not graph.closed, "graph", "one whose edges all lead to nodes", "one that was cut"),
+            (graph.budget, "graph", "one of every state", budget),
+            (min(budgets, default=0) < 1, "budgets", "numbers from 1 on", tuple(budgets)),
+        )
         graph, starts = graph.only(tuple(depths)), graph.starts.astype(np.int64)
         return cls(graph, tuple(budgets), starts, _earliest(graph, starts), Prices())
 
@@ -320,8 +318,7 @@ def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, A
     """Train a head on a graph, and write the policy with it; the record of its best check."""
     configure_inference(threads=1)
     refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")
-    if options.updates < 1:
-        raise ValueError(f"updates: expected at least 1, got {options.updates}")
+    refuse((options.updates < 1, "updates", "at least 1", options.updates))
     graph = files.read(options.graph)
     policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
     policy.replace_augmentations(int(graph.source.get("augmentations", 1)))

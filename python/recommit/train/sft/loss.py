@@ -108,8 +108,6 @@ def _dense_loss(
     """The same, of each state's own place and the others', from one pass of the backbone."""
     others = batch.elsewhere
     assert others is not None
-    if policy.config.decoder.depth_conditioning != "none":
-        raise ValueError("targets.dense: expected 0 for plans that are told their depth (decoder.depth_conditioning)")
     z = policy.encode_at(task, batch.states, others.cells)
     actions = np.concatenate([batch.actions, others.actions.reshape(-1, batch.actions.shape[1])])
     optimal = np.concatenate([batch.optimal, others.optimal.reshape(-1, *batch.optimal.shape[1:])])
