@@ -42,7 +42,7 @@ ENGINES = ("local", "ray")
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far a build is. ``rows`` and ``seconds`` count this call only, so their ratio is the present rate."""
+    """The progress of a build. ``rows`` and ``seconds`` count this call only, so their ratio is the present rate."""
 
     shards: int
     all_shards: int
@@ -192,7 +192,7 @@ class _Build:
 
 
 def _fields(content: bytes, path: Path) -> dict[str, Any]:
-    """What a recipe says that is already in a folder."""
+    """The fields of a recipe that is already in a folder."""
     try:
         return DataSpec.from_text(content.decode()).to_dict()
     except (errors.DataError, UnicodeDecodeError):
@@ -250,7 +250,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": type(error).__name__, "message": str(error)}
     except MemoryError as error:
         return {"error": "OutOfMemory", "message": str(errors.from_memory(error))}
-    except Exception as error:  # noqa: BLE001  (told to the builder, who raises it)
+    except Exception as error:  # noqa: BLE001  (the builder raises it)
         return {"error": "DataError", "message": f"{type(error).__name__}: {error}"}
 
 

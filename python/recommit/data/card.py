@@ -152,7 +152,7 @@ def describe(dataset: Dataset) -> dict[str, Any]:
 
 
 def _counted(content: LabelledRows) -> dict[str, NDArray[Any]]:
-    """What histograms are of, in some rows."""
+    """The values that histograms count, of some rows."""
     return {
         "lengths": content.length[(content.t == 0) & (content.kind == rows.EXPERT)],
         "distances": content.distance[~content.dead],

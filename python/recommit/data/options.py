@@ -1,4 +1,4 @@
-"""What ``recommit data`` is asked for. Light to import: the command line makes its flags of it."""
+"""Options of ``recommit data``. Light to import: the command line makes its flags of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recommit.data.spec import DataSpec
 from recommit.puzzles.registry import TASKS, Task
 from recommit.storage.errors import NotEnough, WrongDataSpec
 
-#: Optimal lengths and boxes of a data set where nobody says them: those of the pages' examples.
+#: Optimal lengths and boxes of a data set by default: those of the pages' examples.
 LENGTHS = {"sliding": (8, 24), "sokoban": (8, 32)}
 BOXES = 2
 #: Fields of a ``DataSpec`` that are flags as they are; one that is not set is as in the recipe.
@@ -19,7 +19,7 @@ _FIELDS = ("task", "count", "validation", "test", "seed", "ties", "disjoint", "g
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
-    """What a data set is made of: a recipe that flags change, or flags alone.
+    """The data set: a recipe that flags change, or flags alone.
 
     Args:
         out: Folder of the data set.
@@ -134,7 +134,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowOptions:
-    """What is said of a data set, and checked.
+    """The statistics of a data set, or its check.
 
     Args:
         folder: The data set.
@@ -155,7 +155,7 @@ class ShowOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """What is written for others, and where.
+    """The export of a data set.
 
     Args:
         folder: The data set.

@@ -1,4 +1,4 @@
-"""What a data set is made from: everything that decides a byte of it, and nothing else."""
+"""The spec of a data set: everything that decides a byte of it, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SPLITS = ("train", "validation", "test")
 #: Files of a data set: their names are listed before one of them is opened.
 MOST_SHARDS = 1 << 20
-#: With ``disjoint: regions`` paths of two splits may meet so many actions before the goal, and no earlier.
+#: With ``disjoint: regions`` paths of two splits may meet this many actions before the goal, and no earlier.
 GATE = 6
 
 
@@ -75,7 +75,7 @@ class DataSpec:
 
     @property
     def published(self) -> bool:
-        """Are the instances published levels?"""
+        """True if the instances are published levels."""
         return self.generator in TASKS[self.task].level_sets
 
     @property

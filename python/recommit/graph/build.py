@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Nodes = NDArray[np.int64]
     States = NDArray[np.uint8]
     Arrays = dict[str, NDArray[Any]]
-    #: How a pass through the policy is made.
+    #: Runs a pass through the policy.
     RunPass: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 #: States per pass of the policy, and nodes of a graph at most, unless another number is given.

@@ -4,7 +4,7 @@ nodes.parquet    a row per node: state, distance, planned, plan, executed, landi
                  samples where they were kept
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
-DIGESTS          sha256 of the three files, checked by whoever reads one
+DIGESTS          sha256 of the three files, checked on reading one
 
 The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
 and with every version of pyarrow.

@@ -41,8 +41,8 @@ CUT = "graph: expected one whose edges all lead to nodes, got one that was cut; 
 
 @dataclass(eq=False)
 class CommitmentGraph:
-    """Arrays by node; columns of ``landing`` and ``executed`` are ``depths``, ascending. What a policy says of a node,
-    and where that leads, is only read where the node is ``planned`` and no goal."""
+    """Arrays by node; columns of ``landing`` and ``executed`` are ``depths``, ascending. Policy outputs and edges
+    are valid only for ``planned``, non-goal nodes."""
 
     depths: tuple[int, ...]
     #: [N, depths] the node where the commitment ends, or ``NOWHERE``
@@ -132,8 +132,8 @@ class CommitmentGraph:
 
     @property
     def closed(self) -> bool:
-        """Is every landing of every planned node a goal or planned too, and every start? With a ``budget``: is every
-        state planned where an episode within it may choose?"""
+        """True if every start, and every landing of a planned node, is planned or a goal; with a ``budget``, if every
+        state is planned where an episode within it may choose."""
         if (self.landing[self.planned] == NOWHERE).any():
             return False
         ends = self.planned | self.goal

@@ -51,17 +51,17 @@ if TYPE_CHECKING:
 FORMAT = 1
 #: Of config.json.
 FIELDS = {"policy": dict, "backbone": dict.fromkeys(("source", "dtype", "fingerprint"), str)}
-#: Of a backbone: where it lies in the policy's folder, or that whoever reads the policy says it; others are ``LISTED``.
+#: The source of a backbone that lies in the policy's folder; others are ``LISTED``, or ``GIVEN`` by the reader.
 WHOLE = "backbone"
 _COMMIT = re.compile(r"([0-9a-f]{40})?")
-#: What a backbone's weights may be kept in.
+#: Types of a backbone's stored weights.
 DTYPES = ("float32", "bfloat16", "float16")
 #: Values of each tensor that a fingerprint reads.
 SAMPLE = 4096
 
 
 class Parts(Protocol):
-    """What of a policy is saved; ``CommitPolicy`` has it."""
+    """The parts of a ``CommitPolicy`` that are saved."""
 
     config: PolicyConfig
     backbone: Backbone
@@ -127,7 +127,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     return folder
 
 
-#: What files of a policy end in; its pages for people, which may be edited, end otherwise.
+#: Suffixes of the files of a policy; its pages for people, which may be edited, have others.
 _ENDINGS = (".json", ".safetensors", ".jinja", ".txt")
 
 
@@ -285,7 +285,7 @@ def check_shapes(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tenso
     """Refuse weights of which names or shapes are others."""
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
-        raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} that nobody asked for")
+        raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} too many")
     for name, tensor in weights.items():
         if tensor.shape != wanted[name].shape:
             raise ValueError(f"{path}: expected {name} of shape {tuple(wanted[name].shape)}, got {tuple(tensor.shape)}")

@@ -118,7 +118,7 @@ def _push(options: ExportOptions, repo: str) -> None:
     from recommit.storage import hub
 
     data = open_folder(options.folder, None)
-    verify(data)  # whoever puts it there vouches for the figures of its card
+    verify(data)  # its card vouches for the figures
     upload = hub.Upload(repo, "dataset", data.folder, {"README.md": card(data.manifest, repo)})
     _answer(hub.push(upload, options.hub, options.send))
 

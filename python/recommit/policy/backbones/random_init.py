@@ -94,7 +94,7 @@ _FAMILIES = {
     "qwen3_vl": ("Qwen3VLConfig", "", "model.", "lm_head.weight"),
     "internvl": ("InternVLConfig", "language_model.", "language_model.model.", "language_model.lm_head.weight"),
 }
-#: How a recipe says that a backbone begins with random weights: one of these and a name, such as ``random:small``.
+#: Prefixes of backbones with random weights in recipes, before a name: ``random:small``.
 FROM_NOTHING = ("random:", "conv:")
 BACKBONES = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
@@ -112,7 +112,7 @@ BACKBONES = {
         3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
     ),
 }  # fmt: skip
-#: Wider ones are not drawn whole in memory, but in shards of so many bytes and their index.
+#: Wider ones are not drawn whole in memory, but in shards of at most SHARD bytes and their index.
 WIDEST, SHARD = 512, 1_000_000_000
 
 
