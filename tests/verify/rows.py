@@ -95,10 +95,10 @@ ROWS = (
         "the same command ends in the same bytes", _tests("crash/test_commands.py")),
     Row("F1", "libFuzzer on every parser, ten million inputs each, on from the inputs of earlier nights", "nightly",
         "zero crash, hang > 1 s", Harness("fuzzing")),
-    Row("F1", "recipes, presets, data recipes and answers of endpoints, mutated where they mean something", "nightly",
-        "success or a sentence, < 4,000 units of effort (some 2 s) each, < 256 MB", Harness("mutations")),
-    Row("F1", "manifests, journals, locks, shards and JSON of reports, mutated", "nightly",
-        "typed errors only, quickly, < 256 MB", _tests("unit/data", "unit/report")),
+    Row("F1", "recipes, presets, answers of endpoints, JSON of policies, graphs and recordings, files of data sets, "
+        "mutated where they mean something", "nightly",
+        "success or a typed error, < 4,000 units of effort (some 2 s) each, < 256 MB",
+        _tests("damage/test_inputs.py")),
     Row("F3", "oversize requests under RLIMIT_AS", "quick", "refused before allocation, at once, < 200 MB",
         Harness("limits", ("oversize",))),
     Row("F4", "hard levels under limits of 64 and 16 MB", "nightly", "peak <= limit + 10%, UNKNOWN with a bound",
@@ -112,7 +112,8 @@ ROWS = (
         Harness("network", ("suite",))),
     Row("F16", "one bit of a finished file of any kind flips, 10,000 times; hostile things in the place of files, "
         "links in the way of every command", "nightly",
-        "noticed by name, or the same result to the bit; nothing written through links", _tests("damage")),
+        "noticed by name, or the same result to the bit; nothing written through links",
+        _tests("damage/test_folders.py")),
     Row("T4", "two and four ranks at ZeRO 0 to 3 against one process: imitation, every credit, LoRA, offload, "
         "bfloat16; killed, resumed, over other numbers of ranks", "nightly", "2e-6 (ZeRO 3: 2e-5), bitwise, no hang",
         _tests("invariant/test_zero_credit.py", "invariant/test_zero_lora.py", "unit/train/engine")),
