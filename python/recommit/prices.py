@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.horizon import checks
+from recommit import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

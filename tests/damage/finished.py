@@ -120,7 +120,7 @@ ROOMS = DataSpec(
 )
 #: What else there is, in this order: "./" is where it lies.
 MORE = """
-train sft --recipe ./plan.yaml --data ./data ./regions ./rooms --out ./joint --steps 6 --profile 1 --quiet \
+train sft --recipe ./plan.yaml --data ./data ./regions ./rooms --out ./joint --steps 6 --quiet \
   --set run.tensorboard=true model.policy.lora={"rank":2}
 train grpo --recipe ./plan.yaml --init ./joint --task sliding sokoban --out ./several --quiet \
   --set optim.batch=9 phases=[]

@@ -62,7 +62,7 @@ GRPO = {
 }
 GRPO_SHARED = """
   rollout: {instances: 32, budget: 6, states: 200}
-  optim: {steps: 3, batch: 64, lr: 1e-4, vision_lr: 0.0, decoder_lr: 1e-4, depth_head_lr: 1e-3, warmup: 0}
+  optim: {steps: 3, batch: 64, lr: 1e-4, decoder_lr: 1e-4, depth_head_lr: 1e-3, warmup: 0}
   validation: {instances: 32, every: 3, budget: 6}
   run: {threads: 1, tensorboard: false}
 """
@@ -198,14 +198,11 @@ def _evaluation(folder: Path) -> dict[str, Any]:
 
 
 def _family(folder: Path) -> dict[str, Any]:
-    variants = "adaptive fixed-1 fixed-4 random depth-only"
-    _recommit(
-        folder,
-        "train family --recipe grpo-episode.yaml --init sft-sliding --out family --seeds 0 1 --steps 1 "
-        f"--variants {variants}",
-    )
     numbers: dict[str, Any] = {}
     for seed in (0, 1):
+        for name in ("adaptive", "fixed-1", "fixed-4", "random", "depth-only"):
+            run = f"--init sft-sliding --variant {name} --seed {seed} --steps 1 --out family/{name}-s{seed}"
+            _recommit(folder, f"train grpo --recipe grpo-episode.yaml {run}")
         _recommit(
             folder,
             f"evaluate family --paper --seed {seed} --instances 32 --validation 24 --budgets 4 8 --out paper-{seed}",

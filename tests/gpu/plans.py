@@ -30,7 +30,7 @@ def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) ->
 
 def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> GrpoConfig:
     """Four steps of six instances; the decisions of each in moves of eight states."""
-    rates = {"lr": 1e-3, "vision_lr": 0.0, "decoder_lr": 1e-3, "depth_head_lr": 1e-2, "warmup": 0}
+    rates = {"lr": 1e-3, "decoder_lr": 1e-3, "depth_head_lr": 1e-2, "warmup": 0}
     return parse(
         GrpoConfig,
         {

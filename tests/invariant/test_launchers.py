@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,9 +130,12 @@ def test_a_slurm_job_trains_on_two_ranks(start):
 def test_ctrl_c_reaches_the_ranks(place, start, environment):
     """Through torchrun, which would kill them; the same command goes on."""
     out = place / "stopped"
-    words = ["train", "family", "--recipe", str(place / "plan.yaml"), "--init", str(start), "--out", str(out)]
-    words += ["--variants", "fixed-2", "fixed-4", "--gpus", "2", "--device", "cpu"]
-    command = [sys.executable, "-m", "recommit.cli", *words, "--set", "optim.steps=40"]
+    shutil.copytree(start, out / "sft")
+    shutil.copy(place / "plan.yaml", out)
+    begin = "- train grpo --recipe plan.yaml --init sft --set optim.steps=40"
+    (place / "two.yaml").write_text("\n".join(f"{begin} --variant fixed-{d} --out fixed-{d}-s0" for d in (2, 4)))
+    words = ["reproduce", "--preset", str(place / "two.yaml"), "--out", str(out), "--gpus", "2", "--device", "cpu"]
+    command = [sys.executable, "-m", "recommit.cli", *words]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
     until((out / "fixed-2-s0" / "checkpoints" / "step-00000003").is_dir, process)
     process.send_signal(signal.SIGINT)

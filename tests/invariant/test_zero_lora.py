@@ -38,7 +38,7 @@ grpo:
   advantage: {{group_size: 3}}
   objective: {{clip: 0.2, kl: 0.05}}
   rollout: {{instances: 8, budget: 2}}
-  optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 2e-4, vision_lr: 0.0, decoder_lr: 4e-4}}
+  optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 2e-4, decoder_lr: 4e-4}}
   validation: {{instances: 8, every: {ROUNDS}, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
   engine: {{checkpointing: true}}

@@ -13,7 +13,7 @@ def reward(solved, progress, executed, decisions, config, prices, lost=False):
     if solved:
         total -= prices.action * executed + prices.observation * decisions
     if lost and config.deadlock == "penalty":
-        total -= config.penalty
+        total -= 0.2
     return total
 
 

@@ -10,7 +10,6 @@ import io
 import re
 import runpy
 import sys
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,8 +18,6 @@ from tests.structure.commands import ROOT, Command, Wrong, call
 from recommit.cli.flags import Verb
 from recommit.estimate import EstimateOptions
 from recommit.evaluate.tables import paper_tables
-from recommit.train import families
-from recommit.train.options import FamilyOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,12 +56,6 @@ def check_recommit(words: list[str]) -> None:
         _estimable(**given[0])
     if words[0] == "evaluate":
         _named_tables(given[0].get("tables", ()))
-    if words[:2] == ["train", "family"]:
-        try:
-            names = {each.name for each in fields(FamilyOptions)}
-            families.jobs(FamilyOptions(**{name: value for name, value in given[0].items() if name in names}))
-        except Exception as error:  # noqa: BLE001
-            raise Wrong(str(error)) from None
 
 
 def _estimable(**options: Any) -> None:

@@ -97,7 +97,6 @@ SMALLER = {
     "sweep verify": ["--episodes", "1"],
     "estimate": ["--set", "model.backbone=random:tiny"],
 }
-SMALLER["train family"] = SMALLER["train grpo"]
 #: ... and, by the kind of its backbone, a warm start besides.
 SHAPES = {
     "conv": "model.shape={width: 8, blocks: 1, z: 16, reach: 1}",
@@ -111,7 +110,7 @@ SHAPES = {
 _DATA = "recommit data build --task sliding --size 3 --length 8 24 --count 64 --validation 16 --test 32 --out data"
 _RUN = "recommit train sft --recipe laptop-sliding --data data --out run"
 _RL = "recommit train grpo --recipe laptop-sliding --init run --out "
-_FAMILY = "recommit train family --recipe laptop-sliding --init run --out family --variants adaptive fixed-4"
+_FAMILY = [f"{_RL}family/{name}-s0 --variant {name}" for name in ("adaptive", "fixed-4")]
 _POLICY = (
     'python -c "import re; from pathlib import Path; from tests.structure.commands import ROOT; '
     "text = (ROOT / 'docs/guides/sweep.md').read_text('utf-8'); "
@@ -121,7 +120,7 @@ BEFORE = {
     "docs/guides/chunks.md": [_POLICY],
     "docs/guides/sweep.md": [_POLICY],
     "docs/guides/command-line.md": [_POLICY],
-    "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-4 --variant fixed-4", _FAMILY],
+    "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-4 --variant fixed-4", *_FAMILY],
     "docs/guides/reinforcement.md": [_DATA],
     "docs/guides/graphs.md": [
         (

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from recommit.puzzles import checks
+from recommit import checks
 from recommit.storage.errors import need
 
 try:

@@ -56,7 +56,6 @@ VERBS = {
     "sweep": Verb(sweep, "--env Pendulum-v1 --policy policy.py:make --out sweep", (), *SWEEP),
     "train sft": Verb(stages.sft, "--recipe laptop-sliding --data data --out run", (), *POLICY),
     "train grpo": Verb(stages.grpo, "--recipe laptop-sliding --init run --out rl", (), *READER),
-    "train family": Verb(stages.family, "--recipe laptop-sliding --init run --out family --seeds 0 1", (), *POLICY),
     "train world-model": Verb(stages.world_model, "run --out world-model", ("run",), *READER),
     "train head": Verb(stages.head, "graph --policy world-model --out head", ("graph",), *READER),
     "graph build": Verb(graph.build, "run --out graph", ("run",), *READER),

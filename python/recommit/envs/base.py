@@ -16,8 +16,7 @@ from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 
-from recommit import _core
-from recommit.puzzles import checks
+from recommit import _core, checks
 from recommit.puzzles.frames import style
 from recommit.puzzles.levels import Levels, format_levels, read_levels
 from recommit.puzzles.puzzle import Instances

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit import checks
 from recommit.horizon import Tail
-from recommit.puzzles import checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,8 +11,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode
 
+from recommit import checks
 from recommit.envs.puzzles import Batched, PuzzleVectorEnv
-from recommit.puzzles import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from recommit import ACTIONS, _core
+from recommit import ACTIONS, _core, checks
 from recommit.envs.base import RENDER_MODES, EnvOptions, Episodes, VectorOptions
-from recommit.puzzles import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

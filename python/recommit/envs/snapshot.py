@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from recommit import rng
+from recommit import checks, rng
 from recommit.envs.branching import MOST_STEPS, Branching, Executed
 from recommit.envs.memory import Memory, Walker
-from recommit.puzzles import checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

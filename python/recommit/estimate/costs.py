@@ -9,7 +9,7 @@ from recommit.estimate.machine import GIB, SHARE, Machine, Rate
 from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import schedule
 from recommit.train.config import SftConfig
-from recommit.train.engine.deepspeed_config import deepspeed_settings
+from recommit.train.engine.base import deepspeed_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

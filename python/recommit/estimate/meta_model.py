@@ -149,7 +149,7 @@ class Shadow:
         policy.train_only(self.task, depth_head=self.variant.head)
         vision = {id(p) for p in policy.backbone.vision_parameters()}
         for parameter in policy.parameters():
-            if (id(parameter) in vision and not stage.optim.vision_lr) or not self.variant.rest:
+            if id(parameter) in vision or not self.variant.rest:
                 parameter.requires_grad_(False)
         if not self.variant.rest:
             policy.depth_head.requires_grad_(True)

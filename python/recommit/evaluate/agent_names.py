@@ -197,7 +197,7 @@ HEADS = {
     "world-model": ("world model", "world model"),
     "conditioned": ("price- and budget-conditioned head", "conditioned head"),
 }
-#: Whose plans, by the name of the run's folder, as ``recommit train family`` gives it.
+#: Whose plans, by the name of the run's folder.
 _RUNS = {
     "adaptive": "another seed",
     "random": "RL with random depths",

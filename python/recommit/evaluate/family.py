@@ -1,6 +1,6 @@
 """Who is in a family of runs, by the names of their folders, and the names under which their policies are played.
 
-adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
+adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    runs of recommit train grpo, by variant and seed
 world-model-s0  conditioned-s0                       heads trained on the plans of one of these
 adaptive-k5-s0                                       the same with five decisions per training episode
 single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy
@@ -24,7 +24,6 @@ from recommit.runs.checkpoints import verify
 from recommit.runs.directory import best_policy, recipe_of, recipes_of
 from recommit.storage import errors, verified
 from recommit.storage.verified import DIGESTS
-from recommit.train.families import BUDGET, member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +33,13 @@ EVERY = tuple(range(1, 9))
 DEPTHS = (1, 2, 4, 8)
 #: Thirds of a training run; each is shown by its last checkpoint.
 STAGES = ("early", "middle", "late")
+#: Between a variant's name and the decisions of its training episodes, where these are not the recipe's.
+BUDGET = "-k"
+
+
+def member(family: Path, name: str, seed: int) -> Path:
+    """Where a run of a family lies: ``name`` is its variant, or also its training budget, as in ``adaptive-k5``."""
+    return family / f"{name}-s{seed}"
 
 
 class StageCheckpoint(NamedTuple):

@@ -65,7 +65,7 @@ class EvaluateOptions:
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
         anyway: Let policies play puzzles and sizes that they were not trained on.
-        paper: RUN is the folder of a family (see recommit train family); play everybody in it and, of a puzzle that the
+        paper: RUN is a folder of runs, VARIANT-sSEED each; play everybody in it and, of a puzzle that the
             paper has, write every table of the paper, beside the paper's numbers.
         tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, difficulty,
             emergence, efficiency, depths, entropy, seeds, budgets, oracle, pareto, heads, cumulative-ablation,

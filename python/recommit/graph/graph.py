@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.horizon import checks
+from recommit import checks
 from recommit.puzzles import registry
 from recommit.puzzles.solutions import UNSOLVABLE
 

@@ -90,7 +90,6 @@ class GraphScoreOptions:
         rule: A file of Python that defines `rule`: a function from plans to depths, or a recommit.horizon.Rule. It is
             scored without and with a memory. The file is run: see run-code.
         run_code: Yes, run the file.
-        table: A .npy file with a depth for every node, in the order of the graph.
         budget: Observations per episode, several for several tables (default: that of the graph, or those of
             the puzzle).
         price_action: What an action costs where observations have a price too; reaching the goal is worth 1. With 0
@@ -107,7 +106,6 @@ class GraphScoreOptions:
     rules: tuple[str, ...] = RULES
     rule: Path | None = None
     run_code: bool = False
-    table: Path | None = None
     budget: tuple[int, ...] = ()
     price_action: float = 0.01
     price_observation: tuple[float, ...] = ()

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit import checks
 from recommit.graph.episodes import episodes, pay_for_the_rest
 from recommit.graph.values import TIE, chosen_rows, commitments, outcomes
-from recommit.horizon import checks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recommit.horizon import checks
+from recommit import checks
 from recommit.horizon.rule import Rule, leading, need, same
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Fixed(Rule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "depth", checks.whole("depth", self.depth, 1))
+        object.__setattr__(self, "depth", checks.integer("depth", self.depth, 1))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """``depth``, which no plan may be shorter than."""
@@ -68,7 +68,7 @@ class FirstEvent(Rule):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.opposite is not None:
-            object.__setattr__(self, "opposite", tuple(checks.whole("opposite", each, 0) for each in self.opposite))
+            object.__setattr__(self, "opposite", tuple(checks.integer("opposite", each, 0) for each in self.opposite))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """Quiet actions, and the event behind them."""
@@ -117,7 +117,7 @@ class Consecutive(Rule):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
-        object.__setattr__(self, "first", checks.whole("first", self.first, 1))
+        object.__setattr__(self, "first", checks.integer("first", self.first, 1))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """The common prefix, and the action behind it."""

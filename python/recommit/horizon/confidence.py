@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recommit.horizon import checks
+from recommit import checks
 from recommit.horizon.rule import Rule, ThresholdRule, need, running, same
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class EntropyJump(Rule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "least", checks.whole("least", self.least, 1))
+        object.__setattr__(self, "least", checks.integer("least", self.least, 1))
 
     def propose(self, plans: Plans) -> NDArray[np.integer]:
         """The place before the largest rise."""
@@ -112,7 +112,7 @@ class Disagreement(ThresholdRule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "least", checks.whole("least", self.least, 1))
+        object.__setattr__(self, "least", checks.integer("least", self.least, 1))
 
     def by_place(self, plans: Plans) -> Floats:
         """The largest d_i so far over the mean of the first m; minus infinity for these."""

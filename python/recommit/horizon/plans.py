@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.horizon import checks
+from recommit import checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Distributions in half precision add up to 1 within this.
 SLACK = 4e-3
+#: The axis of places, where it is not the second one; 0 stands for none.
+_PLACES = {"samples": 2, "features": 0, "keys": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,15 @@ class Plans:
         begin = depths.astype(np.int64)
         places = np.minimum(np.arange(self.horizon) + begin[:, None], self.horizon - 1)
         return Tail(self.actions[np.arange(len(self))[:, None], places], self.horizon - begin)
+
+    def part(self, rows: NDArray[np.intp], places: slice = slice(None)) -> Plans:
+        """Some of the plans, cut to these places, without ``previous``."""
+        cut: dict[str, Any] = {"previous": None}
+        for name in ("actions", "probabilities", "samples", "features", "entropies", "events", "keys"):
+            if (values := getattr(self, name)) is not None:
+                chosen, axis = values[rows], _PLACES.get(name, 1)
+                cut[name] = chosen[(slice(None),) * axis + (places,)] if axis else chosen
+        return replace(self, **cut)
 
     def _check(self, name: str, kinds: str, *shapes: Sequence[int | str]) -> None:
         """An array that is there has one of these shapes, and its floats are numbers."""

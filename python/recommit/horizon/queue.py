@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.horizon import checks
+from recommit import checks
 from recommit.horizon.plans import Tail, joined
 from recommit.horizon.rule import WithMemory
 
@@ -53,7 +53,7 @@ class Queue:
 
     def __init__(self, rule: Rule | WithMemory, count: int = 1, *, record: bool = True, keep: bool = False) -> None:
         self.rule = rule
-        self.count = checks.whole("count", count, 1)
+        self.count = checks.integer("count", count, 1)
         self.decisions: list[Decision] = []
         self._record, self._keep = record, keep
         self._kept: list[Plans] = []

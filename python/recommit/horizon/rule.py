@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from recommit.horizon import checks
+from recommit import checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +39,7 @@ class Rule(ABC):
 
     def __post_init__(self) -> None:
         if self.depths is not None:
-            depths = tuple(checks.whole("depths", each, 1) for each in self.depths)
+            depths = tuple(checks.integer("depths", each, 1) for each in self.depths)
             if not depths or list(depths) != sorted(set(depths)):
                 raise ValueError(f"depths: expected at least one, ascending, got {self.depths}")
             object.__setattr__(self, "depths", depths)
@@ -125,7 +125,7 @@ class ThresholdRule(Rule):
 
         They are scores that occur, of the prefixes that the rule may choose beyond its least.
         """
-        checks.whole("count", count, 1)
+        checks.integer("count", count, 1)
         allowed = self.allowed(plans.horizon)
         scores = self.by_place(plans)[(allowed if len(allowed) == 1 else allowed[1:]) - 1]
         values = scores[np.isfinite(scores)]

@@ -2,53 +2,37 @@
 
 fixed-1, fixed-2, ...    always this depth
 head                     the likeliest depth of the policy's own head
-confidence-product       deep as the plan's probability is at least a threshold
-confidence-least         ... as every action's probability is
-confidence-entropy       ... as the entropies add up to no more than a threshold
-disagreement             ... as no action is more doubtful than the first one times a threshold
-agreement                deep as enough samples of the observation begin like the plan; needs samples
-consecutive              one action more than the plan has in common with the rest of the last one
-repetition               as long as the plan repeats its first action
-entropy-jump             up to the largest rise of the mean entropy
-first-event              up to the first event of the plan; needs events, which chunks of a robot may have
-reversal                 up to the first action that takes back the one before it, of a puzzle's four
-sampled                  a depth sampled from the policy's own head at every observation
-random                   a depth sampled uniformly from those of the head
+RULES                    rules that read plans and were never trained; those of one number have it chosen
+sampled, random          a depth sampled from the policy's own head, or uniformly from the depths of the head
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
 
 Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
 confidence-product. Rules that sample are scored in expectation (``recommit.graph.regret.expected_regret``).
 
-A rule of one's own is a table of depths, or a file of Python that defines ``rule``: a function of plans, or an object
-(a ``Rule``, a ``ThresholdRule``, whose number is chosen as that of others, or either in ``WithMemory``):
+A rule of one's own is a file of Python that defines ``rule``: a function of plans, or an object (a ``Rule``, a
+``ThresholdRule``, whose number is chosen as that of others, or either in ``WithMemory``). It is a program, and is run
+only if the caller says so:
 
     # sure.py: as long as the likeliest action is likelier than 0.9
     def rule(plans):
         return 1 + (plans.probabilities.max(-1)[:, 1:] > 0.9).cumprod(1).sum(1)
-
-A file is a program, and is run only if the caller says so. A table is numbers and nothing else.
 """
 
 from __future__ import annotations
 
-import io
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tokenize import TokenError
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib import format as npy
 
 from recommit.horizon.actions import Consecutive, FirstEvent, Fixed, Repetition
 from recommit.horizon.confidence import Agreement, Confidence, Disagreement, EntropyJump
 from recommit.horizon.plans import Plans
 from recommit.horizon.rule import Rule, ThresholdRule, WithMemory
-from recommit.storage import safe_open
 from recommit.storage.python_file import definition
-from recommit.storage.recipe_text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +48,6 @@ MEMORY = "+memory"
 STOCHASTIC = ("sampled", "random")
 #: What a file of one's own has to define.
 DEFINED = "rule"
-#: Depths beyond this are all alike: none of a plan.
-MOST_DEPTH = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -149,19 +131,6 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
 
 
 @dataclass(frozen=True)
-class DepthTable(Rule):
-    """A depth for every node, in the order of the graph."""
-
-    table: tuple[int, ...] = ()
-
-    def propose(self, plans: Plans) -> NDArray[np.integer]:
-        """What stands in the table."""
-        if len(plans) != len(self.table):
-            raise ValueError(f"table: expected a depth for each of {len(plans):,} nodes, got {len(self.table):,}")
-        return np.array(self.table, np.int32)
-
-
-@dataclass(frozen=True)
 class FunctionRule(Rule):
     """A rule without a class: a function of plans."""
 
@@ -199,14 +168,3 @@ def _free_name(path: Path) -> str:
     except ValueError:
         return path.stem
     raise ValueError(f"rule: expected a file whose name no rule here has, got {path.name}")
-
-
-def from_table(path: Path) -> NamedRule:
-    """The depths in a ``.npy`` file, one number per node."""
-    try:
-        depths = npy.read_array(io.BytesIO(safe_open.content(path)), allow_pickle=False)
-    except (ValueError, TypeError, EOFError, OSError, MemoryError, TokenError) as error:
-        raise ValueError(f"table: expected a .npy file of numbers, got {path}: {cut(str(error), 300)}") from None
-    if depths.ndim != 1 or depths.dtype.kind not in "iu":
-        raise ValueError(f"table: expected whole numbers [nodes], got {depths.dtype}{list(depths.shape)} in {path}")
-    return NamedRule(_free_name(path), DepthTable(tuple(np.clip(depths, -1, MOST_DEPTH).astype(int).tolist())))

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recommit import checks
 from recommit.prices import Prices
-from recommit.puzzles import checks
 from recommit.puzzles.frames import MAX_CELL
 
 #: Actions of a plan, unless a depth is deeper: the action decoder has that many positions.

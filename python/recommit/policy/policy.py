@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from recommit import checks
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.augmentations import likeliest
 from recommit.policy.backbones.backbone import find_backbone, load_backbone
@@ -28,17 +29,16 @@ from recommit.policy.lora import add_lora
 from recommit.policy.tensors import to_device, to_host
 from recommit.policy.vision import PromptCache, Vision
 from recommit.policy.world_model import WorldModel
-from recommit.puzzles import checks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from recommit.checks import Grids
     from recommit.policy.backbones.backbone import Backbone, PromptInputs
     from recommit.policy.config import HeadConfig
     from recommit.prices import Prices
-    from recommit.puzzles.checks import Grids
     from recommit.puzzles.puzzle import Puzzle
 
     Noise = tuple[NDArray[np.float32], NDArray[np.float32]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recommit.puzzles import checks
+from recommit import checks
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.puzzles.checks import Grids
+    from recommit.checks import Grids
 
     States = NDArray[np.uint8]
 

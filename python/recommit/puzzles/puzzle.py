@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from recommit.puzzles import checks
+from recommit import checks
 from recommit.puzzles.frames import Drawn
 from recommit.puzzles.solutions import Limits, Solutions
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-    from recommit.puzzles.checks import Grids, Numbers
+    from recommit.checks import Grids, Numbers
 
     States = NDArray[np.uint8]
 

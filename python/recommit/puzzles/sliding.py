@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recommit import _core
-from recommit.puzzles import checks
+from recommit import _core, checks
 from recommit.puzzles.puzzle import Instances, Puzzle, Usual
 from recommit.puzzles.solutions import UNKNOWN
 from recommit.puzzles.walks import TRIES, TRIES_SEARCHED, BoardWalks

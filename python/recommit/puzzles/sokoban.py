@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from recommit import _core
-from recommit.puzzles import checks
+from recommit import _core, checks
 from recommit.puzzles.puzzle import Instances, Puzzle, Usual
 from recommit.puzzles.solutions import UNKNOWN, Limits
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.puzzles.checks import Grids
+    from recommit.checks import Grids
     from recommit.puzzles.puzzle import States
 
 #: The longest optimal length that can be asked of a generator.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from recommit.puzzles import checks
+from recommit import checks
 
 if TYPE_CHECKING:
     import numpy as np

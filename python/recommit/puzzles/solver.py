@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from recommit.puzzles import checks
+from recommit import checks
 from recommit.puzzles.levels import Levels, as_levels, parse_levels, read_levels
 from recommit.puzzles.puzzle import Instance, Instances
 from recommit.puzzles.registry import TASKS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.puzzles import checks
+from recommit import checks
 from recommit.puzzles.frames import THEMES
 from recommit.puzzles.puzzle import Instance
 from recommit.puzzles.solver import puzzle_of

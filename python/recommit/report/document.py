@@ -1,7 +1,6 @@
 """A page as one HTML file that needs nothing else: its styles, its one script, and the values that the script shows.
 
-The page's own policy lets the browser run that script alone and load nothing; a page that a server of ours gives out
-may ask this server besides.
+The page's own policy lets the browser run that script alone and load nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from recommit.report.html import Html
 
-#: Whoever shows the packed values, and what it is made of; each defines VIEWER.
-VIEWERS = {name: ("draw", "pane", "playback", name, "report") for name in ("viewer", "match")}
+#: Parts of the page's one script.
+SCRIPTS = ("draw", "pane", "playback", "viewer", "report")
 
 
 def document(
@@ -32,13 +31,10 @@ def document(
     content: list[Html],
     packed: dict[str, Any] | None,
     links: Sequence[tuple[str, str]],
-    *,
-    viewer: str = "viewer",
-    asks: bool = False,
 ) -> str:
-    """The page around its sections, of the ``kind`` of a command; ``packed`` is for the ``viewer``, ``links`` are the
-    sections' identities and words. One that ``asks`` may send to where it came from."""
-    script = rules(task) + "".join(asset(f"{name}.js") for name in VIEWERS[viewer])
+    """The page around its sections, of the ``kind`` of a command; ``packed`` is for the viewer, ``links`` are the
+    sections' identities and words."""
+    script = rules(task) + "".join(asset(f"{name}.js") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(asset("page.html")).substitute(
         kind=html.escaped(kind),
@@ -48,8 +44,7 @@ def document(
         contents=joined(*content),
         styles="".join(asset(f"{name}.css") for name in ("report", "viewer", "print")),
         script=script,
-        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
-        + ("; connect-src 'self'" if asks else ""),
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:",
         packed=html.json_script("packed", packed),
     )
 

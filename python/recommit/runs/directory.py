@@ -46,7 +46,7 @@ FOLDERS = ("checkpoints", "tensorboard", "wandb", PROFILE)
 #: A folder with one of these is that of a run.
 MARKS = ("config.json", "versions.json", *FOLDERS)
 #: Fields of ``EngineConfig`` that change no number.
-PLACEMENT = ("kind", "stage", "offload", "checkpointing", "bucket")
+PLACEMENT = ("kind", "stage", "offload", "checkpointing")
 #: Fields of ``RunConfig`` that say who looks on.
 WATCHING = ("tensorboard", "profile")
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe") -> Any:
+def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe", *, base: Any = None) -> Any:
     """A dataclass from plain values: unknown names refused, numbers and lists converted. Nested ones may be there
-    already."""
+    already. What is not named is that of ``base``, and for a nested dataclass that of its field's own default."""
     values = mapping(values, name or owner)
     hints = hints_of(cls)  # type: ignore[arg-type]  # a class can be hashed
     fields = [field for field in dataclasses.fields(cls) if field.init]
@@ -32,7 +32,20 @@ def parse(cls: type[Any], values: Any, name: str = "", owner: str = "recipe") ->
         raise ValueError(f"{name or owner}: expected fields of {', '.join(names)}, got {', '.join(unknown)[:200]}")
     if absent := [field.name for field in fields if field.name not in values and _is_required(field)]:
         raise ValueError(f"{name or owner}: expected a value of {', '.join(absent)}, got none")
-    return cls(**{key: convert(hints[key], value, f"{name}.{key}".lstrip(".")) for key, value in values.items()})
+    found = {}
+    for field in fields:
+        if field.name in values:
+            hint, path, default = hints[field.name], f"{name}.{field.name}".lstrip("."), field.default_factory
+            nested = dataclasses.is_dataclass(hint) and default is not dataclasses.MISSING
+            found[field.name] = convert(hint, values[field.name], path, base=default() if nested else None)  # type: ignore[misc]
+    return cls(**found) if base is None else dataclasses.replace(base, **found)
+
+
+def refuse(*rules: tuple[object, str, str, object]) -> None:
+    """Raise the first rule that holds: (whether it does, the field, what was expected, what was given)."""
+    for holds, name, expected, got in rules:
+        if holds:
+            raise ValueError(f"{name}: expected {expected}, got {got}")
 
 
 def check(owner: str, config: Any, **least: float) -> None:
@@ -68,14 +81,14 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def convert(hint: Any, value: Any, name: str) -> Any:
+def convert(hint: Any, value: Any, name: str, *, base: Any = None) -> Any:
     """One value as its hint wants it; of several hints the one that fits."""
     options = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     if type(value) in (types.NoneType, int, str) and type(value) in options:
         return value
     hint, *others = [option for option in options if option is not types.NoneType]
     if dataclasses.is_dataclass(hint):
-        return value if type(value) is hint else parse(typing.cast("type[Any]", hint), value, name)
+        return value if type(value) is hint else parse(typing.cast("type[Any]", hint), value, name, base=base)
     for option in (hint, *others):
         if typing.get_origin(option) is tuple and (isinstance(value, list | tuple) or not others):
             return _list(option, value, name)

@@ -100,16 +100,16 @@ def parsed(path: Path, data: bytes) -> Any:
         raise errors.Damaged(f"{path}: expected JSON, got another text: {error}") from None
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(one: Any, other: Any, slack: float = 1e-9) -> bool:
     """Are plain values the same, but for the last digits of numbers? Processors add up in other orders."""
     if type(one) is not type(other):
         return False
     if isinstance(one, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(one) and math.isnan(other))
+        return math.isclose(one, other, rel_tol=slack, abs_tol=slack / 1000) or (math.isnan(one) and math.isnan(other))
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(alike(value, other[name]) for name, value in one.items())
+        return one.keys() == other.keys() and all(alike(value, other[name], slack) for name, value in one.items())
     if isinstance(one, list):
-        return len(one) == len(other) and all(map(alike, one, other))
+        return len(one) == len(other) and all(alike(*pair, slack) for pair in zip(one, other, strict=True))
     return bool(one == other)
 
 

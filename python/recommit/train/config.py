@@ -74,8 +74,6 @@ class OptimConfig:
     #: States per backward pass on one rank; 0: the rank's whole share at once.
     micro_batch: int = 0
     lr: float = 1e-3
-    #: Of the vision encoder, where it is trained.
-    vision_lr: float = 1e-4
     #: Of the action decoder.
     decoder_lr: float = 1e-3
     #: Of the depth head; 0: ``decoder_lr``.
@@ -83,12 +81,10 @@ class OptimConfig:
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup: int = 100
     weight_decay: float = 0.01
-    #: Largest norm of a step's gradient; 0: not clipped.
-    clip: float = 1.0
 
     def __post_init__(self) -> None:
-        least = {"steps": 1, "batch": 1, **dict.fromkeys(("micro_batch", "warmup", "weight_decay", "clip"), 0)}
-        check("optim", self, **least, lr=0, vision_lr=0, decoder_lr=0, depth_head_lr=0)
+        rates = {"lr": 0, "decoder_lr": 0, "depth_head_lr": 0, "weight_decay": 0}
+        check("optim", self, steps=1, batch=1, micro_batch=0, warmup=0, **rates)
 
 
 @dataclass(frozen=True)
@@ -158,22 +154,15 @@ class ValidationConfig:
     every: int = 500
     #: Decisions per episode; 0: the loose budget of the puzzle.
     budget: int = 15
-    #: Shortest and longest length of the instances; empty: as in the data.
-    length: tuple[int, ...] = ()
+    #: Shortest and longest length of the instances; none: as in the data.
+    length: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         check("validation", self, instances=0, every=1, budget=0)
-        check_length("validation", self.length)
 
     def of(self, task: Puzzle) -> Self:
         """With the budget of a puzzle where none is said."""
         return dataclasses.replace(self, budget=self.budget or task.budgets(task.shape)["loose"])
-
-
-def check_length(owner: str, length: tuple[int, ...]) -> None:
-    """Refuse what is no window of lengths."""
-    if len(length) not in (0, 2):
-        raise ValueError(f"{owner}.length: expected two numbers or none, got {length}")
 
 
 @dataclass(frozen=True)
@@ -208,11 +197,9 @@ class EngineConfig:
     offload: bool = False
     #: Recompute the activations of every layer in the backward pass instead of keeping them.
     checkpointing: bool = False
-    #: Numbers of a gradient that DeepSpeed reduces together; its own default is ten times what an adapter has.
-    bucket: int = 50_000_000
 
     def __post_init__(self) -> None:
-        check("engine", self, bucket=1)
+        check("engine", self)
         if self.kind == "plain" and self.offload:
             raise ValueError("engine.kind: expected deepspeed with engine.offload, got plain")
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 TRAINED: tuple[torch.dtype, ...] = (torch.float32,)
 #: Of AdamW.
 BETAS = (0.9, 0.95)
+#: Of the vision encoder, where it is trained: in a warm start of a whole network.
+VISION_LR = 1e-4
+#: Largest norm of a step's gradient.
+LARGEST_NORM = 1.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ def parameter_groups(policy: CommitPolicy, config: OptimConfig) -> list[Paramete
     depth = [p for p in policy.depth_head.parameters() if p.requires_grad]
     every = [
         ParameterGroup("backbone", config.lr, backbone),
-        ParameterGroup("vision", config.vision_lr, vision),
+        ParameterGroup("vision", VISION_LR, vision),
         ParameterGroup("heads", config.decoder_lr, heads),
         ParameterGroup("depth", config.depth_head_lr or config.decoder_lr, depth),
     ]

@@ -51,7 +51,7 @@ def tasks_of(name: str, spec: DataSpec, config: ValidationConfig, length: int = 
     if not config.instances:
         return []
     wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
-    wanted = wanted.of_length(config.length)
+    wanted = wanted.of_length(config.length or ())
     if not wanted.difficulties:
         raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
     task = spec.puzzle()

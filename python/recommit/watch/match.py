@@ -13,7 +13,6 @@ import numpy as np
 
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
-from recommit.puzzles.levels import parse_levels
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Limits
 from recommit.report.packed import packed
@@ -137,14 +136,6 @@ class Match(Protocol):
     def episode(self, level: Level, left: int, depth: int) -> Played:
         """An episode from a level with so many observations left, at a fixed ``depth``, or with 0 at the policy's own;
         a ``ValueError`` says why there is none."""
-
-
-def pasted(text: str, task: str) -> Level:
-    """The first level of a text."""
-    levels = parse_levels(text)
-    if levels.task != task:
-        raise ValueError(f"level: expected one of {task}, got one of {levels.task}")
-    return of_state(task, levels[0], levels.titles[0] or "pasted level")
 
 
 def of_state(task: str, state: Grid, title: str) -> Level:

@@ -17,9 +17,11 @@ import numpy as np
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import check_depths
 from recommit.puzzles.registry import TASKS
+from recommit.report.document import asset, document
+from recommit.report.html import Html, tag
 from recommit.storage import errors, verified
 from recommit.storage.recipe_text import brief, cut
-from recommit.watch.match import MOST_BUDGET, MOST_SIDE, About, Level, Played, ends, of_state
+from recommit.watch.match import MOST_BUDGET, MOST_SIDE, USUAL, About, Level, Played, ends, of_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +46,7 @@ def record(match: Match, levels: Iterable[Level]) -> dict[str, Any]:
         "levels": [
             {
                 **level.described(),
-                "played": {depth: match.episode(level, budget, depth).packed() for depth in depths},
+                "played": {str(depth): match.episode(level, budget, depth).packed() for depth in depths},
             }
             for level in levels
         ],
@@ -57,6 +59,36 @@ def text(recording: dict[str, Any]) -> str:
         json.dumps(each, separators=(",", ":")) for each in ({**recording, "levels": []}, *recording["levels"])
     )
     return head.removesuffix("]}") + "\n" + ",\n".join(levels) + "\n]}\n"
+
+
+def page(recording: dict[str, Any]) -> str:
+    """HTML: the policy's own depths beside a fixed one, level by level."""
+    about, levels = RecordedMatch(recording).about, recording["levels"]
+    players = {"its own depths": 0, **{f"always {depth}": depth for depth in about.fixed}}
+    packed = {
+        "task": about.task,
+        "budgets": {},
+        "depths": list(about.depths),
+        "causes": list(CAUSES),
+        "kinds": ["levels"],
+        "open": 0,
+        "other": USUAL,
+        "agents": [{"label": name, "depth": depth, "seeds": 1} for name, depth in players.items()],
+        "instances": [
+            {"n": number, "kind": 0, **{name: each[name] for name in ("rows", "cols", "state")}}
+            for number, each in enumerate(levels)
+        ],
+        "played": [[each["played"][str(depth)] for each in levels] for depth in players.values()],
+    }
+    regret = (
+        f"Regret: the value that the best of all depths, 1 to {about.fixed[-1]}, would have added from there, under "
+        f"the same plans and the observations that were left; exact. Value: {about.value}."
+    )
+    made = f"The policy's files: sha256 {about.weights[:16]}. Recorded by: {about.command}"
+    parts = [Html(asset("viewer.html")), *(tag("p", line, class_="quiet") for line in (regret, made))]
+    title = f"{about.policy}, beside a fixed depth"
+    content = [tag("section", *parts, id="match", class_="alone")]
+    return document("recommit", title, about.task, content, packed, [("match", "Match")])
 
 
 def names() -> list[str]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit import checks
 from recommit.data import held_out
 from recommit.data.spec import SPLITS, DataSpec, Difficulty
 from recommit.prices import Prices
-from recommit.puzzles import checks, registry
+from recommit.puzzles import registry
 from recommit.puzzles.frames import MAX_CELL, MIN_CELL
 from recommit.zero_shot.game import CELL, MOVES, VIEWS, Game, prompts
 

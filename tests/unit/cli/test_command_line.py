@@ -94,9 +94,9 @@ def test_verbs_without_a_dataclass_need_numpy_alone(
     assert command_line.main(["watch", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "One of the package by its name, or a file that recommit play --agent wrote" in shown
-    assert "--terminal In the terminal, as where there is no display, and not on a page." in shown
+    assert "--out Write a page, .html, instead of showing the terminal (default: none)." in shown
     monkeypatch.setattr(sys, "stdin", None)
-    assert command_line.main(["watch", "sokoban-7x7", "--terminal"]) == 0
+    assert command_line.main(["watch", "sokoban-7x7"]) == 0
     assert capsys.readouterr().out.startswith("sokoban-7x7: ")
     assert command_line.main(["watch", "--nonsense"]) == 2
 

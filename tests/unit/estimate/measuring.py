@@ -38,7 +38,7 @@ def grpo(**more):
         "objective": {"kl": 0.05},
         "rollout": {"instances": 8, "budget": 1},
     }
-    optim = {"steps": 2, "batch": 8, "vision_lr": 0.0, **more.pop("optim", {})}
+    optim = {"steps": 2, "batch": 8, **more.pop("optim", {})}
     return parse(GrpoConfig, {**QUIET, **values, **more, "optim": optim})
 
 

@@ -1,8 +1,7 @@
-"""Rules of one's own: files of Python, which run only where that is asked for, and tables of depths."""
+"""Rules of one's own: files of Python, which run only where that is asked for."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from tests.unit.graph import cases
 from tests.unit.graph.test_score import consecutive_rule, episode
@@ -49,52 +48,6 @@ def test_a_rule_of_ones_own_is_scored_as_one_by_name(scorer, tmp_path, text, twi
     named = score.score(scorer, [rule_registry.named(name) for name in names])
     assert {row.rule for row in own} <= {"mine", "mine+memory"}
     assert [(row.threshold, row.value) for row in own] == [(row.threshold, row.value) for row in named]
-
-
-def test_a_table_of_ones_own(scorer, graph, tmp_path):
-    path = tmp_path / "table.npy"
-    np.save(path, np.full(len(graph), 4))
-    table, fixed = (
-        score.score(scorer, [entry]) for entry in (rule_registry.from_table(path), rule_registry.named("fixed-4"))
-    )
-    assert [row.value for row in table] == [row.value for row in fixed]
-    np.save(path, np.full(3, 4))
-    with pytest.raises(ValueError, match="table: expected a depth for each of"):
-        score.score(scorer, [rule_registry.from_table(path)])
-    for depth in (2**63, -(2**40), 2**32 + 4):  # not cut to fewer bits
-        np.save(path, np.full(len(graph), depth, np.uint64 if depth >= 2**63 else np.int64))
-        with pytest.raises(ValueError, match=r"propose: expected depths in 1\.\.8"):
-            score.score(scorer, [rule_registry.from_table(path)])
-    np.save(path, np.full(3, 4.0))
-    with pytest.raises(ValueError, match=r"table: expected whole numbers \[nodes\], got float64"):
-        rule_registry.from_table(path)
-    np.save(path, np.array([{}], object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers"):
-        rule_registry.from_table(path)
-
-
-def header(text):
-    """Of a file of that kind, with no numbers behind it."""
-    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"PK\x03\x04" + bytes(40),
-        header("[" * 50),
-        header("{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000,)}"),
-        header("{'descr': '<i8', 'fortran_order': False, 'shape': (-5,)}"),
-        header("{'descr': '<i8', 'fortran_order': False, 'shape': (True,)}"),
-        header(f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({'1' * 5000},)}}"),
-    ],
-    ids=["zip", "brackets", "huge", "negative", "true", "digits"],
-)
-def test_a_file_that_is_no_table_is_a_sentence(tmp_path, data):
-    (tmp_path / "table.npy").write_bytes(data)
-    with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers, got .*table\.npy") as caught:
-        rule_registry.from_table(tmp_path / "table.npy")
-    assert len(str(caught.value)) < 600
 
 
 PREVIOUS = """

@@ -88,7 +88,7 @@ REFUSED = {
     "graph show graph --push me/graph --send --page page.html": "push: expected no such flag",
     "zero-shot --model m --base-url http://evil --out zs": "expected a command of data build, ",
     "sweep --env Evil-v0 --policy evil.py:make --out sweep": "expected a command of data build, ",
-    "train family --recipe laptop-sliding --init sft --out family": "expected a command of data build, ",
+    "train all --recipe laptop-sliding --init sft --out family": "expected a command of data build, ",
     "data export data --push me/data --send": "expected a command of data build, ",
     f"{BUILD} --engine ray": "engine: expected no such flag",
     # places

@@ -89,18 +89,6 @@ def test_folders_of_a_preset(tmp_path, mine, name):
         stages.reproduce(ReproduceOptions(tmp_path / "out", str(tmp_path / "preset.yaml")))
 
 
-@pytest.mark.parametrize("name", ["adaptive-s0", "launch"])
-def test_folders_of_a_family(tmp_path, mine, name):
-    pytest.importorskip("torch")
-    from recommit.runs import jobs
-    from recommit.train import families
-    from recommit.train.options import FamilyOptions
-
-    options = FamilyOptions("laptop-sliding", tmp_path / "init", tmp_path / "out", variants=("adaptive",))
-    with linked(tmp_path / "out" / name, mine):
-        jobs.run(options.fleet(), families.jobs(options), tmp_path / "out" / "launch")
-
-
 def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):
     (tmp_path / "large disk").mkdir()
     (tmp_path / "data").symlink_to(tmp_path / "large disk")

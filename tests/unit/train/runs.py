@@ -92,7 +92,6 @@ def plan_of(**changes):
             "steps": 4,
             "batch": 8,
             "lr": 1e-3,
-            "vision_lr": 0.0,
             "decoder_lr": 1e-3,
             "depth_head_lr": 1e-2,
             "warmup": 0,

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from tests.refusals import refused
 
 from recommit.cli import main
 from recommit.policy.backbones.backbone import GIVEN
 from recommit.runs.directory import recipe_of
-from recommit.runs.jobs import Job
 from recommit.storage.errors import WrongFolder
-from recommit.train.families import refuse_foreign
 from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import trainer as sft
@@ -81,36 +80,19 @@ def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
     assert [entry.name for entry in mine.iterdir()] == ["x"]
 
 
-def test_a_family_goes_on_in_a_folder_that_has_hardly_begun(tmp_path):
-    """Of a run that died at its first file nothing lies there but a folder, which is no somebody's."""
-
-    def run_of(name):
-        return Job(name, (), tmp_path / name)
-
-    (tmp_path / "adaptive-s0").mkdir()
-    refuse_foreign(tmp_path, [run_of("adaptive-s0"), run_of("fixed-4-s0")])
-    with pytest.raises(WrongFolder, match="or that of a family of runs; got one with adaptive-s0"):
-        refuse_foreign(tmp_path, [run_of("fixed-4-s0")])
-
-
-def test_a_device_that_is_not_there_is_noticed_before_anything_is_written(plan, data, tmp_path, monkeypatch):
+def test_what_is_missing_is_noticed_before_anything_is_written(plan, data, init, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    wrong = replace(plan, run=replace(plan.run, device="cuda"))
-    with pytest.raises(ValueError, match="device: expected cpu or auto, since torch sees no GPU here, got cuda"):
-        sft.train(wrong, data, tmp_path / "run", quiet=True)
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_tracker_that_is_missing_is_noticed_before_anything_is_written(plan, data, init, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "trackio", None)
-    trackers = {"trackio": "mine"}
-    for run in (
-        lambda: sft.train(plan, data, tmp_path / "run", trackers=trackers, quiet=True),
-        lambda: grpo.train(GrpoConfig(), init, tmp_path / "run", trackers=trackers, quiet=True),
-    ):
-        with pytest.raises(ValueError, match=r"trackio: expected the package trackio"):
-            run()
-        assert not (tmp_path / "run").exists()
+    wrong, out = replace(plan, run=replace(plan.run, device="cuda")), tmp_path / "run"
+    curves = {"trackers": {"trackio": "mine"}, "quiet": True}
+    refused(
+        [
+            (lambda: sft.train(wrong, data, out, quiet=True), "device: expected cpu or auto, since torch sees no GPU"),
+            (lambda: sft.train(plan, data, out, **curves), "trackio: expected the package trackio"),
+            (lambda: grpo.train(GrpoConfig(), init, out, **curves), "trackio: expected the package trackio"),
+        ]
+    )
+    assert not out.exists()
 
 
 def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, data, plan, tmp_path):

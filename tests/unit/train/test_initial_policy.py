@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
+from tests.refusals import refused
 from tests.unit.train import runs
 from tests.unit.train.runs import plan_of
 
@@ -106,33 +107,31 @@ def test_a_random_backbone_is_made_once(tmp_path):
     assert len(load_backbone(tmp_path / "backbone").base.language_model.layers) == 1
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (ModelConfig("random:nothing"), "backbone: expected one of tiny, .*conv:base, got nothing"),
-        (ModelConfig("random:tiny", {"nothing": 1}), "model.shape: .*nothing"),
-        (ModelConfig("random:tiny", {"layers": 10**6}), r"model.shape.layers: expected 1\.\.1024, got 1000000"),
-        (ModelConfig("random:tiny", {"width": 2**40}), r"model.shape.width: expected 1\.\.1048576, got"),
-        (ModelConfig("random:tiny", {"width": 33}), "model.shape.width: expected a multiple of the 2 heads, got 33"),
-        (ModelConfig("random:tiny", {"heads": 0}), r"model.shape.heads: expected 1\.\.1048576, got 0"),
-        (ModelConfig("random:tiny", {"layers": 1.5}), r"model\.shape\.layers: expected int, got 1\.5"),
-        (ModelConfig("random:tiny", {"window": 7}), "model.shape.window: expected a multiple of 28 pixels of qwen2"),
-        (ModelConfig("random:tiny", {"family": "evil"}), "model.shape.family: expected qwen2_5_vl, "),
-    ],
-)
-def test_wrong_models_are_refused(config, message, tmp_path):
-    with pytest.raises(ValueError, match=message):
-        initial_policy.new_policy(config, tmp_path, 0, Team())
+def test_wrong_models_are_refused(tmp_path):
+    def new(name="tiny", **shape):
+        return lambda: initial_policy.new_policy(ModelConfig(f"random:{name}", shape), tmp_path, 0, Team())
+
+    refused(
+        [
+            (new("nothing"), "backbone: expected one of tiny, "),
+            (new(nothing=1), "model.shape: "),
+            (new(layers=10**6), "model.shape.layers: expected 1..1024, got 1000000"),
+            (new(width=2**40), "model.shape.width: expected 1..1048576, got"),
+            (new(width=33), "model.shape.width: expected a multiple of the 2 heads, got 33"),
+            (new(heads=0), "model.shape.heads: expected 1..1048576, got 0"),
+            (new(layers=1.5), "model.shape.layers: expected int, got 1.5"),
+            (new(window=7), "model.shape.window: expected a multiple of 28 pixels of qwen2"),
+            (new(family="evil"), "model.shape.family: expected qwen2_5_vl, "),
+        ]
+    )
 
 
 def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_path):
     first = runs.warm_start(levels, tmp_path / "first")
-    plan = parse(
-        SftConfig, {**runs.TINY, "optim": {"steps": 1, "batch": 4, "lr": 0.0, "decoder_lr": 0.0, "vision_lr": 0.0}}
-    )
+    plan = parse(SftConfig, {**runs.TINY, "optim": {"steps": 1, "batch": 4, "lr": 0.0, "decoder_lr": 0.0}})
     assert sft.train(plan, levels, tmp_path / "second", init=first, quiet=True) == 0
     one, other = (runs.weights(best_policy(tmp_path / name)) for name in ("first", "second"))
-    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert all(torch.equal(one[name], other[name]) for name in one if "visual" not in name)
     config = json.loads((tmp_path / "second" / "config.json").read_text())
     assert config["init"] == weights_of(best_policy(first))
     with pytest.raises(ValueError, match="init"):  # the same folder, from nothing

@@ -10,8 +10,8 @@ from tests.unit.watch.scripted import ScriptedMatch
 
 from recommit.cli import main
 from recommit.storage import errors
-from recommit.watch import page, recorded
-from recommit.watch.recorded import RecordedMatch, record, text
+from recommit.watch import recorded
+from recommit.watch.recorded import record, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,7 @@ def test_what_a_file_says_besides_does_not_reach_the_page(values: dict[str, Any]
     (tmp_path / "r.json").write_text(json.dumps(changed))
     read = recorded.read(str(tmp_path / "r.json"))
     assert read == values
-    made = page.make(RecordedMatch(read).about, read, asks=True)
+    made = recorded.page(read)
     assert "<img src=y" not in made
 
 
@@ -124,7 +124,7 @@ def test_the_command_line_takes_a_file(
 ) -> None:
     monkeypatch.setattr("sys.stdin", None)
     (tmp_path / "r.json").write_text(text(values))
-    assert main(["watch", str(tmp_path / "r.json"), "--terminal"]) == 0
+    assert main(["watch", str(tmp_path / "r.json")]) == 0
     assert "observation 1: commits to 1" in capsys.readouterr().out
     assert main(["watch", str(tmp_path / "none.json")]) == 2
     assert "recording: expected one of sliding-3x3, sokoban-7x7, or a file, got" in capsys.readouterr().err

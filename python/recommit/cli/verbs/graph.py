@@ -91,7 +91,6 @@ def _entries(options: GraphScoreOptions, scorer: GraphScorer) -> list[NamedRule]
     usual = options.rules == RULES and scorer.graph.samples is not None
     entries = [by_name.named(name) for name in (*options.rules, *(("agreement",) if usual else ()))]
     own = [(by_name.from_code(options.rule, trusted=options.run_code), options.rule)] if options.rule else []
-    own += [(by_name.from_table(options.table), options.table)] if options.table else []
     for entry, path in own:
         ask_once(entry, path, scorer.rules)
         entries += by_name.with_memory(entry)

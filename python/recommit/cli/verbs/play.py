@@ -13,7 +13,6 @@ from recommit import ACTIONS
 from recommit.cli.boards import LevelOptions, check_place
 from recommit.cli.flags import WrongCall
 from recommit.cli.keys import with_keys
-from recommit.cli.verbs.watch import show
 from recommit.storage import files
 from recommit.storage.terminal_text import StatusLine, plain, tell
 
@@ -40,8 +39,7 @@ class PlayOptions(LevelOptions):
         budget: Observations of an episode at most (default: that of the puzzle).
         price_action: What an executed action costs, as a share of a solved episode.
         price_observation: What an observation costs.
-        terminal: Watch in the terminal, as where there is no display, and not on a page.
-        out: Write what is to be watched to a file instead: a page, .html, which needs no server, or a recording for
+        out: Write what is to be watched to a file instead: a page, .html, or a recording for
             recommit watch, .json (default: none).
         count: Levels of that file.
         anyway: Let a policy play puzzles and sizes that it was not trained on.
@@ -51,7 +49,6 @@ class PlayOptions(LevelOptions):
     budget: int | None = None
     price_action: float = 0.01
     price_observation: float = 0.0
-    terminal: bool = False
     out: Path | None = None
     count: int = 12
     anyway: bool = False
@@ -64,8 +61,8 @@ class PlayOptions(LevelOptions):
             raise ValueError(f"count: expected at least 1, got {self.count}")
         if self.out and self.out.suffix.lower() not in (".html", ".json"):
             raise ValueError(f"out: expected a name that ends in .html or .json, got {self.out}")
-        if not self.agent and (self.out or self.terminal):
-            raise ValueError("agent: expected a policy (--agent FOLDER) with --out and --terminal, got none")
+        if not self.agent and self.out:
+            raise ValueError("agent: expected a policy (--agent FOLDER) with --out, got none")
 
 
 class BoardGame:
@@ -171,6 +168,7 @@ def play(options: PlayOptions) -> None:
 def _watch(options: PlayOptions) -> None:
     """Watch a policy that plays, or write down how it does."""
     from recommit.runs.process import configure_inference, preserved_torch_state, watching_threads
+    from recommit.watch.terminal import MatchGame
 
     if options.out is not None:
         check_place(options.out)
@@ -180,22 +178,21 @@ def _watch(options: PlayOptions) -> None:
         match, chosen = _match(options)
         configure_inference(watching_threads(match.policy))
         if options.out is None:
-            first = {**match.level(chosen.index).described(), "number": chosen.index}
+            game = MatchGame(match, chosen.index)
             line.clear()
-            packed = {**match.about.described(), "levels": [first]}
-            show(match, packed, chosen.index, terminal=options.terminal)
+            with_keys(game)
         else:
             _record(match, chosen, options.out, line)
 
 
 def _record(match: PolicyMatch, chosen: PlayOptions, out: Path, line: StatusLine) -> None:
     """Write a page or a recording of some levels."""
-    from recommit.watch import page, recorded
+    from recommit.watch import recorded
 
     recording = recorded.record(match, _levels(match, chosen.index, chosen.count, line))
     line.clear()
     is_page = out.suffix.lower() == ".html"
-    made = page.make(match.about, recording, asks=False) if is_page else recorded.text(recording)
+    made = recorded.page(recording) if is_page else recorded.text(recording)
     files.replace(files.Files(), out, made.encode())
     tell(f"{out}: {len(recording['levels'])} levels, {out.stat().st_size / 1000:.0f} kB")
 

@@ -17,7 +17,7 @@ from recommit.report.options import ReportOptions
 from recommit.reproduce.options import ReproduceOptions
 from recommit.storage import files
 from recommit.storage.terminal_text import StatusLine, say, tell
-from recommit.train.options import FamilyOptions, GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
+from recommit.train.options import GrpoOptions, HeadOptions, SftOptions, WorldModelOptions
 from recommit.zero_shot.options import ZeroShotOptions
 
 if TYPE_CHECKING:
@@ -89,20 +89,6 @@ def _shown(config: Any) -> int:
 
     tell(dumps(plain(config), indent=2))
     return 0
-
-
-def family(options: FamilyOptions, quiet: bool = False) -> int:
-    """Train variants by GRPO from one warm start, each with every seed; finished ones are skipped.
-
-    Args:
-        quiet: Say nothing while training.
-    """
-    from recommit.runs import jobs
-    from recommit.train import families
-
-    wanted = families.jobs(options)
-    families.refuse_foreign(options.out, wanted)
-    return jobs.run(options.fleet(), wanted, options.out.absolute() / "launch", quiet=quiet)
 
 
 def world_model(options: WorldModelOptions, quiet: bool = False) -> None:

@@ -46,16 +46,8 @@ def verify(options: VerifyOptions, quiet: bool = False) -> None:
     from recommit.horizon.sweep import verification
 
     count = verification.verify(options, progress=_shown(quiet))
-    words = f"{options.card}: accepted; {count} of its episodes were played again and ended alike"
-    card = verification.read(options)
-    words += verification.other_versions(card)
-    if 0 < count < verification.episodes_of(card):
-        share = verification.missed(options.episodes)
-        words += (
-            f".\nAmong them the most extreme of each row, and {options.episodes} drawn by chance, which miss a lie in "
-            f"{share:.0%} of the episodes one time in twenty, and smaller lies more often; --episodes draws more"
-        )
-    tell(words)
+    versions = verification.other_versions(verification.read(options))
+    tell(f"{options.card}: accepted; {count} of its episodes were played again and ended alike{versions}")
 
 
 def _shown(quiet: bool) -> Callable[[int, int, str], None]:

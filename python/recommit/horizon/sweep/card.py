@@ -78,17 +78,17 @@ def scores(outcomes: Outcomes, kind: str) -> Floats:
     return np.array(won if kind == "success" else outcomes["total"], np.float64)
 
 
-def worth(outcomes: Outcomes, kind: str, price: float) -> Floats:
-    """What choices go by: the score of each episode, less the price of its queries."""
+def values(outcomes: Outcomes, kind: str, price: float) -> Floats:
+    """The value of each episode, which choices go by: its score less the price of its queries."""
     return scores(outcomes, kind) - price * np.array(outcomes["queries"], np.float64)
 
 
 def chosen(rows: Sequence[dict[str, Any]], kind: str, price: float) -> dict[str, dict[str, Any]]:
-    """By name, the rule with the highest mean worth; of equals the one with fewer queries."""
+    """By name, the rule with the highest mean value; of equals the one with fewer queries."""
     merits: dict[str, dict[int, tuple[float, float]]] = {}
     for i, row in enumerate(rows):
         outcomes = row["outcomes"]
-        merit = float(worth(outcomes, kind, price).mean()), -float(np.mean(outcomes["queries"]))
+        merit = float(values(outcomes, kind, price).mean()), -float(np.mean(outcomes["queries"]))
         merits.setdefault(row["name"], {})[i] = merit
     return {name: rows[table.best(own)]["rule"] for name, own in merits.items()}  # type: ignore[index]
 
@@ -107,17 +107,17 @@ def is_fixed(row: dict[str, Any]) -> bool:
 
 def summary(card: Card) -> list[dict[str, Any]]:
     """The figures of each row, with 95 % intervals over episodes: [mean, low, high], without ends of one episode.
-    Differences of worth are paired, to the best fixed depth."""
+    Differences of value are paired, to the best fixed depth."""
     kind, price, reference = card["score"], card["settings"]["price"], best_on_validation(card, fixed=True)
     own, result = {row["name"]: row["outcomes"] for row in card["rows"]}, []
     for name, outcomes in own.items():
-        values, queries = scores(outcomes, kind), np.array(outcomes["queries"], np.float64)
+        reached, queries = scores(outcomes, kind), np.array(outcomes["queries"], np.float64)
         less = difference(outcomes, own[reference], kind, price) if name != reference else Interval(0.0, 0.0, 0.0)
-        won = queries[values > 0] if kind == "success" else queries[:0]
+        won = queries[reached > 0] if kind == "success" else queries[:0]
         result.append(
             {
                 "name": name,
-                "score": [*table.ends(intervals.share(values) if kind == "success" else intervals.mean(values))],
+                "score": [*table.ends(intervals.share(reached) if kind == "success" else intervals.mean(reached))],
                 "queries": [*table.ends(intervals.mean(queries))],
                 "queries_of_successes": float(won.mean()) if len(won) else None,
                 "ticks": float(np.mean(outcomes["ticks"])),
@@ -129,10 +129,10 @@ def summary(card: Card) -> list[dict[str, Any]]:
 
 
 def difference(one: Outcomes, other: Outcomes, kind: str, price: float) -> Interval:
-    """Worth of ``one`` minus that of ``other``, paired. The interval of success has to stay wide where no episode
+    """Value of ``one`` minus that of ``other``, paired. The interval of success has to stay wide where no episode
     differs; that of the queries' price is added by squares."""
     if kind != "success":
-        return intervals.difference(worth(one, kind, price), worth(other, kind, price))
+        return intervals.difference(values(one, kind, price), values(other, kind, price))
     won = intervals.difference(scores(one, kind), scores(other, kind))
     if not price:
         return won
@@ -150,16 +150,8 @@ def made(content: Card) -> Card:
 
 
 def text(card: Card) -> str:
-    """A card has one spelling: keys in order, a line for each field and each row."""
-    lines = []
-    for name in sorted(card):
-        value = card[name]
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            inner = ",\n".join(json.dumps(each, sort_keys=True, allow_nan=False) for each in value)
-            lines.append(f"{json.dumps(name)}: [\n{inner}\n]")
-        else:
-            lines.append(f"{json.dumps(name)}: {json.dumps(value, sort_keys=True, allow_nan=False)}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    """The one spelling of a card."""
+    return json.dumps(card, sort_keys=True, allow_nan=False) + "\n"
 
 
 def read(path: Path) -> Card:
@@ -186,14 +178,13 @@ def _check(path: Path, card: Card) -> None:
     most = card["settings"]["max_steps"]
     for name, split in (("validation", "validation"), ("rows", "test")):
         for row in card[name]:
-            for field in OUTCOMES:
-                if len(row["outcomes"][field]) != len(card["seeds"][split]):
-                    raise errors.Damaged(f"{path}: {name}, {row['name']}: expected an episode for each seed")
-            for ticks, queries in zip(row["outcomes"]["ticks"], row["outcomes"]["queries"], strict=True):
-                if not (type(ticks) is type(queries) is int and 1 <= queries <= ticks <= most):
+            played, what = row["outcomes"], f"{path}: {name}, {row['name']}"
+            if any(len(played[field]) != len(card["seeds"][split]) for field in OUTCOMES):
+                raise errors.Damaged(f"{what}: expected an episode for each seed")
+            for ticks, queries in zip(played["ticks"], played["queries"], strict=True):
+                if not 1 <= queries <= ticks <= most:
                     raise errors.Damaged(
-                        f"{path}: {name}, {row['name']}: expected 1 <= queries <= ticks <= {most}, got {queries} "
-                        f"queries in {ticks} ticks"
+                        f"{what}: expected 1 <= queries <= ticks <= {most}, got {queries} queries in {ticks} ticks"
                     )
     try:
         rules = chosen(card["validation"], card["score"], card["settings"]["price"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from recommit.horizon import checks
+from recommit import checks
 
 #: Validation episodes have seeds from here on beyond the first test seed, so that none is in both.
 APART = 1_000_000
@@ -84,8 +84,8 @@ class SweepOptions:
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
-            object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))
-        depths = tuple(sorted({checks.whole("depths", each, 1) for each in self.depths}))
+            object.__setattr__(self, name, checks.integer(name, getattr(self, name), least))
+        depths = tuple(sorted({checks.integer("depths", each, 1) for each in self.depths}))
         object.__setattr__(self, "depths", depths)
         for name, choices in (("mode", ("hold", "continue")), ("hold", ("zero", "last")), ("stop", ("success", "end"))):
             checks.choice(name, getattr(self, name), choices)
@@ -125,7 +125,6 @@ class VerifyOptions:
         files: The files and folders of the policy.
         episodes: How many episodes are played again.
         seed: Which episodes: each seed draws others (default: others every time, so that nobody knows which).
-        jobs: Processes, with one thread each.
     """
 
     card: Path
@@ -135,10 +134,9 @@ class VerifyOptions:
     files: tuple[Path, ...] = ()
     episodes: int = 20
     seed: int | None = None
-    jobs: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in {"episodes": 0, "seed": 0, "jobs": 1}.items():
+        for name, least in {"episodes": 0, "seed": 0}.items():
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, checks.whole(name, getattr(self, name), least))
+                object.__setattr__(self, name, checks.integer(name, getattr(self, name), least))
         object.__setattr__(self, "env_kwargs", _one_spelling(self.env_kwargs))

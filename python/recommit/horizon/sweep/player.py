@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ import numpy as np
 from recommit.horizon.plans import Plans
 from recommit.horizon.queue import Queue
 from recommit.horizon.sweep.programs import plain
-from recommit.horizon.sweep.slots import idle, stacked, succeeded
+from recommit.horizon.sweep.slots import stacked, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,13 +39,6 @@ if TYPE_CHECKING:
     from recommit.horizon.sweep.slots import Copies, Step, Vector
 
     Rows = NDArray[np.intp]
-
-#: What a policy may say besides its actions.
-MORE = ("probabilities", "samples", "features", "entropies", "events", "keys")
-#: Fields of plans with an axis of samples before that of places.
-SAMPLES = ("samples",)
-#: Fields of plans without an axis of places.
-WHOLE = ("features", "keys")
 
 
 @dataclass
@@ -61,10 +54,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Played:
-    """Episodes, and what asking the policy took."""
+    """Episodes, and the seconds that the policy took to answer."""
 
     outcomes: list[Outcome]
-    #: That the policy took to answer.
     seconds: float
     plans: Plans | None = None
 
@@ -151,7 +143,7 @@ class Episodes:
         self.t += 1
 
     def _note(self, row: int, step: Step) -> bool:
-        """What a tick adds to an episode; is it over?"""
+        """Add a tick to an episode's outcome; True if the episode is over."""
         outcome, options = self.outcomes[row], self.options
         self.observations[row] = step.observation
         outcome.total += step.reward
@@ -171,7 +163,7 @@ class Episodes:
         plans = self.player.predict([self.observations[row] for row in rows])
         stale = self.options.lead if self.t else 0  # of the first chunk, for which the robot waits, nothing is
         usable(self.options, plans.horizon)
-        plans = part(plans, np.arange(len(rows)), slice(stale, stale + plans.horizon - self.options.lead))
+        plans = plans.part(np.arange(len(rows)), slice(stale, stale + plans.horizon - self.options.lead))
         self._asked.append((self.t + self.options.latency, rows, plans))
         self._waiting[rows] = True
         for row in rows:
@@ -182,7 +174,7 @@ class Episodes:
         for _, rows, plans in [each for each in self._asked if each[0] == self.t]:
             here = np.isin(rows, self.running)
             if here.any():
-                self.queue.fill(part(plans, np.flatnonzero(here), slice(None)), rows[here])
+                self.queue.fill(plans.part(np.flatnonzero(here)), rows[here])
             self._waiting[rows] = False
         self._asked = [each for each in self._asked if each[0] > self.t]
 
@@ -199,15 +191,21 @@ class Episodes:
         if len(standing):
             yield from zip(standing.tolist(), self._waits(standing), strict=True)
 
-    def _waits(self, rows: Rows) -> list[Any]:
-        space = self.player.slots.space
+    def _waits(self, rows: Rows) -> Sequence[Any]:
+        """What is sent where a chunk is on its way."""
+        space, policy = self.player.slots.space, self.player.policy
         if self.options.hold == "last" and self.t:
             return [self._last[row] for row in rows]
-        if callable(getattr(self.player.policy, "idle", None)):
-            return [*plain(self.player.policy.idle(stacked([self.observations[row] for row in rows])))]
-        if self.options.hold == "last" and not space.shape:
-            return [space.dtype.type(space.start)] * len(rows)  # nothing was executed yet
-        return [*idle(space, len(rows))]
+        if callable(getattr(policy, "idle", None)):
+            return [*plain(policy.idle(stacked([self.observations[row] for row in rows])))]
+        if space.shape:
+            return [*np.zeros((len(rows), *space.shape), space.dtype)]
+        if self.options.hold == "zero":
+            raise ValueError(
+                f"hold: expected last, or a policy with idle(observations), since 0 of {space} is an action too, got "
+                "zero"
+            )
+        return [space.dtype.type(space.start)] * len(rows)  # nothing was executed yet
 
 
 def read_plans(said: Any, space: Any = None) -> Plans:
@@ -222,9 +220,8 @@ def read_plans(said: Any, space: Any = None) -> Plans:
         said = {field.name: getattr(said, field.name) for field in fields(said)}
     if not isinstance(said, Mapping):
         said = {"actions": np.asarray(plain(said))}
-    values: dict[str, Any] = {
-        name: np.asarray(plain(said[name])) for name in ("actions", *MORE) if said.get(name) is not None
-    }
+    names = [field.name for field in fields(Plans) if field.name != "previous"]
+    values: dict[str, Any] = {name: np.asarray(plain(said[name])) for name in names if said.get(name) is not None}
     if "actions" not in values and "samples" in values and values["samples"].dtype.kind == "f":
         values["actions"] = values["samples"].mean(axis=1, dtype=values["samples"].dtype)
     if "actions" not in values:
@@ -265,17 +262,6 @@ def refuse_outside(actions: NDArray[Any], space: Any) -> None:
     wrong = ~((whole >= low) & (whole <= high))
     if wrong.any():
         raise ValueError(f"actions: expected those of the environment, which has {space}, got {actions[wrong][0]}")
-
-
-def part(plans: Plans, rows: Rows, places: slice) -> Plans:
-    """These plans, cut to these places; what was left of the last ones is for the queue to say."""
-    cut = {"actions": plans.actions[rows, places]}
-    for name in MORE:
-        values = getattr(plans, name)
-        if values is not None:
-            chosen = values[rows]
-            cut[name] = chosen if name in WHOLE else chosen[:, :, places] if name in SAMPLES else chosen[:, places]
-    return replace(plans, previous=None, **cut)
 
 
 @contextmanager

@@ -37,8 +37,8 @@ PACKAGES = {
     "scipy": "scipy",
 }
 HERE = Path(__file__).resolve().parents[1]
-#: The files that were run, by path: the hash of what was run, and the module.
-_RUN: dict[Path, tuple[str, ModuleType]] = {}
+#: The files that were run, by path and hash.
+_RUN: dict[tuple[Path, str], ModuleType] = {}
 
 
 def is_id(name: str) -> bool:
@@ -74,10 +74,10 @@ def load(what: str, name: str) -> Any:
 
 
 def _module(path: Path) -> ModuleType:
-    """What a file is when it was run. That is once: a policy, an environment and its copies share what the file loads.
-    Only a file that has changed is run again."""
-    own, digest = path.resolve(), files.file_sha256(path)
-    if own not in _RUN or _RUN[own][0] != digest:
+    """The module of a file, which is run once, or again after a change: a policy, an environment and its copies share
+    what the file loads."""
+    own = path.resolve(), files.file_sha256(path)
+    if own not in _RUN:
         if sys.path[:1] != [str(path.parent)]:
             sys.path.insert(0, str(path.parent))
         spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -86,8 +86,8 @@ def _module(path: Path) -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-        _RUN[own] = digest, module
-    return _RUN[own][1]
+        _RUN[own] = module
+    return _RUN[own]
 
 
 def source(what: str, name: str) -> dict[str, Any]:
@@ -137,11 +137,8 @@ def tree(paths: Sequence[Path]) -> dict[str, str]:
 
 def code() -> str:
     """A hash of the rules and of the sweep themselves."""
-    return _lines(sorted((each.relative_to(HERE).as_posix(), files.file_sha256(each)) for each in HERE.rglob("*.py")))
-
-
-def _lines(pairs: Sequence[tuple[str, str]]) -> str:
-    return files.sha256("\n".join(f"{digest} {name}" for name, digest in pairs).encode())
+    hashes = {each.relative_to(HERE).as_posix(): files.file_sha256(each) for each in HERE.rglob("*.py")}
+    return files.sha256("\n".join(f"{digest} {name}" for name, digest in sorted(hashes.items())).encode())
 
 
 def state(policy: Any) -> str | None:
@@ -179,18 +176,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-def made(what: str, maker: Any, arguments: dict[str, Any]) -> Any:
+def made(maker: Any, arguments: dict[str, Any]) -> Any:
     """What a function returns; an object that is no function is taken as it is."""
     if not callable(maker) or (hasattr(maker, "predict") and not inspect.isclass(maker)):
         return maker
-    try:  # before the call: an error inside is the program's own, with a line there
-        inspect.signature(maker, follow_wrapped=False).bind(**arguments)
-    except TypeError as error:
-        raise ValueError(
-            f"{what}: expected a function of {sorted(arguments) or 'no arguments'}, got {error}"
-        ) from error
-    except ValueError:  # a function that is not written in Python may not say what it takes
-        pass
     return maker(**arguments)
 
 
@@ -211,4 +200,4 @@ def maker(name: str, arguments: dict[str, Any]) -> Callable[[], Any]:
     if is_id(name):
         return lambda: registered(name, arguments)
     function = load("env", name)
-    return lambda: made("env", function, arguments)
+    return lambda: made(function, arguments)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from recommit.horizon.actions import Fixed
 from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep import programs, table
 from recommit.horizon.sweep.rules import described, fixed_depths
-from recommit.horizon.sweep.worker import Players, Seat, local
+from recommit.horizon.sweep.worker import Players
 from recommit.storage import errors, files, jsonl, ownership, verified
 from recommit.storage.lock import Lock
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Ask = Callable[[Sequence[Request]], Iterator[tuple[int, Reply]]]
     Progress = Callable[[int, int, str], None]
+    #: The answers to requests, in order; the second argument hears of each request as it is answered.
+    Get = Callable[[Sequence[Request], Callable[[Request], None]], list[Reply]]
 
 MARK, LOG, TABLE, FIGURE = "sweep.json", "episodes.jsonl", "table.md", "figure.svg"
 #: Options that do not change a card, or stand elsewhere in it.
@@ -52,16 +54,14 @@ def run(
     about = made_from(options, env, policy)
     ownership.refuse_foreign(options.out, (MARK, LOG), "a sweep")
     files.make_folders(files.Files(), options.out.absolute())
-    with Lock(options.out, work="sweep"), Players(options) as children:
+    with Lock(options.out, work="sweep"), Players(options, env, policy) as players:
         files.sweep(files.Files(), options.out)
         if begun := verified.exists(options.out, MARK):
             ownership.check(options.out, verified.values(options.out, MARK), about)
-        live = env is not None or policy is not None
-        seat = Seat(options, env, policy)
 
         def ask(requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
             nonlocal begun
-            for answer in local(seat, requests) if live else children.ask(requests):
+            for answer in players.ask(requests):
                 if not begun:  # a program that cannot be looked at leaves no sweep behind
                     mark = (json.dumps(about, sort_keys=True) + "\n").encode()
                     files.replace(files.Files(), options.out / MARK, mark)
@@ -70,7 +70,7 @@ def run(
 
         with jsonl.JsonLines(options.out / LOG, durable=False) as log:
             answers = Answers(ask, log, options.batch)
-            content = {**about, **Sweep(options, answers, progress).content()}
+            content = {**about, **Sweep(options, answers.get, progress).content()}
         card = cards.made(content)
         written = {cards.CARD: cards.text(card), TABLE: table.text(card, answers.milliseconds)}
         for name, text in written.items():
@@ -88,13 +88,6 @@ def made_from(options: SweepOptions, env: Callable[[], Any] | None, policy: Any)
         "code": programs.code(),
         "settings": {**settings, "depths": list(options.depths)},
     }
-
-
-class Answering(Protocol):
-    """Who knows what requests came to, or finds out."""
-
-    def get(self, requests: Sequence[Request], heard: Callable[[Request], None]) -> list[Reply]:
-        """An answer to each, in order; each request is ``heard`` when it is answered."""
 
 
 class Answers:
@@ -162,12 +155,12 @@ class Sweep:
 
     Args:
         options: what is swept.
-        answers: who plays.
+        get: gives the answers.
         progress: as in ``run``.
     """
 
-    def __init__(self, options: SweepOptions, answers: Answering, progress: Progress) -> None:
-        self.options, self.answers, self._progress = options, answers, progress
+    def __init__(self, options: SweepOptions, get: Get, progress: Progress) -> None:
+        self.options, self._answers, self._progress = options, get, progress
         self._done = self._total = 0
 
     def content(self) -> dict[str, Any]:
@@ -205,7 +198,7 @@ class Sweep:
 
     def _get(self, what: str, ask: str, arguments: dict[str, Any]) -> list[Reply]:
         self._progress(self._done, self._total, what)
-        return self.answers.get([{"ask": ask, "with": arguments}], lambda _: None)
+        return self._answers([{"ask": ask, "with": arguments}], lambda _: None)
 
     def _play(self, split: str, name: str, rule: dict[str, Any], batch: int) -> dict[str, list[Any]]:
         """What every episode of a split comes to under a rule: by field, a list."""
@@ -215,7 +208,7 @@ class Sweep:
             self._done += len(request["with"]["seeds"])
             self._progress(self._done, self._total, f"{name}, {split}")
 
-        return cards.merged([reply["outcomes"] for reply in self.answers.get(requests, heard)])
+        return cards.merged([reply["outcomes"] for reply in self._answers(requests, heard)])
 
 
 def blocks(rule: dict[str, Any], seeds: Sequence[int], batch: int) -> list[Request]:

@@ -11,8 +11,6 @@ from recommit.horizon.sweep.programs import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
 #: Keys of info that say by custom whether an episode succeeded.
 SUCCESS = ("success", "is_success")
 
@@ -150,12 +148,3 @@ def succeeded(info: dict[str, Any], key: str) -> bool | None:
         if name in info:
             return bool(np.all(plain(info[name])))
     return None
-
-
-def idle(space: Any, count: int) -> NDArray[Any]:
-    """Zeros for each of so many environments."""
-    if not getattr(space, "shape", ()):
-        raise ValueError(
-            f"hold: expected last, or a policy with idle(observations), since 0 of {space} is an action too, got zero"
-        )
-    return np.zeros((count, *space.shape), space.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from recommit.horizon.sweep.card import best_on_validation, is_fixed
@@ -16,11 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recommit.horizon.sweep.card import Card
-
-
-#: What a policy may say besides its actions, and how a rule begins that lacks it.
-INPUTS = ("probabilities", "samples", "entropies", "events")
-LACKING = re.compile(rf"\S+ needs Plans\.({'|'.join(INPUTS)})\b")
 
 
 def text(card: Card, milliseconds: float | None = None) -> str:
@@ -68,25 +62,18 @@ def in_short(card: Card) -> str:
     words = f"{100 * MARGIN:g} points" if kind == "success" else f"{margin:.3g}"
     deepest = max(deepest_within(minus, margin) or 0, depths[best])
     deeper = sorted(depth for depth in minus if depth > deepest)
+    parts = [f"The best fixed depth is {deepest} of {horizon}"]
     if deepest != depths[best]:
         asks = [f"{own[names[depth]]['queries'][0]:.1f}" for depth in (deepest, depths[best])]
-        parts = [
-            (
-                f"Execute {deepest} of {horizon} actions: no worse than the best fixed depth, {depths[best]}, by more "
-                f"than {words}, with {asks[0]} queries an episode instead of {asks[1]}"
-            )
-        ]
-    else:
-        parts = [
-            f"The best fixed depth is {deepest} of {horizon}" + ("" if deeper else ", the deepest that was played")
-        ]
-    if deepest == depths[best] and any(each.high > margin for depth, each in minus.items() if depth < deepest):
+        parts[0] = (
+            f"Execute {deepest} of {horizon} actions: no worse than the best fixed depth, {depths[best]}, by more than "
+            f"{words}, with {asks[0]} queries an episode instead of {asks[1]}"
+        )
+    elif any(each.high > margin for depth, each in minus.items() if depth < deepest):
         parts.append(f"these episodes do not tell whether a shallower one is better by more than {words}")
     if open_ := [depth for depth in deeper if minus[depth].high >= -margin]:
         listed = f"depth {open_[0]} is" if len(open_) == 1 else f"depths {', '.join(map(str, open_))} are"
         parts.append(f"these episodes do not tell whether {listed} worse by more than {words}: more (--episodes) would")
-    elif len(card["seeds"]["test"]) == 1:
-        parts.append("one episode tells nothing: more (--episodes) would")
     if worse := [depth for depth in deeper if depth not in open_]:
         parts.append(f"depth {worse[0]} differs by {spread(minus[worse[0]], digits, scale)}")
     rule = best_on_validation(card, fixed=False)
@@ -122,13 +109,6 @@ def notes(card: Card) -> list[str]:
     ]
     if price := settings["price"]:
         lines[1] += f" Choices and differences are of the {card['score']} less {price:g} for each query."
-    lacking = {name: found[1] for name, why in card["left_out"].items() if (found := LACKING.match(why))}
-    if lacking:
-        *first, last = [each for each in INPUTS if each in lacking.values()]
-        inputs, many = f"{', '.join(first)} or {last}" if first else last, len(lacking)
-        rules = f"{many} rules (they are in card.json)" if many > 1 else "1 rule (it is in card.json)"
-        lines += ["", f"Left out, since the policy returns no {inputs}: {rules}."]
-    if others := {name: why for name, why in card["left_out"].items() if name not in lacking}:
-        lines += ["", "Left out:", ""]
-        lines += [f"* {cell(name)}: {cell(why)}" for name, why in others.items()]
+    if card["left_out"]:
+        lines += ["", f"Left out, for what they lack (card.json says it): {', '.join(map(cell, card['left_out']))}."]
     return lines

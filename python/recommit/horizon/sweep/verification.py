@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import secrets
 from dataclasses import fields
@@ -17,8 +16,9 @@ from recommit.horizon.sweep import card as cards
 from recommit.horizon.sweep import programs
 from recommit.horizon.sweep.options import MOST_SEED, SweepOptions
 from recommit.horizon.sweep.run import ELSEWHERE, Sweep, blocks, made_from
-from recommit.horizon.sweep.worker import Players, Seat, local
-from recommit.storage import errors, schema
+from recommit.horizon.sweep.worker import Players
+from recommit.storage import errors, schema, verified
+from recommit.storage.recipe_text import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,18 +62,15 @@ def verify(
     _same("seeds", card["seeds"], again.seeds)
     if not options.episodes:
         return 0
-    with Players(again) as children:
-        seat = Seat(again, env, policy)
-        live = env is not None or policy is not None
-        ask: Ask = (lambda asked: local(seat, asked)) if live else children.ask
-        content = Sweep(again, Recorded(card, ask), progress=lambda *_: None).content()
+    with Players(again, env, policy) as players:
+        content = Sweep(again, Recorded(card, players.ask).get, progress=lambda *_: None).content()
         made = {**made_from(again, env, policy), **content, "versions": card["versions"]}
         for name in sorted((card.keys() | made.keys()) - set(FOLLOWS)):
             _same({"state": "weights of the policy"}.get(name, name), card.get(name), made.get(name))
         seed = secrets.randbelow(MOST_SEED) if options.seed is None else options.seed
         requests, done = sample(card, options.episodes, seed), 0
         total = sum(len(request["with"]["seeds"]) for *_, request in requests)
-        for i, reply in ask([request for _, _, request in requests]):
+        for i, reply in players.ask([request for _, _, request in requests]):
             _compare(card, *requests[i], reply["outcomes"])
             done += len(requests[i][2]["with"]["seeds"])
             progress(done, total, requests[i][0]["name"])
@@ -114,24 +111,14 @@ class Recorded:
                 for name in reply["rules"]
             }
             reply["rules"] = {
-                name: there[name] if _near(there[name], now) else now for name, now in reply["rules"].items()
+                name: there[name] if verified.alike(there[name], now, 1e-6) else now
+                for name, now in reply["rules"].items()
             }
         return reply
 
 
 def _key(rule: dict[str, Any]) -> str:
     return json.dumps(rule, sort_keys=True)
-
-
-def _near(one: Any, other: Any) -> bool:
-    """Are rules the same but for the rounding of another processor?"""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_near(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_near, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
-    return bool(one == other)
 
 
 def read(options: VerifyOptions) -> Card:
@@ -150,7 +137,7 @@ def sweep_of(options: VerifyOptions, card: Card) -> SweepOptions:
     env = options.env or card["env"]["name"]
     if not options.env and (":" in env or not programs.is_id(env)):
         env = ""
-    told = {"out": Path(), "jobs": options.jobs, "env": env, "policy": options.policy, "files": options.files}
+    told = {"out": Path(), "env": env, "policy": options.policy, "files": options.files}
     try:
         parsed: SweepOptions = schema.parse(SweepOptions, {**card["settings"], **told}, owner="settings")
         return parsed
@@ -181,12 +168,11 @@ def _same(what: str, expected: Any, got: Any) -> None:
         return
     if all(re.fullmatch("[0-9a-f]{64}", str(each)) for each in (expected, got)):
         raise Rejected(f"{what} has changed since the card was written: sha256 {expected[:12]} then, {got[:12]} now")
-    raise Rejected(f"{what}: expected {_short(expected)}, as the card has it, got {_short(got)}")
+    raise Rejected(f"{what}: expected {_shown(expected)}, as the card has it, got {_shown(got)}")
 
 
-def _short(value: Any) -> str:
-    text = "none" if value is None else str(value)
-    return text if len(text) <= 64 else f"{text[:60]} ..."
+def _shown(value: Any) -> str:
+    return "none" if value is None else cut(str(value), 64)
 
 
 def sample(card: Card, episodes: int, seed: int) -> list[tuple[dict[str, Any], int, dict[str, Any]]]:
@@ -214,17 +200,6 @@ def _extremes(card: Card, row: dict[str, Any]) -> list[int]:
     """The episodes that move a row's figures most: with the fewest and the most queries, the best and the worst."""
     queries, merits = np.array(row["outcomes"]["queries"]), cards.scores(row["outcomes"], card["score"])
     return [int(place) for each in (queries, merits) for place in (each.argmin(), each.argmax())]
-
-
-def episodes_of(card: Card) -> int:
-    """All episodes of a card."""
-    parts = (("rows", "test"), ("validation", "validation"))
-    return sum(len(card[name]) * len(card["seeds"][split]) for name, split in parts)
-
-
-def missed(episodes: int) -> float:
-    """The share of changed episodes that a sample of so many misses with a chance of one in twenty."""
-    return float(1.0 - 0.05 ** (1.0 / max(episodes, 1)))
 
 
 def _compare(card: Card, row: dict[str, Any], first: int, request: dict[str, Any], outcomes: dict[str, Any]) -> None:

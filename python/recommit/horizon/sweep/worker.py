@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,12 +49,12 @@ class Seat:
         if self._env is None:
             make = programs.maker(options.env, options.arguments())
         else:
-            make = partial(programs.made, "env", self._env, options.arguments())
+            make = partial(programs.made, self._env, options.arguments())
         if policy is None:
             with seeded(0):  # so that all processes have the same weights, if they are drawn
                 program = programs.load("policy", options.policy)
             with seeded(0):  # torch too, if the program has imported it
-                policy = programs.made("policy", program, {})
+                policy = programs.made(program, {})
         return Player(options, slots(make, options.batch), policy)
 
     def answer(self, request: Request) -> Reply:
@@ -106,20 +106,18 @@ class Seat:
         return {"outcomes": by_field, "seconds": played.seconds}
 
 
-def local(seat: Seat, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
-    """Answers of an object in this process, in order."""
-    for i, request in enumerate(requests):
-        yield i, seat.answer(request)
-
-
 class Players(Children):
-    """Child processes that play the episodes of a sweep."""
+    """Who plays the episodes: child processes, or this one where the environment or the policy is an object of it."""
 
-    def __init__(self, options: SweepOptions) -> None:
+    def __init__(self, options: SweepOptions, env: Callable[..., Any] | None = None, policy: Any = None) -> None:
         super().__init__(__name__, options.jobs, asdict(options), lambda _: "played episodes", settings=ONE_THREAD)
+        self._here = Seat(options, env, policy) if env is not None or policy is not None else None
 
     def ask(self, requests: Sequence[Request]) -> Iterator[tuple[int, Reply]]:
         """Number and answer of each request, as they come; an error is raised at once."""
+        if self._here is not None:
+            yield from ((i, self._here.answer(request)) for i, request in enumerate(requests))
+            return
         for i, reply in super().ask(requests):
             if "error" in reply:
                 raise (ValueError if reply["wrong_call"] else errors.DataError)(reply["error"])
@@ -144,11 +142,4 @@ def answer(seat: Seat, request: Request) -> Reply:
 
 def main() -> None:
     """Be one of the players."""
-    serve(lambda values: partial(answer, Seat(_options(values))))
-
-
-def _options(values: dict[str, Any]) -> SweepOptions:
-    """Those that the parent wrote: JSON has no tuples and no paths."""
-    own = {each.name: values[each.name] for each in fields(SweepOptions)}
-    own |= {"out": Path(own["out"]), "files": (), "depths": tuple(own["depths"])}
-    return SweepOptions(**own)
+    serve(lambda values: partial(answer, Seat(SweepOptions(**{**values, "out": Path(values["out"])}))))

@@ -18,9 +18,9 @@ import torch.nn.functional as F
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from recommit import checks
 from recommit.policy.backbones.backbone import PromptInputs
 from recommit.policy.tensors import to_device
-from recommit.puzzles import checks
 from recommit.storage import verified
 from recommit.storage.files import Files, replace
 

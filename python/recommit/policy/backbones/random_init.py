@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from recommit import checks
 from recommit.policy.backbones.backbone import INDEX, MOST_LAYERS, family
 from recommit.policy.backbones.conv import CONV, ConvShape, make_conv
-from recommit.puzzles import checks
 from recommit.storage import schema
 from recommit.storage.files import Files, replace
 

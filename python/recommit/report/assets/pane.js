@@ -36,18 +36,13 @@ const PANE = (() => {
     box.replaceChildren();
     const d = one.decisions[k];
     if (!d) return ended(box, one);
-    if (d.hand) {
-      box.append(make("b", {}, "By hand"), `: ${d.executed} action${d.executed === 1 ? "" : "s"}, distance ${said(d.before)} → ${said(d.after)}.`);
-      return undefined;
-    }
-    const number = one.decisions.slice(0, k + 1).filter((each) => !each.hand).length;
-    box.append(`Observation ${number}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
+    box.append(`Observation ${k + 1}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
     if (d.regret) box.append(make("span", { class: `regret${d.regret.cause ? " lost" : ""}` }, `Regret: ${price(d.regret)}.`));
     return undefined;
   }
 
   function ended(box, one) {
-    const own = one.decisions.filter((d) => !d.hand), worse = own.filter((d) => d.regret?.cause);
+    const own = one.decisions, worse = own.filter((d) => d.regret?.cause);
     const end = one.solved ? "Solved" : one.distances.at(-1) === -1 ? "Lost" : "Not solved";
     box.append(make("b", {}, end), ` after ${own.length} observations and ${one.spent} actions${one.solved ? "" : `; distance ${said(one.distances.at(-1))}`}.`);
     if (!own.length || !own[0].regret) return;
@@ -60,19 +55,19 @@ const PANE = (() => {
     const box = make("div", { class: "plan", "aria-hidden": "true" });
     if (!d) return box;
     const kept = make("span", { class: `kept d${d.h}` });
-    d.plan.slice(0, d.hand ? d.executed : d.h).forEach((action, a) => {
+    d.plan.slice(0, d.h).forEach((action, a) => {
       const blocked = d.boards[a + 1] === d.boards[a] && a < d.executed;
       kept.append(make("span", { class: `${a < sub ? "now" : ""}${blocked ? " blocked" : ""}`, title: blocked ? "blocked" : "" }, ARROWS[action]));
     });
     box.append(kept);
-    if (!d.hand && d.plan.length > d.h) box.append(make("span", { class: "rest", title: "planned, and not committed to" }, d.plan.slice(d.h).map((action) => ARROWS[action]).join("")));
+    if (d.plan.length > d.h) box.append(make("span", { class: "rest", title: "planned, and not committed to" }, d.plan.slice(d.h).map((action) => ARROWS[action]).join("")));
     return box;
   }
 
   // The depth head's probabilities; a depth that is always the same needs none.
   function chances(d, depths, always) {
     const box = make("div", { class: "chances" }), line = (text) => box.append(make("span", { style: { "grid-column": "1 / -1" } }, text));
-    if (!d || d.hand) return box;
+    if (!d) return box;
     const total = d.chances.reduce((a, b) => a + b, 0), best = d.regret?.cause ? d.regret.best : 0;
     if (always) line(`Always h = ${always}.`);
     else if (!total) line("The depth head was not asked.");
@@ -86,11 +81,10 @@ const PANE = (() => {
   function strip(one, now, widest, width, chosen) {
     const box = make("div", { class: "strip", role: "group", "aria-label": "commitments" }), unit = width / Math.max(widest, 1);
     one.decisions.forEach((d, k) => {
-      const what = d.hand ? `by hand: ${d.executed} actions` : `decision ${k + 1}: h = ${d.h}, ${d.executed} executed`;
-      const label = `${what}, distance ${said(d.before)} to ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}${d.regret ? `; regret: ${price(d.regret)}` : ""}`;
+      const label = `decision ${k + 1}: h = ${d.h}, ${d.executed} executed, distance ${said(d.before)} to ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}${d.regret ? `; regret: ${price(d.regret)}` : ""}`;
       const worse = d.regret?.cause ? " worse" : "";
       const state = worse + (k < now ? " past" : k === now ? " here" : "");
-      const block = make("button", { type: "button", class: `${d.hand ? "hand" : `d${d.h}`}${state}`, style: { "--wide": d.h }, title: label, "aria-label": label, tabindex: -1 }, d.h * unit < (d.hand ? 28 : 9) ? "" : d.hand ? "you" : String(d.h), make("b", {}, MARKS[d.kind]));
+      const block = make("button", { type: "button", class: `d${d.h}${state}`, style: { "--wide": d.h }, title: label, "aria-label": label, tabindex: -1 }, d.h * unit < 9 ? "" : String(d.h), make("b", {}, MARKS[d.kind]));
       block.addEventListener("click", () => chosen(k));
       box.append(block);
     });
@@ -135,5 +129,5 @@ const PANE = (() => {
     rest.replaceChildren(strip(one, now.k, widest, width, jump), most < 0 ? "" : spark(one, now.k, most, steps, width, budgets));
   }
 
-  return { numbers, unpack, effect, build, show };
+  return { numbers, unpack, build, show };
 })();

@@ -15,7 +15,7 @@ const VIEWER = (() => {
     function episode(agent, i) {
       const key = `${agent}/${i}`;
       if (!known.has(key)) {
-        const about = { ...data, puzzle, start: PANE.numbers(data.instances[i].state, 2, 16) };
+        const about = { ...data, ...data.instances[i], puzzle, start: PANE.numbers(data.instances[i].state, 2, 16) };
         known.set(key, PANE.unpack(data.played[agent][i], about));
       }
       return known.get(key);
@@ -27,7 +27,7 @@ const VIEWER = (() => {
       const every = shown(), steps = slide();
       root.querySelectorAll(".pane").forEach((pane, p) => {
         const agent = data.agents[now.who[p]];
-        PANE.show(pane, every, p, now, { ...data, puzzle, steps, jump, always: agent.depth });
+        PANE.show(pane, every, p, now, { ...data, ...data.instances[now.i], puzzle, steps, jump, always: agent.depth });
         if (agent.seeds > 1) pane.querySelector(".said").append(` (one of ${agent.seeds} seeds)`);
       });
       find("pick-instance").value = now.i;

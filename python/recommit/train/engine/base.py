@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from recommit.train.optim import BETAS
+from recommit.train.optim import BETAS, LARGEST_NORM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.distributed import Team
-    from recommit.train.config import OptimConfig
+    from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.optim import ParameterGroup
 
     State = dict[str, Tensor]
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: A file of a checkpoint is closed when it holds so many bytes.
 FILE_BYTES = 1 << 31
+#: Numbers of a gradient that DeepSpeed reduces together; its own default is ten times what an adapter has.
+BUCKET = 50_000_000
 
 
 class Diverged(RuntimeError):
@@ -53,7 +55,7 @@ class Engine:
     fused: bool | None = True
 
     def __init__(self, groups: list[ParameterGroup], optim: OptimConfig, team: Team) -> None:
-        self.groups, self.clip, self.team = groups, optim.clip or math.inf, team
+        self.groups, self.team = groups, team
         self.parameters = [p for group in groups for p in group.parameters]
         self.optimizer = torch.optim.AdamW(
             [{"params": group.parameters, "lr": group.lr} for group in groups],
@@ -76,7 +78,7 @@ class Engine:
 
         A gradient that is not finite changes nothing.
         """
-        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.clip))
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, LARGEST_NORM))
         for group, own in zip(self.optimizer.param_groups, self.groups, strict=True):
             group["lr"] = own.lr * scale
         if math.isfinite(norm):
@@ -161,3 +163,29 @@ def whole_shape(parameter: Tensor) -> torch.Size:
 def numel(parameter: Tensor) -> int:
     """Size of all of a parameter, also while ZeRO has split it."""
     return int(getattr(parameter, "ds_numel", parameter.numel()))
+
+
+def deepspeed_settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -> dict[str, Any]:
+    """DeepSpeed's configuration of a run, of which ``parts`` micro-batches make a step. Nothing in it casts what is
+    trained: AdamW's steps are smaller than what bfloat16 can tell apart."""
+    if config.stage == 0 and config.offload:
+        raise ValueError("engine.offload: expected stage 1, 2 or 3, got 0 (there is nothing to offload)")
+    zero: dict[str, Any] = {"stage": config.stage, "reduce_bucket_size": BUCKET}
+    if config.stage == 3:
+        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then
+        # fails.
+        zero["stage3_param_persistence_threshold"] = 0
+    if config.offload:
+        zero["offload_optimizer"] = {"device": "cpu"}
+        if config.stage == 3:
+            zero["offload_param"] = {"device": "cpu"}
+    return {
+        "train_micro_batch_size_per_gpu": max(1, optim.batch // world // parts),
+        "gradient_accumulation_steps": parts,
+        "gradient_clipping": LARGEST_NORM,
+        "zero_optimization": zero,
+        "zero_force_ds_cpu_optimizer": False,
+        "zero_allow_untested_optimizer": True,
+        "steps_per_print": 10**9,
+        "wall_clock_breakdown": False,
+    }

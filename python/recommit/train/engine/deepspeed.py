@@ -23,8 +23,7 @@ from deepspeed.utils import (
 from torch import nn
 from torch.nn.functional import pad
 
-from recommit.train.engine.base import Diverged, Engine, load_states, save_states, whole_shape
-from recommit.train.engine.deepspeed_config import deepspeed_settings
+from recommit.train.engine.base import Diverged, Engine, deepspeed_settings, load_states, save_states, whole_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

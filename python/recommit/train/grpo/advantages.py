@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 Collected: TypeAlias = tuple[GrpoBatch, Signals]
 #: A deviation that is no more than rounding: all rewards of the group are equal.
 EQUAL = 1e-12
+#: Added to the deviation that advantages are divided by, so that rewards that hardly differ are not blown up.
+EPS = 1e-6
 
 
 def of_samples(actor: Actor, config: GrpoConfig, sampled: Sampled, step: int, team: Team) -> Collected:
@@ -55,7 +57,7 @@ def of_samples(actor: Actor, config: GrpoConfig, sampled: Sampled, step: int, te
         rewards = reward.by_branch(trace, sampled.after, config.advantage, prices)
     else:
         rewards = reward.by_state(trace, config.advantage, prices)
-    advantage = in_groups(rewards, scaled=config.advantage.scale == "group", eps=config.advantage.eps)
+    advantage = in_groups(rewards, scaled=config.advantage.scale == "group")
     if by_episode:
         advantage = advantage.reshape(-1)[trace.episode][:, None]
     depths, zero_std = actor.policy.config.depths, zero_std_fraction(rewards)
@@ -66,14 +68,13 @@ def of_samples(actor: Actor, config: GrpoConfig, sampled: Sampled, step: int, te
     return gathered(own, place, team), signals.over_ranks(team.all_reduce_sum)
 
 
-def in_groups(rewards: Floats, *, scaled: bool, eps: float = 0.0) -> Floats:
-    """[N, G]: each reward against its group's mean, ``scaled`` by the group's deviation and ``eps``; a group of equal
+def in_groups(rewards: Floats, *, scaled: bool) -> Floats:
+    """[N, G]: each reward against its group's mean, ``scaled`` by the group's deviation and ``EPS``; a group of equal
     rewards gives exactly zero."""
     centred = rewards - rewards.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     centred = np.where(deviation <= EQUAL, 0.0, centred)
-    # An eps of 0 is allowed: where the deviation is 0, so is what is divided.
-    return centred / np.maximum(deviation + eps, EQUAL) if scaled else centred
+    return centred / (deviation + EPS) if scaled else centred
 
 
 def zero_std_fraction(rewards: Floats) -> float:
@@ -87,12 +88,12 @@ def on_one_rank(values: list[float]) -> list[float]:
 
 
 def scaled_by_batch(
-    advantage: Floats, weight: NDArray[np.floating], eps: float, sum_over_ranks: SumOverRanks = on_one_rank
+    advantage: Floats, weight: NDArray[np.floating], sum_over_ranks: SumOverRanks = on_one_rank
 ) -> Floats:
     """Divided by the root of the weighted mean square of all of them, on all ranks together."""
     squares, weights = sum_over_ranks([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
     deviation = np.sqrt(squares / weights) if weights else 0.0
-    return advantage / max(deviation + eps, EQUAL)
+    return advantage / (deviation + EPS)
 
 
 def sampled_batch(
@@ -108,7 +109,7 @@ def sampled_batch(
     many, count = proposals.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
     if config.scale == "batch":
-        advantage = scaled_by_batch(advantage, weight, config.eps, sum_over_ranks)
+        advantage = scaled_by_batch(advantage, weight, sum_over_ranks)
     scaled = advantage.astype(np.float32)
     executed = np.arange(proposals.actions.shape[-1]) < trace.executed[..., None]
     return GrpoBatch(
@@ -176,7 +177,7 @@ class ExactAdvantages:
         advantage, share = self._by_plan(nodes, plans.actions)
         depth_weight = weight[:, None] * self.probs[nodes] * variant.head
         action_weight = weight[:, None, None] / config.group_size * share * variant.rest
-        scaled = partial(scaled_by_batch, eps=config.eps, sum_over_ranks=sum_over_ranks)
+        scaled = partial(scaled_by_batch, sum_over_ranks=sum_over_ranks)
         return GrpoBatch(
             states=self.graph.states[nodes],
             choices=np.tile(np.arange(len(depths)), (len(nodes), 1)),

@@ -9,13 +9,12 @@ from recommit.policy.config import HeadConfig, check_depths
 from recommit.prices import Prices
 from recommit.puzzles import registry
 from recommit.rollout.variants import variant
-from recommit.storage.schema import check, listed, parse
+from recommit.storage.schema import check, parse, refuse
 from recommit.train.config import (
     EngineConfig,
     OptimConfig,
     RunConfig,
     ValidationConfig,
-    check_length,
     plain,
     section,
 )
@@ -31,12 +30,10 @@ PER_TASK = ("advantage", "prices", "objective", "rollout", "validation")
 #: The fields of ``AdvantageConfig`` that not every estimator reads, and of a phase that ``exact`` alone does.
 _SAMPLED = ("state", "episode", "branch")
 _READ_BY = {
-    **dict.fromkeys(("progress", "progress_per", "deadlock", "penalty", "scale"), _SAMPLED),
+    **dict.fromkeys(("progress", "progress_per", "deadlock", "scale"), _SAMPLED),
     "follow": ("state", "branch"),
     **dict.fromkeys(("max_expansions", "depth_weighting"), ("exact",)),
 }
-#: What scores depth and plan together, and so does not go with ``exact``.
-_PAIRED = {"ratio": "joint", "loss_normalization": "length"}
 _EXACT_PHASE = ("head_updates", "head_only", "depth_head_lr", "starts", "budgets")
 
 
@@ -51,17 +48,14 @@ class AdvantageConfig:
     estimator: Literal["state", "episode", "branch", "exact"] = "state"
     #: Commitments or episodes per group (the paper: 4 for sliding, 8 for Sokoban); ``exact``: plans per state.
     group_size: int = 4
-    #: Added to the deviation that advantages are divided by, so that rewards that hardly differ are not blown up.
-    eps: float = 1e-6
     #: Weight of the bounded progress term tanh(mean progress per action) beside the success term (the paper: 0.20).
     progress: float = 0.2
     #: Progress is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper):
     #: what was gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
     progress_per: Literal["action", "commitment"] = "commitment"
-    #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs ``penalty``, or
-    #: counts nothing and ends the episode.
+    #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs
+    #: ``reward.PENALTY``, or counts nothing and ends the episode.
     deadlock: Literal["zero", "penalty", "terminate"] = "zero"
-    penalty: float = 0.2
     #: Advantages are divided by the standard deviation of their group (the paper), by the root mean square over the
     #: batch (so does ``exact``), or by nothing.
     scale: Literal["group", "batch", "none"] = "group"
@@ -75,21 +69,15 @@ class AdvantageConfig:
 
     def __post_init__(self) -> None:
         least = 1 if self.estimator == "exact" else 2  # to compare
-        check("advantage", self, group_size=least, eps=0, progress=0, penalty=0, max_expansions=1)
+        check("advantage", self, group_size=least, progress=0, max_expansions=1)
         for name, readers in _READ_BY.items():
             value = getattr(self, name)
-            if self.estimator not in readers and value != type(self).__dataclass_fields__[name].default:
-                raise ValueError(
-                    f"advantage.{name}: expected no such field with advantage.estimator {self.estimator}, which does "
-                    f"not read it ({listed(readers, 'and')} {'do' if readers[1:] else 'does'}), got {value}; --set "
-                    f'"advantage={{estimator: {self.estimator}}}" leaves out what a recipe says of another'
-                )
-        usual = type(self).__dataclass_fields__["penalty"].default
-        if self.deadlock != "penalty" and self.penalty != usual:
-            raise ValueError(
-                f"advantage.penalty: expected it with advantage.deadlock penalty, which alone reads it, or {usual}, "
-                f"got {self.penalty} with {self.deadlock}"
+            changed = value != type(self).__dataclass_fields__[name].default
+            unread = f"no such field with advantage.estimator {self.estimator}, which does not read it"
+            others = (
+                f'{value}; --set "advantage={{estimator: {self.estimator}}}" leaves out what a recipe says of others'
             )
+            refuse((changed and self.estimator not in readers, f"advantage.{name}", unread, others))
 
 
 @dataclass(frozen=True)
@@ -142,11 +130,9 @@ class ObjectiveConfig:
 
     def __post_init__(self) -> None:
         check("objective", self, clip=0, kl=0)
-        if self.ratio == "joint" and self.loss_normalization != "surrogate":
-            raise ValueError(
-                "objective.loss_normalization: expected surrogate with objective.ratio joint, which is one term, "
-                f"got {self.loss_normalization}"
-            )
+        joint = self.ratio == "joint" and self.loss_normalization != "surrogate"
+        one = "surrogate with objective.ratio joint, which is one term"
+        refuse((joint, "objective.loss_normalization", one, self.loss_normalization))
 
 
 @dataclass(frozen=True)
@@ -157,8 +143,8 @@ class RolloutConfig:
     instances: int = 64
     #: Decisions per episode while training (the paper: 5 for sliding, 6 for Sokoban).
     budget: int = 5
-    #: Shortest and longest length of the instances; empty: as in the data of the warm start.
-    length: tuple[int, ...] = ()
+    #: Shortest and longest length of the instances; none: as in the data of the warm start.
+    length: tuple[int, int] | None = None
     #: Mirror and turn every start, where the puzzle's rules do not mind.
     augment: bool = False
     #: Of ``exact``: states that a step learns from at most, all ranks together; 0: all of them. Others do not read it.
@@ -166,7 +152,6 @@ class RolloutConfig:
 
     def __post_init__(self) -> None:
         check("rollout", self, instances=1, budget=1, states=0)
-        check_length("rollout", self.length)
 
 
 @dataclass(frozen=True)
@@ -191,45 +176,30 @@ class GrpoPhase:
 
     def __post_init__(self) -> None:
         check("phases", self, steps=1, head_updates=0, depth_head_lr=0, starts=0)
-        if self.head_only and not self.head_updates:
-            raise ValueError("phases.head_updates: expected at least 1 with phases.head_only, got 0")
-        if self.depth_head_lr and not self.head_updates:
-            raise ValueError(f"phases.depth_head_lr: expected 0 without phases.head_updates, got {self.depth_head_lr}")
-        check_budgets("phases", self.budgets)
-        if (self.price_action or 0) < 0:
-            raise ValueError(f"phases.price_action: expected at least 0, got {self.price_action}")
-
-
-def check_budgets(owner: str, budgets: tuple[int, ...]) -> None:
-    """Refuse what is no number of decisions."""
-    if min(budgets, default=1) < 1:
-        raise ValueError(f"{owner}.budgets: expected numbers from 1 on, got {budgets}")
+        alone, rate = self.head_only and not self.head_updates, self.depth_head_lr
+        refuse(
+            (alone, "phases.head_updates", "at least 1 with phases.head_only", 0),
+            (rate and not self.head_updates, "phases.depth_head_lr", "0 without phases.head_updates", rate),
+            (min(self.budgets, default=1) < 1, "phases.budgets", "numbers from 1 on", self.budgets),
+            ((self.price_action or 0) < 0, "phases.price_action", "at least 0", self.price_action),
+        )
 
 
 @dataclass(frozen=True)
 class GrpoValidationConfig(ValidationConfig):
     """Validation of a GRPO run."""
 
-    every: int = 20
     #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the
     #: highest share solved less the prices of its actions and observations at the end of the run, on average over all.
     budgets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_budgets("validation", self.budgets)
+        refuse((min(self.budgets, default=1) < 1, "validation.budgets", "numbers from 1 on", self.budgets))
 
 
-@dataclass(frozen=True)
-class GrpoOptimConfig(OptimConfig):
-    """The optimizer of a GRPO run, with much smaller steps than a warm start's."""
-
-    steps: int = 100
-    batch: int = 256
-    lr: float = 3e-5
-    vision_lr: float = 0.0
-    decoder_lr: float = 1e-4
-    depth_head_lr: float = 5e-4
+#: Much smaller steps than a warm start's.
+OPTIM = OptimConfig(steps=100, batch=256, lr=3e-5, decoder_lr=1e-4, depth_head_lr=5e-4)
 
 
 @dataclass(frozen=True)
@@ -248,8 +218,8 @@ class GrpoConfig:
     #: Steps that differ, in their order, ``optim.steps`` in all; none: all are alike.
     phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per optimizer step, several of which make a step.
-    optim: GrpoOptimConfig = field(default_factory=GrpoOptimConfig)
-    validation: GrpoValidationConfig = field(default_factory=GrpoValidationConfig)
+    optim: OptimConfig = field(default_factory=lambda: OPTIM)
+    validation: GrpoValidationConfig = field(default_factory=lambda: GrpoValidationConfig(every=20))
     #: Which puzzles of a warm start that has several, by name, with or without size; several are trained jointly.
     tasks: tuple[str, ...] = ()
     #: Values that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
@@ -259,68 +229,42 @@ class GrpoConfig:
 
     def __post_init__(self) -> None:
         check_depths(self.depths)
-        for task in self.tasks:
-            registry.puzzle(task.partition("-")[0])
-        for task in self.by_task:
+        for task in (*self.by_task, *(name.partition("-")[0] for name in self.tasks)):
             registry.puzzle(task)
+        for task in self.by_task:
             self.of(task)
-        if self.advantage.estimator == "exact":
-            self._check_exact()
-        self._check_phases()
-        if not variant(self.variant).rest and self.objective.loss_normalization == "length":
-            raise ValueError(
-                f"objective.loss_normalization: expected surrogate or constant with variant {self.variant}, whose "
-                "actions learn nothing and so are not counted, got length"
-            )
-        if not variant(self.variant).head and self.objective.ratio == "joint":
-            raise ValueError(
-                f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"
-            )
-
-    def _check_exact(self) -> None:
-        for name, paired in _PAIRED.items():
-            if getattr(self.objective, name) == paired:
-                raise ValueError(
-                    f"objective.{name}: expected another with advantage.estimator exact, which scores depths and plans "
-                    f"apart, got {paired}"
-                )
-        plans_stay = not variant(self.variant).rest or (self.phases and all(phase.head_only for phase in self.phases))
-        if self.advantage.group_size < 2 and not plans_stay:
-            raise ValueError(
-                "advantage.group_size: expected at least 2 with advantage.estimator exact, which compares the plans "
-                f"of a state, got {self.advantage.group_size}"
-            )
-
-    def _check_phases(self) -> None:
+        own, exact, plans = variant(self.variant), self.advantage.estimator == "exact", self.advantage.group_size
+        joint, by_length = self.objective.ratio == "joint", self.objective.loss_normalization == "length"
+        learning = own.rest and not (self.phases and all(phase.head_only for phase in self.phases))
+        apart, variants = "advantage.estimator exact, which scores depths and plans apart", f"variant {own.name}"
+        normal = "objective.loss_normalization"
+        refuse(
+            (exact and joint, "objective.ratio", f"factor with {apart}", "joint"),
+            (exact and by_length, normal, f"surrogate or constant with {apart}", "length"),
+            (exact and learning and plans < 2, "advantage.group_size", f"at least 2 with {apart}", plans),
+            (by_length and not own.rest, normal, f"surrogate or constant with {variants}", "length"),
+            (joint and not own.head, "objective.ratio", f"factor with {variants}", "joint"),
+        )
         for i, phase in enumerate(self.phases):
-            for name in _EXACT_PHASE if self.advantage.estimator != "exact" else ():
-                if value := getattr(phase, name):
-                    raise ValueError(
-                        f"phases[{i}].{name}: expected no such field with advantage.estimator "
-                        f"{self.advantage.estimator}, which does not read it (exact does), got {value}; "
-                        '--set "phases=[]" leaves it out'
-                    )
-            if phase.head_updates and not variant(self.variant).head:
-                raise ValueError(
-                    f"phases[{i}].head_updates: expected 0 with variant {self.variant}, whose depth is not chosen, got "
-                    f'{phase.head_updates}; --set "phases=[]" leaves them out'
-                )
-            if phase.head_updates and self.objective.kl_depth and self.objective.kl > 0:
-                raise ValueError(
-                    f"objective.kl: expected 0 with phases[{i}].head_updates {phase.head_updates}, which know no KL of "
-                    f"the depth head, got {self.objective.kl}; objective.kl=0 has none, objective.kl_depth=false that "
-                    "of the actions alone"
-                )
-            if phase.starts % self.rollout.instances:
-                raise ValueError(
-                    f"phases[{i}].starts: expected a multiple of rollout.instances {self.rollout.instances}, "
-                    f"got {phase.starts}"
-                )
-        if self.phases and (total := sum(phase.steps for phase in self.phases)) != self.optim.steps:
-            raise ValueError(
-                f"phases: expected optim.steps {self.optim.steps} in all, got {total}; "
-                '--set "phases=[]" makes all steps alike'
-            )
+            self._check_phase(f"phases[{i}]", phase)
+        total, steps = sum(phase.steps for phase in self.phases), self.optim.steps
+        alike = f'{total}; --set "phases=[]" makes all steps alike'
+        refuse((total not in (0, steps), "phases", f"optim.steps {steps} in all", alike))
+
+    def _check_phase(self, name: str, phase: GrpoPhase) -> None:
+        estimator, updates, objective = self.advantage.estimator, phase.head_updates, self.objective
+        unread = f"no such field with advantage.estimator {estimator}, which does not read it (exact does)"
+        for own in _EXACT_PHASE if estimator != "exact" else ():
+            value = getattr(phase, own)
+            refuse((value, f"{name}.{own}", unread, f'{value}; --set "phases=[]" leaves it out'))
+        chosen, left = f"0 with variant {self.variant}, whose depth is not chosen", f'{updates}; --set "phases=[]"'
+        without = f"0 (or objective.kl_depth=false) with {name}.head_updates, which know no KL of the depth head"
+        shard = self.rollout.instances
+        refuse(
+            (updates and not variant(self.variant).head, f"{name}.head_updates", chosen, left),
+            (updates and objective.kl_depth and objective.kl > 0, "objective.kl", without, objective.kl),
+            (phase.starts % shard, f"{name}.starts", f"a multiple of rollout.instances {shard}", phase.starts),
+        )
 
     def of(self, task: str) -> GrpoConfig:
         """With the values of one puzzle."""

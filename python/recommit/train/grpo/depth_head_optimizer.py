@@ -73,7 +73,7 @@ class DepthHeadOptimizer:
         probs = softmax(rows.whole(logits))
         advantage, mass = evaluation.advantages(probs)
         share = mass / mass.sum()
-        scaled = scaled_by_batch(advantage, mass[:, None] * probs, self.config.advantage.eps) * share[:, None]
+        scaled = scaled_by_batch(advantage, mass[:, None] * probs) * share[:, None]
         returns = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
         entropies = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
         terms = self.policy.config.plan_length + 1 if self.config.objective.loss_normalization == "surrogate" else 1

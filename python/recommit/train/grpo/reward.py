@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+#: What a lost level costs with ``deadlock: penalty``.
+PENALTY = 0.2
+
 
 @dataclass(frozen=True)
 class Spans:
@@ -76,7 +79,7 @@ def rewards(spans: Spans, config: AdvantageConfig, prices: Prices) -> Floats:
     dense = np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0)
     price = prices.action * n + prices.observation * spans.decisions.astype(np.float64)
     result: Floats = spans.solved.astype(np.float64) + config.progress * dense - np.where(spans.solved, price, 0.0)
-    return result - config.penalty * spans.lost if config.deadlock == "penalty" else result
+    return result - PENALTY * spans.lost if config.deadlock == "penalty" else result
 
 
 def own_reward(file: str | Path) -> Callable[[Spans], Any]:

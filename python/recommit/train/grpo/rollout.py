@@ -56,7 +56,7 @@ class Sampled:
 
 def instances_of(spec: DataSpec, config: GrpoConfig) -> DataSpec:
     """The recipe of the warm start's data, with a step's start states as a shard."""
-    wanted = spec.of_length(config.rollout.length)
+    wanted = spec.of_length(config.rollout.length or ())
     if not wanted.difficulties:
         raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
     return replace(wanted, shard=config.rollout.instances, count=config.starts)

@@ -200,7 +200,7 @@ class GrpoTrainer(Trainer):
         policy.train_only(*(puzzle.task for puzzle in self.puzzles), depth_head=self.variant.head)
         vision = {id(p) for p in policy.backbone.vision_parameters()}
         for parameter in policy.parameters():
-            if (id(parameter) in vision and not self.config.optim.vision_lr) or not self.variant.rest:
+            if id(parameter) in vision or not self.variant.rest:
                 parameter.requires_grad_(False)
         if not self.variant.rest:
             policy.depth_head.requires_grad_(True)

@@ -5,15 +5,12 @@ It learns on a commitment graph of the policy's own plans by exact advantages, u
 with probabilities for each number of observations left. It does not follow a gradient: it imitates an
 advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). So many steps on one
 evaluation do no harm, where a gradient that is out of date goes too far.
-
-Updates are counted, or end by the processor time that they take; reading states and checks on held-out starts are not
-counted. The clock changes no update: a fit of as many updates is the same fit, to the bit.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,20 +19,22 @@ import torch.nn.functional as F
 
 from recommit import rng
 from recommit.graph import files
+from recommit.graph.episodes import by_state, play
+from recommit.graph.policy_evaluation import PolicyEvaluation
 from recommit.policy.config import CONDITIONS, FEATURES, HeadConfig
 from recommit.policy.depth_head import DepthHead, conditions, confidence
 from recommit.policy.policy import CommitPolicy
 from recommit.prices import Prices
 from recommit.runs.process import configure_inference, preserved_torch_state
 from recommit.storage.ownership import refuse_foreign
-from recommit.train.heads.problem import HeadProblem
 from recommit.train.heads.world_model import policy_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from recommit.graph.graph import CommitmentGraph
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.options import HeadOptions
 
@@ -52,32 +51,15 @@ CHECKED = (Prices(), *(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0,
 PIECE = 8192
 #: The least probability and the largest advantage that a target goes by.
 LEAST, MOST = 1e-6, 8.0
-#: Checks on the held-out starts, evenly over a fit; updates without a number or a time.
-CHECKS, UPDATES = 8, 80
+#: Checks on the held-out starts, evenly over a fit, and the share of the starts' groups that they are.
+CHECKS, HELD = 8, 0.25
+#: What the policy plays for unless an evaluation has other prices.
+USUAL = Prices(0.01, 0.01)
 NO_WORLD_MODEL = "policy: expected one with a world model (recommit train world-model), got one without"
 
 
 @dataclass(frozen=True)
-class Extent:
-    """Length of a fit: a number of updates, or those that fit into CPU seconds; 0 for no end by it."""
-
-    updates: int = 0
-    seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.updates < 0 or self.seconds < 0 or not (self.updates or self.seconds):
-            raise ValueError(
-                f"updates, cpu_seconds: expected one of them above 0, got {self.updates} and {self.seconds}"
-            )
-
-    def share(self, updates: int, seconds: float) -> float:
-        """Which part of the fit is over."""
-        parts = [updates / self.updates] if self.updates else []
-        return max([*parts, *([seconds / self.seconds] if self.seconds else [])])
-
-
-@dataclass(frozen=True)
-class ConditionedConfig:
+class HeadTraining:
     """How it learns."""
 
     features: str = "conditioned"
@@ -85,22 +67,97 @@ class ConditionedConfig:
     hidden: int = 64
     states: int = 2048
     steps: int = 12
+    updates: int = 80
     seed: int = 0
-    #: Those of every update and every check; other ones each time if there are none.
-    prices: Prices | None = None
-
-    def __post_init__(self) -> None:
-        if "conditions" not in FEATURES.get(self.features, ()):
-            allowed = [name for name, parts in FEATURES.items() if "conditions" in parts]
-            raise ValueError(f"features: expected {' or '.join(allowed)} of a conditioned head, got {self.features}")
-        for name in ("hidden", "states", "steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
 
     @property
     def head(self) -> HeadConfig:
         """That of the policy's head."""
         return HeadConfig(self.features, self.hidden, gelu="tanh")
+
+
+@dataclass(frozen=True, eq=False)
+class HeadProblem:
+    """Choosing depths on a graph, whose columns they are: equal parts of the episodes have each of ``budgets``."""
+
+    graph: CommitmentGraph
+    budgets: tuple[int, ...]
+    #: Nodes where episodes begin.
+    starts: Nodes
+    #: [N] after how many commitments an episode may be at a node; as many as there are nodes if never.
+    earliest: Nodes
+    prices: Prices
+
+    @classmethod
+    def of(cls, graph: CommitmentGraph, depths: Sequence[int], budgets: Sequence[int]) -> HeadProblem:
+        """All starts of a graph."""
+        if not graph.closed:
+            raise ValueError("graph: expected one whose edges all lead to nodes, got one that was cut")
+        if graph.budget:
+            raise ValueError(
+                f"graph: expected one of every state, got one for {graph.budget} observations; build it without "
+                "--budget"
+            )
+        if not budgets or min(budgets) < 1:
+            raise ValueError(f"budgets: expected numbers from 1 on, got {tuple(budgets)}")
+        graph, starts = graph.only(tuple(depths)), graph.starts.astype(np.int64)
+        return cls(graph, tuple(budgets), starts, _earliest(graph, starts), Prices())
+
+    def within_reach(self) -> HeadProblem:
+        """The same without nodes that no episode comes to: graphs have all depths, a head some of them."""
+        planned = self.graph.planned & (self.earliest < self.longest)
+        return replace(self, graph=replace(self.graph, planned=planned))
+
+    def split(self, held: float, seed: int) -> tuple[HeadProblem, HeadProblem]:
+        """The problem of most starts, and that of the others: whole groups, drawn by ``seed``, ``held`` of all; a state
+        that stands among the starts several times is on one side."""
+        _, first, same = np.unique(self.starts, return_index=True, return_inverse=True)
+        groups, names = np.unique(self.graph.groups[first[same]], return_inverse=True)
+        order = np.argsort(rng.draw(rng.streams(seed, rng.Purpose.SHUFFLE, np.arange(len(groups))), 0))
+        away = np.isin(names, order[: max(1, round(held * len(groups)))])
+        if away.all():
+            raise ValueError(f"graph: expected starts in at least 2 groups, some to learn from, got {len(groups)}")
+        parts = (self.starts[~away], self.starts[away])
+        learn, check = (replace(self, starts=part, earliest=_earliest(self.graph, part)) for part in parts)
+        return learn, check
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """To choose from."""
+        return self.graph.depths
+
+    @property
+    def longest(self) -> int:
+        """The largest budget."""
+        return max(self.budgets)
+
+    @cached_property
+    def rows(self) -> Nodes:
+        """The nodes where a depth is chosen."""
+        return self.graph.rows
+
+    @cached_property
+    def evaluation(self) -> PolicyEvaluation:
+        """Values, visits and advantages of heads, exactly."""
+        return PolicyEvaluation(self.graph, self.starts, self.longest, self.prices, self.budgets)
+
+    def returns(self, columns: Nodes) -> list[float]:
+        """The mean return of episodes by budget, which take these columns [K, rows], row k - 1 for k observations
+        left."""
+        chosen = np.zeros((*columns.shape[:-1], len(self.graph)), np.int64)
+        chosen[..., self.rows] = columns
+        played = [play(self.graph, self.starts, budget, by_state(chosen, budget)) for budget in self.budgets]
+        return [float(self.prices.returns(*each.outcome()).mean()) for each in played]
+
+
+def _earliest(graph: CommitmentGraph, starts: Nodes) -> Nodes:
+    result = np.full(len(graph), len(graph))
+    here, commitments = np.unique(starts), 0
+    while len(here):
+        result[here] = commitments
+        there = np.unique(graph.landing[here[graph.planned[here] & ~graph.goal[here]]])
+        here, commitments = there[result[there] == len(graph)], commitments + 1
+    return result
 
 
 def advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
@@ -167,7 +224,7 @@ def _expected(policy: CommitPolicy, task: Puzzle, problem: HeadProblem, nodes: N
 class ConditionedLearner:
     """The head, and its updates: the same ones for the same seed."""
 
-    def __init__(self, problem: HeadProblem, inputs: ConditionedInputs, config: ConditionedConfig) -> None:
+    def __init__(self, problem: HeadProblem, inputs: ConditionedInputs, config: HeadTraining) -> None:
         self.problem, self.inputs, self.config = problem, inputs, config
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(config.seed)
@@ -215,8 +272,8 @@ class ConditionedLearner:
 
     def update(self, number: int) -> None:
         """One evaluation under prices of its own, and the steps on it."""
-        config, prices = self.config, self.config.prices or self._prices(number)
-        problem = self.problem.over(prices=prices)
+        config, prices = self.config, self._prices(number)
+        problem = replace(self.problem, prices=prices)
         probs = self.probs(problem)
         share, advantage = advantages(problem, probs)
         edges = np.cumsum(share.ravel())
@@ -241,9 +298,8 @@ class ConditionedLearner:
         self._optimizer.step()
 
     def value(self, held: HeadProblem) -> float:
-        """The mean return of its likeliest depths on held-out starts, over the prices of ``CHECKED``, or under its
-        own."""
-        checked = [held.over(prices=prices) for prices in ((self.config.prices,) if self.config.prices else CHECKED)]
+        """The mean return of its likeliest depths on held-out starts, over the prices of ``CHECKED``."""
+        checked = [replace(held, prices=prices) for prices in CHECKED]
         return float(np.mean([each.returns(self.probs(each)[1:].argmax(axis=2)) for each in checked]))
 
     def without_norm(self) -> DepthHead:
@@ -262,22 +318,18 @@ class ConditionedLearner:
 @preserved_torch_state()
 def train_head(options: HeadOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Train a head on a graph, and write the policy with it; the record of its best check."""
-    configure_inference(options.threads)
+    configure_inference(threads=1)
     refuse_foreign(options.out, ("heads.safetensors", "config.json"), "a head")
-    extent = Extent(options.updates or (0 if options.cpu_seconds else UPDATES), options.cpu_seconds)
+    if options.updates < 1:
+        raise ValueError(f"updates: expected at least 1, got {options.updates}")
     graph = files.read(options.graph)
     policy: CommitPolicy = CommitPolicy.from_pretrained(options.policy).eval()
     policy.replace_augmentations(int(graph.source.get("augmentations", 1)))
-    depths, budgets = options.depths or policy.config.depths, options.budget or graph.usual_budgets
-    learn, held = HeadProblem.of(graph, depths, budgets, Prices()).within_reach().split(options.held, options.seed)
-    config = ConditionedConfig(
-        options.features,
-        hidden=options.hidden,
-        seed=options.seed,
-        prices=options.prices if options.one_price else None,
-    )
-    record = fit(policy, graph.puzzle, learn, held, config, extent, tell)
-    policy.replace_prices(options.prices)
+    budgets = options.budget or graph.usual_budgets
+    learn, held = HeadProblem.of(graph, policy.config.depths, budgets).within_reach().split(HELD, options.seed)
+    training = HeadTraining(options.features, updates=options.updates, seed=options.seed)
+    record = fit(policy, graph.puzzle, learn, held, training, tell)
+    policy.replace_prices(USUAL)
     with policy_folder(options.out) as folder:
         policy.save_pretrained(folder)
     return record
@@ -288,8 +340,7 @@ def fit(
     task: Puzzle,
     learn: HeadProblem,
     held: HeadProblem,
-    config: ConditionedConfig,
-    extent: Extent,
+    config: HeadTraining,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> dict[str, Any]:
     """Give a policy with a world model the head, the best of its checks on the ``held`` starts; what it came to."""
@@ -297,34 +348,29 @@ def fit(
         raise ValueError(NO_WORLD_MODEL)
     _refuse_other_plans(policy, task, learn)
     inputs = ConditionedInputs(policy, task, learn, config.features)
-    best, record = _best_check(ConditionedLearner(learn, inputs, config), held, extent, tell)
+    best, record = _best_check(ConditionedLearner(learn, inputs, config), held, tell)
     policy.replace_head(config.head, depths=learn.depths)
     policy.depth_head.load_state_dict(best.state_dict())
     return record
 
 
 def _best_check(
-    learner: ConditionedLearner, held: HeadProblem, extent: Extent, tell: Callable[[str], None]
+    learner: ConditionedLearner, held: HeadProblem, tell: Callable[[str], None]
 ) -> tuple[DepthHead, dict[str, Any]]:
-    """Update until the ``extent`` is over; the head of the best check, and the record."""
-    seconds, best = 0.0, None
-    curve, done, checked = [], 0, 0.0
-    while not done or extent.share(done, seconds) < 1.0:
-        begun = time.process_time()
-        learner.update(done)
-        seconds += time.process_time() - begun
-        done += 1
-        share = extent.share(done, seconds)
-        if share < checked + 1.0 / CHECKS and share < 1.0:
+    """All updates; the head of the best check, and the record."""
+    updates, curve, best = learner.config.updates, [], None
+    for number in range(updates):
+        learner.update(number)
+        done = number + 1
+        if done * CHECKS // updates == number * CHECKS // updates:
             continue
-        checked = share
         value = learner.value(held)
-        curve.append({"updates": done, "seconds": round(seconds, 3), "value": value})
+        curve.append({"updates": done, "value": value})
         tell(f"update {done}, value {100 * value:.2f}")
         if best is None or value > best[0]:
             best = value, done, learner.without_norm()
     assert best is not None  # after the last update there was a check
-    return best[2], {"value": best[0], "updates": best[1], "curve": curve, "seconds": round(seconds, 3)}
+    return best[2], {"value": best[0], "updates": best[1], "curve": curve}
 
 
 def _refuse_other_plans(policy: CommitPolicy, task: Puzzle, problem: HeadProblem) -> None:

@@ -121,7 +121,7 @@ class TrainingStates:
 @preserved_torch_state()
 def train_world_model(options: WorldModelOptions, tell: Callable[[str], None]) -> dict[str, Any]:
     """Give the best policy of a run a world model, and write it; how exact it is on validation states."""
-    configure_inference(options.threads)
+    configure_inference(threads=1)
     ownership.refuse_foreign(options.out, (NAME, "config.json"), "a policy with a world model")
     spec = recipe_of(str(options.run), options.task)
     policy = CommitPolicy.from_pretrained(local_folder(options.run)).eval()

@@ -14,10 +14,10 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
+from tests.refusals import refused
 from tests.unit.horizon.sweep import toy, twin
 
 from recommit import horizon
-from recommit.horizon.sweep import player, run
 from recommit.horizon.sweep.options import SweepOptions
 from recommit.horizon.sweep.player import Player, read_plans
 from recommit.horizon.sweep.slots import Copies, alike, slots, stacked
@@ -85,11 +85,9 @@ def test_fixed_depths_fail_as_often_as_the_formula_says() -> None:
 def test_the_slow_loop_notices(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = options(latency=2, mode="continue", batch=len(SEEDS))
     one, places = seat(given)
-    part = player.part
-    if planted == "nothing is stale":
-        monkeypatch.setattr(player, "part", lambda plans, rows, _: part(plans, rows, slice(0, 4)))
-    if planted == "the first chunk is stale":
-        monkeypatch.setattr(player, "part", lambda plans, rows, _: part(plans, rows, slice(-4, None)))
+    part, wrong = horizon.Plans.part, slice(0, 4) if planted == "nothing is stale" else slice(-4, None)
+    if "stale" in planted:
+        monkeypatch.setattr(horizon.Plans, "part", lambda plans, rows, _=None: part(plans, rows, wrong))
     if planted == "asks when nothing is left":
         lead = SweepOptions.lead.fget
         monkeypatch.setattr(SweepOptions, "lead", property(lambda self: min(lead(self), 1)))
@@ -249,48 +247,51 @@ def test_what_policies_may_return() -> None:
         assert (plans.samples is None) == (not isinstance(said, Said | dict))
     assert read_plans(torch.tensor(chunk, dtype=torch.bfloat16)).actions.dtype == np.float32
     assert read_plans(np.array([[0, 1]])).actions.tolist() == [[0, 1]]
-    with pytest.raises(ValueError, match=r"policy: expected chunks, or a mapping with `actions`, got .*'plan'"):
-        read_plans({"plan": chunk})
 
 
 def test_what_cannot_be_played_is_refused() -> None:
-    for latency in (4, 7):
-        with pytest.raises(ValueError, match=f"latency: expected at most 3 with mode continue, .*got {latency}"):
-            seat(options(latency=latency, mode="continue"))[0].play(horizon.Fixed(1), [0])
-    with pytest.raises(TypeError, match=r"policy: expected an object with predict.* got int"):
-        seat(options(), 3)
-    with pytest.raises(ValueError, match=r"env: expected a gymnasium\.Env or a vector of them, got int"):
-        slots(lambda: 3, 1)
-    with pytest.raises(ValueError, match=r"env: expected a vector whose episodes .* autoreset_mode DISABLED"):
-        slots(lambda: SyncVectorEnv([toy.make] * 2, autoreset_mode=AutoresetMode.DISABLED), 1)
+    late = lambda latency: seat(options(latency=latency, mode="continue"))[0].play(horizon.Fixed(1), [0])
+    disabled = lambda: SyncVectorEnv([toy.make] * 2, autoreset_mode=AutoresetMode.DISABLED)
     only = toy.make()
-    with pytest.raises(ValueError, match=r"env: expected what makes another .* batch is 2, got one .* twice"):
-        slots(lambda: only, 2).reset([0, 1])
-    discrete = Player(options(latency=1), slots(lambda: gymnasium.make("CartPole-v1"), 1), toy.Policy())
-    discrete.predict = lambda seen: horizon.Plans(np.zeros((len(seen), 4), int))  # type: ignore[method-assign]
-    with pytest.raises(ValueError, match=r"hold: expected last, or a policy with idle"):
-        discrete.play(horizon.Fixed(2), [0])
+    pole = Player(options(latency=1), slots(lambda: gymnasium.make("CartPole-v1"), 1), toy.Policy())
+    pole.predict = lambda seen: horizon.Plans(np.zeros((len(seen), 4), int))  # type: ignore[method-assign]
+    refused(
+        [
+            (
+                lambda: late(4),
+                "latency: expected at most 3 with mode continue, half of the 6 actions",
+            ),
+            (lambda: seat(options(), 3), "policy: expected an object with predict(observations), got int"),
+            (lambda: slots(lambda: 3, 1), "env: expected a gymnasium.Env or a vector of them, got int"),
+            (lambda: slots(disabled, 1), "got one with autoreset_mode DISABLED"),
+            (lambda: slots(lambda: only, 2).reset([0, 1]), "batch is 2, got one environment twice"),
+            (lambda: pole.play(horizon.Fixed(2), [0]), "hold: expected last, or a policy with idle"),
+            (lambda: read_plans({"plan": np.zeros((1, 6, 2))}), "policy: expected chunks, or a mapping with `actions`"),
+        ]
+    )
 
 
 def test_actions_that_the_environment_does_not_have_are_refused() -> None:
+    """The pendulum reads the first of three torques, and a vector of one stretches what it gets."""
     box, discrete = gymnasium.spaces.Box(-2.0, 2.0, (1,), np.float32), gymnasium.spaces.Discrete(2)
     pair, whole = gymnasium.spaces.MultiDiscrete([3, 3]), np.zeros((2, 8), int)
-    shown = r"since the environment has Box\(-2.0, 2.0, \(1,\), float32\), got"
-    for space, said, what in [
-        (box, np.zeros((2, 8, 3)), rf"actions: expected floats \[N, H, 1\], {shown} float64 \[2, 8, 3\]"),
-        (box, {"samples": np.zeros((2, 4, 8, 3))}, rf"{shown} float64 \[2, 8, 3\]"),
-        (box, horizon.Plans(np.zeros((2, 8, 3))), rf"{shown} float64 \[2, 8, 3\]"),
-        (box, np.zeros((2, 8)), rf"{shown} float64 \[2, 8\]"),
-        (box, whole, rf"{shown} int64 \[2, 8\]"),
-        (box, whole[..., None], rf"{shown} int64 \[2, 8, 1\]"),
-        (discrete, np.zeros((2, 8, 1)), r"expected integers \[N, H\], .* has Discrete\(2\), got float64 \[2, 8, 1\]"),
-        (discrete, np.zeros((2, 8)), r"expected integers \[N, H\], .*got float64 \[2, 8\]"),
-        (pair, np.zeros((2, 8, 1)), r"expected floats \[N, H, 2\], .*got float64 \[2, 8, 1\]"),
-        (pair, np.full((2, 8, 2), 0.5), r"expected whole numbers, since the environment has MultiDiscrete"),
+    shown = "since the environment has Box(-2.0, 2.0, (1,), float32), got"
+    rows = [
+        (box, np.zeros((2, 8, 3)), f"actions: expected floats [N, H, 1], {shown} float64 [2, 8, 3]"),
+        (box, {"samples": np.zeros((2, 4, 8, 3))}, f"{shown} float64 [2, 8, 3]"),
+        (box, horizon.Plans(np.zeros((2, 8, 3))), f"{shown} float64 [2, 8, 3]"),
+        (box, np.zeros((2, 8)), f"{shown} float64 [2, 8]"),
+        (box, whole, f"{shown} int64 [2, 8]"),
+        (box, whole[..., None], f"{shown} int64 [2, 8, 1]"),
+        (discrete, np.zeros((2, 8, 1)), "expected integers [N, H], since the environment has Discrete(2), got float64"),
+        (discrete, np.zeros((2, 8)), "got float64 [2, 8]"),
+        (pair, np.zeros((2, 8, 1)), "expected floats [N, H, 2]"),
+        (pair, np.full((2, 8, 2), 0.5), "expected whole numbers, since the environment has MultiDiscrete"),
         (box, None, "got object"),
-    ]:
-        with pytest.raises(ValueError, match=what):
-            read_plans(said, space)
+    ]
+    refused([(lambda said=said, space=space: read_plans(said, space), words) for space, said, words in rows])
+    vector = Player(options(), slots(lambda: gymnasium.make_vec("Pendulum-v1", 2), 1), toy.Policy())
+    refused([(lambda: vector.predict([np.zeros(3)]), "actions: expected floats [N, H, 1]")])
     for space, said in [
         (box, np.zeros((2, 8, 1), np.float32)),
         (discrete, whole),
@@ -331,19 +332,3 @@ def test_whole_numbers_that_the_environment_does_not_have_are_refused(space: Any
     if bad is not None:
         with pytest.raises(ValueError, match=r"actions: expected those of the environment, which has .*, got -?\d"):
             one.play(horizon.Fixed(3), [0])
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_a_first_answer_with_other_actions_ends_the_sweep(count: int, tmp_path: Path) -> None:
-    """The pendulum reads the first of three torques, and a vector of one stretches what it gets."""
-
-    class Three:
-        def predict(self, observations: Any) -> Any:
-            return np.zeros((len(observations), 8, 3))
-
-    def pendulum() -> Any:
-        return gymnasium.make_vec("Pendulum-v1", count) if count else gymnasium.make("Pendulum-v1")
-
-    given = SweepOptions(out=tmp_path, episodes=1, validation=1, thresholds=0, depths=(8,))
-    with pytest.raises(ValueError, match=r"actions: expected floats \[N, H, 1\], .* got float64 \[1, 8, 3\]"):
-        run(given, env=pendulum, policy=Three())

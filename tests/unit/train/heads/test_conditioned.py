@@ -11,8 +11,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from tests.reference import graphs as slow_graphs
 from tests.reference import head_values as slow
-from tests.unit.train.heads import cases
+from tests.refusals import refused
+from tests.unit.graph import cases
 
 import recommit
 from recommit.graph import build
@@ -24,14 +26,27 @@ from recommit.policy.world_model import WorldModel
 from recommit.prices import Prices
 from recommit.rollout import decision_rows
 from recommit.train.heads import conditioned, world_model
-from recommit.train.heads.conditioned import Extent
-from recommit.train.heads.problem import HeadProblem
+from recommit.train.heads.conditioned import HeadProblem, HeadTraining
 
 TASK = recommit.Sliding(2, 3)
-FEW = conditioned.ConditionedConfig(lr=0.02, hidden=8, states=64, steps=2)
+FEW = HeadTraining(lr=0.02, hidden=8, states=64, steps=2, updates=16)
 WITH_Z = dataclasses.replace(FEW, features="z+conditioned")
-UPDATES = Extent(16)
 TWO = ((Prices(0.01, 0.08), 1), (Prices(0.01, 0.00125), 3))
+
+
+def problem_by_hash(count, budgets):
+    """Plans that are right or wrong by a hash."""
+    return dataclasses.replace(
+        HeadProblem.of(cases.some("sliding", count, 4), (1, 2, 4, 8), budgets), prices=Prices(0.01, 0.03)
+    )
+
+
+def edges_of(problem):
+    """The same edges, executed one after the other in plain Python."""
+    graph = problem.graph
+    plans = {state.tobytes(): plan.tolist() for state, plan in zip(graph.states, graph.plans, strict=True)}
+    starts = [graph.states[i] for i in problem.starts]
+    return slow_graphs.explore(cases.TASKS[graph.task], starts, lambda state: plans[state.tobytes()])
 
 
 def probs_by_budget(problem, seed=1):
@@ -40,9 +55,10 @@ def probs_by_budget(problem, seed=1):
 
 
 def test_advantages_are_those_of_the_definition():
-    problem = cases.problem(count=4, budgets=(2, 3))
+    problem = problem_by_hash(4, (2, 3))
     probs = probs_by_budget(problem)
-    row, keys, edges = {node: i for i, node in enumerate(problem.rows)}, cases.keys(problem), cases.edges(problem)
+    row, edges = {node: i for i, node in enumerate(problem.rows)}, edges_of(problem)
+    keys = [state.tobytes() for state in problem.graph.states]
     node = {key: i for i, key in enumerate(keys)}
 
     def asked(key, remaining):
@@ -85,22 +101,24 @@ def test_a_target_is_its_own_probabilities_times_e_to_the_advantage():
 def test_more_steps_on_an_evaluation_come_nearer_to_its_target(folder, graph, monkeypatch):
     """A gradient that is out of date would go too far. Planted: the worse is imitated."""
     prices, plain = Prices(0.01, 0.01), conditioned.weighted_target
-    problem = problem_of(graph).within_reach().over(prices=prices)
+    problem = dataclasses.replace(problem_of(graph).within_reach(), prices=prices)
     reader = conditioned.ConditionedInputs(new(folder), TASK, problem)
+    monkeypatch.setattr(conditioned.ConditionedLearner, "_prices", lambda _self, _number: prices)
 
     def after(steps, sign):
-        config = dataclasses.replace(FEW, prices=prices, steps=max(steps, 1), lr=0.003, hidden=32)
+        config = dataclasses.replace(FEW, steps=max(steps, 1), lr=0.003, hidden=32)
         learner = conditioned.ConditionedLearner(problem, reader, config)
         monkeypatch.setattr(conditioned, "weighted_target", lambda probs, advantage: plain(probs, sign * advantage))
         if steps:
             learner.update(0)
-        return problem.value(learner.probs(problem))
+        evaluation, probs = problem.evaluation, learner.probs(problem)
+        return float(evaluation.begin @ evaluation.value(probs)[:, problem.starts].mean(axis=1))
 
     assert after(200, -1) < after(0, 1) < after(10, 1) < after(200, 1)
 
 
 def test_nodes_out_of_reach_change_nothing():
-    whole = cases.problem(count=3, budgets=(1, 2))
+    whole = problem_by_hash(3, (1, 2))
     near = whole.within_reach()
     assert set(near.starts) <= set(near.rows) < set(whole.rows)
     place = np.searchsorted(whole.rows, near.rows)
@@ -110,8 +128,9 @@ def test_nodes_out_of_reach_change_nothing():
     assert np.allclose(fewer, share[:, place])
     seen = fewer > 0
     assert np.allclose(same[seen], advantage[:, place][seen])
-    assert np.array_equal(near.cost, whole.cost[place])
-    one = whole.over(budgets=(1,)).within_reach()  # planted: too small a budget leaves out what two come to
+    one = dataclasses.replace(
+        whole, budgets=(1,)
+    ).within_reach()  # planted: too small a budget leaves out what two come to
     assert len(one.rows) < len(near.rows)
 
 
@@ -136,14 +155,14 @@ def graph(folder):
 
 
 def problem_of(graph):
-    return HeadProblem.of(graph, graph.head_depths, (2, 3), Prices())
+    return HeadProblem.of(graph, graph.head_depths, (2, 3))
 
 
 @pytest.fixture(scope="module")
 def fitted(folder, graph):
     policy, problem = new(folder), problem_of(graph)
     learn, held = problem.split(0.25, 0)
-    result = conditioned.fit(policy, TASK, learn, held, WITH_Z, UPDATES)
+    result = conditioned.fit(policy, TASK, learn, held, WITH_Z)
     with torch.no_grad():  # so that no depth is always the best
         policy.depth_head.weight.add_(torch.randn(policy.depth_head.weight.shape, generator=torch.manual_seed(0)))
     return policy, result, problem
@@ -204,7 +223,7 @@ def test_probs_are_the_heads_wherever_an_episode_comes_to(folder, graph):
     remaining = np.arange(problem.longest + 1)[:, None]
     with torch.no_grad():
         each = [learner.log_probs(slice(None), k, prices).exp().numpy() for k in range(1, problem.longest + 1)]
-    whole, fast = np.stack([np.zeros_like(each[0]), *each]), learner.probs(problem.over(prices=prices))
+    whole, fast = np.stack([np.zeros_like(each[0]), *each]), learner.probs(dataclasses.replace(problem, prices=prices))
     seen = (remaining > 0) & (problem.earliest[problem.rows] + remaining <= problem.longest)
     assert np.array_equal(fast.sum(axis=2) > 0, seen)
     assert not seen[problem.longest].all()
@@ -212,35 +231,20 @@ def test_probs_are_the_heads_wherever_an_episode_comes_to(folder, graph):
     assert not np.allclose(fast[1][seen[1]], whole[2][seen[1]], atol=1e-3)  # planted: off by one observation
 
 
-def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, monkeypatch):
-    asked, plain, problem = set(), conditioned.advantages, problem_of(graph)
-    monkeypatch.setattr(conditioned, "advantages", lambda each, probs: (asked.add(each.prices), plain(each, probs))[1])
-    one = Prices(0.01, 0.04)
-    config = dataclasses.replace(FEW, prices=one)
-    value = conditioned.fit(new(folder), TASK, problem, problem, config, Extent(4))["value"]
-    assert asked == {one}
-    assert value < 1.0 - one.action - one.observation  # of whoever solves everything with one action
-
-
 def test_what_does_not_fit_is_refused(fitted, folder):
     policy, _, problem = fitted
-    states = problem.graph.states[problem.starts]
-    with pytest.raises(ValueError, match="remaining: expected the decisions that remain of 24 states"):
-        policy.act(TASK, states)
-    with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
-        conditioned.ConditionedConfig(steps=0)
-    with pytest.raises(ValueError, match="features: expected conditioned or z\\+conditioned of a cond"):
-        conditioned.ConditionedConfig("z")
-    with pytest.raises(ValueError, match="policy: expected one whose plan depends on the state alone, "):
-        build.build(policy, TASK, states)
-    other = new(folder)
-    other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
-    with pytest.raises(ValueError, match="graph: expected one of this policy's plans"):
-        conditioned.fit(other, TASK, problem, problem, FEW, UPDATES)
-    without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
-    with pytest.raises(ValueError, match="graph: expected one with features"):
-        conditioned.fit(new(folder), TASK, without, without, WITH_Z, UPDATES)
-    bare = new(folder)
+    states, bare, other = problem.graph.states[problem.starts], new(folder), new(folder)
     bare.world_model = None
-    with pytest.raises(ValueError, match="policy: expected one with a world model"):
-        conditioned.fit(bare, TASK, problem, problem, FEW, UPDATES)
+    other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
+    without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
+    fit = lambda given, own=problem, training=FEW: conditioned.fit(given, TASK, own, own, training)
+    refused(
+        [
+            (lambda: policy.act(TASK, states), "remaining: expected the decisions that remain of 24 states"),
+            (lambda: build.build(policy, TASK, states), "policy: expected one whose plan depends on the state alone, "),
+            (lambda: fit(other), "graph: expected one of this policy's plans"),
+            (lambda: fit(new(folder), without, WITH_Z), "graph: expected one with features"),
+            (lambda: fit(bare), "policy: expected one with a world model"),
+            (lambda: HeadProblem.of(problem.graph, (1, 2), (0,)), "budgets: expected numbers from 1 on, got (0,)"),
+        ]
+    )

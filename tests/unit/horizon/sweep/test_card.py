@@ -1,0 +1,243 @@
+"""A card has every episode, chosen without those that it reports; its figures and sentences follow from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+from tests.refusals import refused
+from tests.unit.horizon.sweep import toy, twin
+
+from recommit.horizon import Plans, Tail
+from recommit.horizon.plans import joined
+from recommit.horizon.sweep import SweepOptions, run, table, text
+from recommit.horizon.sweep import card as cards
+from recommit.horizon.sweep.rules import candidates, fixed_depths, rule_of
+from recommit.horizon.sweep.run import Sweep
+from recommit.results import intervals
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> SweepOptions:
+    out = tmp_path_factory.mktemp("sweep") / "out"
+    return SweepOptions(out=out, episodes=5, validation=4, thresholds=2, latency=1, hold="last")
+
+
+@pytest.fixture(scope="module")
+def card(options: SweepOptions) -> dict[str, Any]:
+    return run(options, env=toy.make, policy=toy.Policy())
+
+
+def row(name: str, rule: dict[str, Any], won: list[Any], queries: list[int]) -> dict[str, Any]:
+    many = len(won)
+    outcomes = {"success": won, "total": [0.0] * many, "ticks": [90] * many, "queries": queries}
+    return {"name": name, "rule": rule, "outcomes": outcomes}
+
+
+def fixed(depth: int, won: list[Any], queries: list[int], name: str = "") -> dict[str, Any]:
+    return row(name or f"fixed-{depth}", {"rule": "Fixed", "depth": depth}, won, queries)
+
+
+def test_every_episode_of_a_fixed_depth_is_that_of_the_slow_loop(card: dict[str, Any], options: SweepOptions) -> None:
+    assert card["seeds"]["test"] == [0, 1, 2, 3, 4]
+    assert not set(card["seeds"]["test"]) & set(card["seeds"]["validation"])
+    for part, split in (("rows", "test"), ("validation", "validation")):
+        rows = [each for each in card[part] if each["rule"]["rule"] == "Fixed"]
+        assert [each["rule"]["depth"] for each in rows] == [1, 2, 3, 4, 5, 6]
+        for each in rows:
+            depth = each["rule"]["depth"]
+            expected = [twin.outcome(seed, lambda _, h=depth: h, options) for seed in card["seeds"][split]]
+            assert each["outcomes"] == {name: [one[name] for one in expected] for name in expected[0]}
+
+
+def test_what_is_chosen_is_best_on_validation_and_of_equals_asks_least() -> None:
+    rows = [fixed(1, [1, 0], [8, 8], "a"), fixed(2, [1, 1], [6, 6], "a"), fixed(3, [1, 1], [2, 4], "a")]
+    rows.append(fixed(4, [0], [1], "b"))
+    assert {name: rule["depth"] for name, rule in cards.chosen(rows, "success", 0.0).items()} == {"a": 3, "b": 4}
+    assert cards.chosen(rows[:2], "success", 1.0)["a"]["depth"] == 2
+    assert cards.chosen([rows[0], fixed(5, [0, 0], [0, 0], "a")], "success", 0.1)["a"]["depth"] == 5
+
+
+def test_a_summary_is_of_the_episodes(card: dict[str, Any]) -> None:
+    assert card["score"] == "success"
+    by_name = {each["name"]: each["outcomes"] for each in card["rows"]}
+    best = np.array(by_name[card["best_fixed"]]["success"], float)
+    for each in card["summary"]:
+        won, queries = (np.array(by_name[each["name"]][name], float) for name in ("success", "queries"))
+        assert each["score"] == [won.mean(), *intervals.wilson(won.mean(), len(won))]
+        assert each["queries"][0] == queries.mean()
+        assert each["queries_of_successes"] == (queries[won > 0].mean() if won.any() else None)
+        less = intervals.difference(won, best)
+        itself = each["name"] == card["best_fixed"]
+        assert each["minus_best_fixed"] == ([0.0] * 3 if itself else [less.mean, less.low, less.high])
+    points = [(each["score"][0], -each["queries"][0], each["frontier"]) for each in card["summary"]]
+    for score, fewer, frontier in points:
+        beaten = any(s >= score and f >= fewer and (s, f) != (score, fewer) for s, f, _ in points)
+        assert frontier != beaten
+
+
+def test_a_table_has_every_row_and_says_what_was_left_out(card: dict[str, Any]) -> None:
+    names = [each["name"] for each in card["rows"]]
+    assert names[6:] == ["consecutive", "repetition"]
+    left = ["confidence-product", "confidence-least", "confidence-entropy", "disagreement", "agreement"]
+    left += ["entropy-jump", "first-event"]
+    said = text(card, 2.5)
+    for words in (*names, f": {', '.join(left)}.", "2.5 ms", "latency 1, mode hold", "| of successes |"):
+        assert words in said
+    summary = [{**each, "queries_of_successes": None} for each in card["summary"]]
+    said = text({**card, "score": "return", "summary": summary})
+    assert "of successes" not in said
+    assert len({line.count("|") for line in said.splitlines() if line.startswith("|")}) == 1
+
+
+def advice(kind: str, differences: dict[int, list[float | None]], best: int, **rules: Any) -> str:
+    """The sentence of a card with these differences to the best fixed depth."""
+    names = {depth: f"fixed-{depth}" for depth in differences}
+    rows = [{"name": name, "rule": {"rule": "Fixed", "depth": depth}} for depth, name in names.items()]
+    summary = [
+        {"name": names[depth], "queries": [40.0 / depth], "minus_best_fixed": each}
+        for depth, each in differences.items()
+    ]
+    summary += [{"name": name, "queries": [9.0], "minus_best_fixed": each} for name, (each, _) in rules.items()]
+    tried = [row(name, {"rule": name}, [won], [9]) for name, (_, won) in rules.items()]
+    card: Any = {"score": kind, "horizon": 16, "best_fixed": names[best], "rows": rows, "summary": summary}
+    card |= {"settings": {"price": 0.0}, "validation": tried, "seeds": {"test": [0] * 9, "validation": [1, 2]}}
+    return table.in_short(card)
+
+
+LEVEL = {1: [-0.02, -0.05, 0.01], 2: [0.0, 0.0, 0.0], 4: [-0.01, -0.04, 0.02], 8: [-0.3, -0.4, -0.2]}
+#: With few episodes depth 9 at 40 % read as good as 65 %, while 8 was significantly worse.
+FEW = {7: [0.0, 0.0, 0.0], 8: [-0.3, -0.5, -0.02], 9: [-0.25, -0.52, 0.06], 10: [-0.5, -0.7, -0.3]}
+FAR = {1: [0.0, 0.0, 0.0], 2: [-10.0, -60.0, 40.0], 3: [-1000.0, -1100.0, -900.0]}
+EXECUTE = (
+    "Execute 4 of 16 actions: no worse than the best fixed depth, 2, by more than 5 points, with 10.0 queries an "
+    "episode instead of 20.0; depth 8 differs by -30.0 (-40.0 .. -20.0)"
+)
+PICKED = (
+    "Validation picked 2 of 16 as the best fixed depth, but on the test episodes 4 is better by 10.0 (2.0 .. 18.0): 2 "
+    "validation episodes are too few to choose by, more (--validation) would tell."
+)
+OPEN = (
+    "The best fixed depth is 7 of 16; these episodes do not tell whether depths 8, 9 are worse by more than 5 points: "
+    "more (--episodes) would; depth 10 differs by -50.0 (-70.0 .. -30.0)."
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "played", "best", "rules", "sentence"),
+    [
+        ("success", LEVEL, 2, {}, f"{EXECUTE}."),
+        (  # validation chooses the rule
+            "success",
+            LEVEL,
+            2,
+            {"agreement": ([0.1, 0.05, 0.15], 1), "repetition": ([0.2, 0.1, 0.3], 0)},
+            f"{EXECUTE}; agreement is better by 10.0 (5.0 .. 15.0).",
+        ),
+        ("success", {2: LEVEL[2]}, 2, {}, "The best fixed depth is 2 of 16."),
+        ("success", {2: LEVEL[2], 4: [0.1, 0.02, 0.18]}, 2, {}, PICKED),
+        ("success", FEW, 7, {}, OPEN),
+        ("return", FAR, 1, {}, "whether depth 2 is worse by more than 50:"),  # 5 % of the range of the means
+        ("return", {**FAR, 2: [-10.0, -40.0, 40.0]}, 1, {}, "Execute 2 of 16 actions"),
+        ("return", {1: FAR[1], 2: [-1.0, None, None]}, 1, {}, "do not tell whether depth 2"),
+    ],
+)
+def test_in_short_it_says_how_much_to_execute(
+    kind: str, played: Any, best: int, rules: dict[str, Any], sentence: str
+) -> None:
+    said = advice(kind, played, best, **rules)
+    assert said == sentence if kind == "success" else sentence in said
+
+
+def test_thresholds_cut_what_the_rules_read_into_equal_parts() -> None:
+    rng = np.random.default_rng(0)
+    chunk = rng.normal(size=(40, 5, 2))
+    plans = joined([_with_tail(chunk[i : i + 20], rng) for i in (0, 20)])
+    found, left_out = candidates(plans, (1, 2, 3, 4, 5), 4)
+    swept = {"disagreement", "agreement", "consecutive", "repetition"}
+    assert set(found) >= {*swept, "entropy-jump", "confidence-entropy"}
+    assert set(left_out) == {"confidence-product", "confidence-least", "first-event"}
+    for name in swept:
+        means = [rule_of(each).choose(plans).mean() for each in found[name]]
+        assert len(means) == 4
+        assert means == sorted(means), name
+        assert means[0] + 1 < means[-1], name
+
+
+def _with_tail(chunk: Any, rng: Any) -> Any:
+    tail = Tail(chunk + rng.normal(size=chunk.shape) / 10, np.full(len(chunk), 4))
+    return Plans(chunk, samples=chunk[:, None] + rng.normal(size=(len(chunk), 4, 5, 2)), previous=tail)
+
+
+def test_fixed_depths() -> None:
+    assert fixed_depths((), range(1, 17)) == list(range(1, 17))
+    spread = fixed_depths((), range(1, 51))
+    assert (spread[0], spread[-1], spread[:5]) == (1, 50, [1, 2, 3, 4, 5])
+    assert {len(fixed_depths((), range(1, most + 1))) for most in range(17, 129)} == {16}
+    assert fixed_depths((2, 6), range(2, 7)) == [2, 6]
+
+
+def test_success_counts_though_the_first_depth_never_has_any() -> None:
+    """An environment may say ``success`` only where there is some, and depth 1 may never get that far."""
+
+    def get(requests: Any, _: Any) -> list[Any]:
+        if requests[0]["ask"] == "look":
+            return [{"allowed": [1, 2], "batch": 4}]
+        replies = []
+        for request in requests:
+            won, many = request["with"]["rule"]["depth"] == 2 or None, len(request["with"]["seeds"])
+            outcome = {"success": won, "total": -9.0, "ticks": 9, "queries": 3}
+            replies.append({"outcomes": {name: [value] * many for name, value in outcome.items()}})
+        return replies
+
+    given = SweepOptions(out=Path(), thresholds=0, success="success")
+    assert Sweep(given, get, lambda *_: None).content()["score"] == "success"
+
+
+def test_episodes_that_all_succeed_do_not_say_that_depths_are_equal(card: dict[str, Any]) -> None:
+    for count, few in ((5, True), (100, False)):
+        rows = [fixed(depth, [True] * count, [32 // depth] * count) for depth in (8, 16)]
+        seeds = {"test": list(range(count)), "validation": list(range(count))}
+        made = cards.made({**card, "rows": rows, "validation": rows, "horizon": 32, "seeds": seeds})
+        mean, low, high = made["summary"][0]["minus_best_fixed"]
+        assert mean == 0.0
+        assert -high == pytest.approx(low) == pytest.approx(intervals.wilson(1.0, count)[0] - 1)
+        assert ("do not tell" in table.in_short(made)) == few
+        spread = cards.difference(rows[0]["outcomes"], rows[1]["outcomes"], "success", 0.1)
+        assert (spread.mean, spread.low) == pytest.approx((-0.2, -0.2 + low))
+
+
+def test_with_a_price_differences_are_of_what_is_left(card: dict[str, Any]) -> None:
+    rows = [
+        fixed(8, [True] * 5 + [False], [1] * 6, "deep"),
+        row("often", {"rule": "Consecutive"}, [True] * 6, [90] * 6),
+    ]
+    content = {**card, "score": "success", "rows": rows, "validation": rows, "horizon": 8}
+    free, priced = (cards.made({**content, "settings": {**card["settings"], "price": x}}) for x in (0.0, 0.01))
+    assert free["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6)
+    assert priced["summary"][1]["minus_best_fixed"][0] == pytest.approx(1 / 6 - 0.89)
+    assert "often" not in table.in_short(priced)
+    assert "less 0.01 for each query" in table.text(priced)
+    assert "for each query" not in table.text(free)
+
+
+def test_what_makes_no_card() -> None:
+    outcomes = {"success": [None, None], "total": [1.0, 2.0], "ticks": [1, 1], "queries": [1, 1]}
+    assert cards.score_kind([outcomes], "") == "return"
+    given = lambda **values: lambda: SweepOptions(out=Path(), **values)
+    refused(
+        [
+            (lambda: cards.score_kind([outcomes], "won"), "success: expected a key of info that the environment gives"),
+            (lambda: fixed_depths((2, 7), range(2, 7)), "depths: expected 2..6, which the chunks allow, got 7"),
+            (given(episodes=0), "episodes: expected at least 1, got 0"),
+            (given(latency=-1), "latency: expected at least 0, got -1"),
+            (given(env_kwargs="[1]"), "env_kwargs: expected a JSON object"),
+            (given(mode="wait"), "mode: expected hold or continue, got wait"),
+            (given(seed=2**31), "seed: expected seeds of all episodes below"),
+            (given(depths=(0,)), "depths: expected at least 1, got 0"),
+        ]
+    )
