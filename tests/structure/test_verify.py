@@ -4,7 +4,6 @@ check does, every benchmark looks at its answer, and what got slower is marked.
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import subprocess
@@ -17,7 +16,7 @@ from bench import compare
 from tests.verify import __main__ as verify
 from tests.verify import network, sanitizers
 from tests.verify.harness import ROOT, Finding, Impossible
-from tests.verify.rows import ROWS, TIERS, Harness, Pytest
+from tests.verify.rows import ROWS, TIERS, Pytest, Row
 
 
 def test_every_row_leads_somewhere() -> None:
@@ -26,9 +25,6 @@ def test_every_row_leads_somewhere() -> None:
         assert row.tier in TIERS
         if isinstance(row.check, Pytest):
             assert all((ROOT / path.partition("::")[0]).exists() for path in row.check.paths), row
-        else:
-            module = importlib.import_module(f"tests.verify.{row.check.module}")
-            assert all(hasattr(module, name) for name in row.check.arguments), row
     named = [path for row in ROWS if isinstance(row.check, Pytest) for path in row.check.paths if "::" in path]
     for path, _, name in (each.partition("::") for each in (*network.PARTS, *sanitizers.OF_MEMORY, *named)):
         assert f"def {name}" in (ROOT / path).read_text(encoding="utf-8") or not name, path
@@ -44,27 +40,25 @@ def test_every_nightly_test_has_a_row() -> None:
             assert some == set(re.findall(r"^def (test_\w+)", text, re.MULTILINE)), f"{path}: no row runs some of them"
 
 
-def test_a_row_passes_where_its_harness_does_and_finds_its_defect(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = next(row for row in ROWS if isinstance(row.check, Harness))
+@pytest.mark.parametrize(
+    ("plain", "planted", "result"),
+    [
+        ((3, "things"), Finding("planted"), "pass"),
+        ((0, "things"), Finding("planted"), "FAIL: nothing was executed"),
+        (Finding("2 is not 3\nmore"), Finding("planted"), "FAIL: 2 is not 3"),
+        (KeyError("broken"), Finding("planted"), "FAIL: 'broken'"),
+        ((3, "things"), (3, "things"), "FAIL: tests.structure.test_verify.check: the planted defect went unnoticed"),
+        ((3, "things"), Impossible("no strace"), "not possible here: no strace"),
+    ],
+)
+def test_a_row_passes_where_its_check_does_and_finds_its_defect(plain: Any, planted: Any, result: str) -> None:
+    def check(plant: bool) -> tuple[int, str]:
+        came: Any = planted if plant else plain
+        if isinstance(came, Exception):
+            raise came
+        return came  # type: ignore[no-any-return]
 
-    def figure(plain: object, planted: object) -> str:
-        def run(words: list[str]) -> str:
-            came = planted if "--plant" in words else plain
-            if isinstance(came, Exception):
-                raise came
-            return json.dumps(came)
-
-        monkeypatch.setattr(verify, "run", run)
-        return verify.verify(row, "here").result
-
-    done = {"executed": 3, "unit": "things"}
-    assert figure(done, Finding("planted")) == "pass"
-    assert figure(done | {"executed": 0}, Finding("planted")) == "FAIL: nothing was executed"
-    assert figure(Finding("2 is not 3\nmore"), Finding("planted")) == "FAIL: 2 is not 3"
-    assert figure(done, done).endswith("the planted defect went unnoticed")
-    assert figure(done, {"impossible": "no strace"}) == "not possible here: no strace"
-    monkeypatch.setattr(verify, "run_harness", lambda _: (_ for _ in ()).throw(Impossible("no strace")))
-    assert verify.verify(row, "here").result == "not possible here: no strace"
+    assert verify.verify(Row("X1", "what", "quick", "all", check), "here").result == result
 
 
 def test_a_nightly_test_is_counted_and_its_failure_is_a_finding(

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from tests.effort import unit
-from tests.verify.harness import ROOT, expect, main, run
+from tests.verify.harness import ROOT, expect, run
 
 LIMIT_BYTES = 2**30
 #: Units of tests/effort.py, half a millisecond or so each.
@@ -203,6 +203,3 @@ with contextlib.redirect_stderr(text):
 assert status == 2, status
 print(text.getvalue())
 """
-
-if __name__ == "__main__":
-    main(oversize, memory, imports)

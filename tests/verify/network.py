@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.verify.harness import ROOT, Finding, Impossible, expect, main
+from tests.verify.harness import ROOT, Finding, Impossible, expect
 
 #: Of whatever reads models, data, pages and addresses, and of ranks that meet.
 PARTS = (
@@ -117,7 +117,3 @@ def _alone(paths: list[str], plant: bool) -> tuple[int, str]:
     passed = re.search(r"(\d+) passed", said)
     expect(passed, f"no test ran:\n{said[-2000:]}")
     return int(passed[1]) if passed else 0, "tests without a network; no other address, no name server"
-
-
-if __name__ == "__main__":
-    main(parts, suite)

@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.verify.harness import BUILD, ROOT, expect, main, run
+from tests.verify.harness import BUILD, ROOT, expect, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,7 +107,3 @@ def shuffled(plant: bool) -> tuple[int, str]:
             expect(not failed, f"{words}: {len(failed)} failed, {failed[:5]}")
             total += passed
     return total, f"tests in {ORDERS} orders, beside {LOOPS} busy programs"
-
-
-if __name__ == "__main__":
-    main(shuffled)

@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from tests.verify.harness import BUILD, ROOT, expect, main, run
+from tests.verify.harness import BUILD, ROOT, expect, run
 
 EPOCH = {"SOURCE_DATE_EPOCH": "1700000000"}
 #: An absolute path of a source file, as assertions and debug information have them.
@@ -133,7 +133,3 @@ def _careless_library() -> str:
     source.write_text("int PyInit__core(void) { return 0; }\nint leak(void) { return 1; }\n")
     run(["cc", "-shared", "-fPIC", "-Wl,-z,lazy", "-o", library, source])
     return str(library)
-
-
-if __name__ == "__main__":
-    main(wheel, symbols)

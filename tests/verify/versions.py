@@ -12,7 +12,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tests.verify.harness import BUILD, ROOT, Finding, Impossible, main, run
+from tests.verify.harness import BUILD, ROOT, Finding, Impossible, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,3 @@ def lowest(plant: bool) -> tuple[int, str]:
 def newest(plant: bool) -> tuple[int, str]:
     """Whatever pip takes."""
     return both("newest", [], [], plant)
-
-
-if __name__ == "__main__":
-    main(lowest, newest)
