@@ -90,7 +90,7 @@ def task_figures(condition: str, played: list[Played]) -> dict[str, Any]:
     for one, other in (("rule", "constant"), ("hindsight", "constant"), *(("head", n) for n in own if n != "head")):
         each = [utility(mine) - utility(its) for mine, its in zip(own[one], own[other], strict=True)]
         result[f"{one} - {other}"] = intervals.mean(joined(each)).values() | {"each": [float(d.mean()) for d in each]}
-    solved = lambda depth: joined([each.rows[f"fixed {depth}"][:, 0] for each in played]) > 0
+    solved = lambda depth: joined([each.rows[f"fixed-{depth}"][:, 0] for each in played]) > 0
     for depth in (DEPTHS[0], DEPTHS[-1]):
         result[f"middle - {depth}"] = intervals.difference(solved(MIDDLE), solved(depth)).values()
     result["oracles"] = {kind: oracle_figures(kind, played, head) for kind in kinds(condition)}
@@ -143,7 +143,7 @@ def constants(figures: Figures, condition: str) -> Grid:
     """Success and queries at every fixed depth."""
     lines = []
     for task, own in figures["conditions"].get(condition, {}).items():
-        rows = [own["rows"][f"fixed {depth}"] for depth in DEPTHS]
+        rows = [own["rows"][f"fixed-{depth}"] for depth in DEPTHS]
         cells = [f"{100 * row['success']:.0f} / {row['queries']:.1f}" for row in rows]
         lines.append([task, *cells, ", ".join(map(str, own["constants"]))])
     return Grid.of(["task", *(f"{depth}" for depth in DEPTHS), "best constant"], lines)
@@ -202,8 +202,8 @@ def prices(figures: Figures, condition: str) -> Grid:
         worth = lambda row, price: row["success"] - price * row["queries"]
         lines.append([task])
         for price in PRICES:
-            depth = max(DEPTHS, key=lambda d: worth(own["rows"][f"fixed {d}"], price))
-            lines[-1].append(f"{depth} ({100 * own['rows'][f'fixed {depth}']['success']:.0f})")
+            depth = max(DEPTHS, key=lambda d: worth(own["rows"][f"fixed-{d}"], price))
+            lines[-1].append(f"{depth} ({100 * own['rows'][f'fixed-{depth}']['success']:.0f})")
     return Grid.of(["task", *(f"{price:g}" for price in PRICES)], lines)
 
 
@@ -216,7 +216,7 @@ def limits(figures: Figures, condition: str) -> Grid:
             continue
         lines.append([task])
         for depth in DEPTHS:
-            name = f"fixed {depth}"
+            name = f"fixed-{depth}"
             solved, asked, took = still["episodes"][name][: len(own["episodes"][name])].T
             in_time = (solved > 0) & (took + wait * asked <= ticks)
             lines[-1].append(f"{100 * own['rows'][name]['success']:.0f} / {100 * in_time.mean():.0f}")
@@ -375,7 +375,7 @@ def frontiers(tasks: dict[str, Any]) -> Figure:
     figure = plotting.figure(2.6 * columns, 2.7 * rows + 0.4)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel, (task, own) in zip(panels, tasks.items(), strict=False):
-        fixed = [own["rows"][f"fixed {depth}"] for depth in DEPTHS]
+        fixed = [own["rows"][f"fixed-{depth}"] for depth in DEPTHS]
         places = [[row["queries"] for row in fixed], [100 * row["success"] for row in fixed]]
         panel.plot(*places, "-o", color="#8a8a94", markersize=4, linewidth=1, label="constant depth")
         for depth, x, y in zip(DEPTHS, *places, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ class Played:
     @property
     def constant(self) -> str:
         """The row of the best constant."""
-        return f"fixed {self.depth}"
+        return f"fixed-{self.depth}"
 
     @property
     def rule(self) -> str:
@@ -66,7 +67,7 @@ class Played:
         whole = {path.stem[5:]: episodes(path) for path in sorted(folder.glob("test-*.json"))}
         rows, ticks = {name: each[:, :2] for name, each in whole.items()}, {}
         for depth in DEPTHS:
-            ticks[f"fixed {depth}"] = whole[f"fixed {depth}"][:, 3]
+            ticks[f"fixed-{depth}"] = whole[f"fixed-{depth}"][:, 3]
         oracles = {}
         for kind in kinds(folder.name):
             parts = sorted(folder.glob(f"{kind}-*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
@@ -144,5 +145,5 @@ def keep(out: Path, kept: Path) -> None:
 
 def last_number(name: str) -> int:
     """That a name ends with, or 0."""
-    last = name.rpartition(" ")[2]
+    last = re.split("[- ]", name)[-1]
     return int(last) if last.isdigit() else 0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-CONSTANTS = {f"fixed {depth}": horizon.Fixed(depth) for depth in DEPTHS}
+CONSTANTS = {f"fixed-{depth}": horizon.Fixed(depth) for depth in DEPTHS}
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ def families(plans: horizon.Plans, count: int) -> dict[str, list[horizon.Rule]]:
     return {
         "disagreement": [each for least in (1, 4) for each in swept(horizon.Disagreement(1.0, least=least, **among))],
         "agreement": [horizon.Agreement(0.7, tolerance=each, **among) for each in tolerances],
-        "summed entropy": swept(horizon.Confidence(0.0, kind="entropy", **among)),
-        "entropy jump": [horizon.EntropyJump(least=each, **among) for each in (1, 4)],
+        "confidence-entropy": swept(horizon.Confidence(0.0, kind="entropy", **among)),
+        "entropy-jump": [horizon.EntropyJump(least=each, **among) for each in (1, 4)],
         "consecutive": [horizon.Consecutive(each, first=8, **among) for each in tolerances],
         "repetition": [horizon.Repetition(each, **among) for each in tolerances],
-        "gripper event": [horizon.FirstEvent(**among)],
+        "first-event": [horizon.FirstEvent(**among)],
     }
 
 

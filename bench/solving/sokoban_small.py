@@ -16,15 +16,16 @@ import sys
 from pathlib import Path
 
 import recommit
-from recommit.puzzles.solver import Solved, solve_all
+from recommit.puzzles.solutions import Status
+from recommit.puzzles.solver import Solution, solve_all
 
 ROOT = Path(__file__).resolve().parent
 
 
-def report(solved: list[Solved], seconds: float) -> None:
-    done = [level for level in solved if level.status == "exact" and level.seconds <= seconds]
+def report(solved: list[Solution], seconds: float) -> None:
+    done = [level for level in solved if level.status is Status.EXACT and level.seconds <= seconds]
     times = sorted(level.seconds * 1e3 for level in solved)
-    lengths = sorted(level.length or 0 for level in done)
+    lengths = sorted(level.length for level in done)
     searched = sum(level.nodes > 0 for level in done)
     print(f"{len(done)} of {len(solved)} levels solved with the fewest actions within {seconds:g} s each")
     print(f"  {len(done) - searched} by complete tables, {searched} by search")
@@ -35,7 +36,7 @@ def report(solved: list[Solved], seconds: float) -> None:
     print(f"  lengths: {lengths[0]}..{lengths[-1]}, median {statistics.median(lengths)}, {sum(lengths)} actions in all")
     for level in solved:
         if level not in done:
-            print(f"  not solved: {level.title}: {level.status}, at least {level.bound}, {level.seconds:.1f} s")
+            print(f"  not solved: {level.title}: {level.status.name}, at least {level.bound}, {level.seconds:.1f} s")
     print(f"  peak RSS of the process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 
 
@@ -50,13 +51,13 @@ def main() -> int:
     levels = recommit.read_levels(arguments.file)
     limit = recommit.Limits(bytes=arguments.bytes, seconds=arguments.wall)
     solved = []
-    for level in solve_all(levels.task, list(levels), levels.titles, limit, threads=1):
+    for number, level in enumerate(solve_all(levels.task, list(levels), levels.titles, limit, threads=1)):
         solved.append(level)
-        if level.seconds > 1 or level.status != "exact":
-            print(f"{level.index:>4} {level.seconds:8.2f} s  {level.status} {level.length} {level.title}", flush=True)
+        if level.seconds > 1 or level.status is not Status.EXACT:
+            print(f"{number:>4} {level.seconds:8.2f} s  {level.status.name} {level.length} {level.title}", flush=True)
     report(solved, arguments.seconds)
     if arguments.moves:
-        rows = (f"{level.index} {level.length}\n" for level in solved if level.status == "exact")
+        rows = (f"{i} {level.length}\n" for i, level in enumerate(solved) if level.status is Status.EXACT)
         arguments.moves.write_text("# index length\n" + "".join(rows))
     return 0
 

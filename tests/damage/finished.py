@@ -19,7 +19,7 @@ from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, held_out
 from recommit.data.dataset import open_folder
 from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds, splits, transcripts
-from recommit.evaluate.regret import SUFFIX
+from recommit.evaluate.agent_regret import SUFFIX
 from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import given_backbone, load_backbone
 from recommit.policy.checkpoint import local_folder, weights_of
@@ -249,18 +249,18 @@ def _run(folder: Path) -> list[Any]:
 def _evaluation(place: Path) -> list[Any]:
     """What a page, a table of several seeds and the same command read."""
     folder = Folder(place)
-    figures = [folder.spec, folder.summary, folder.comparisons, folder.curves, folder.instances, folder.outcomes]
+    figures = [folder.spec, folder.summary, folder.against, folder.instances]
     decided = [(agent, folder.decisions(agent)) for agent in folder.agents]
     regrets = [vars(found) for agent, rows in decided if (found := folder.regrets(agent, rows[0]))]
     figures += [verified.values(place, "compute.json")] if folder.has("compute.json") else []
     figures += [folder.thresholds(agent, budget) for agent in folder.agents for budget in folder.budgets]
     seen = vars(seeds.read(place))
+    drawn = [folder.values(agent, budget, "lost") for agent in folder.agents for budget in folder.budgets]
     names = sorted(path.stem for path in (place / "decisions").iterdir() if not path.stem.endswith(SUFFIX))
     with EvaluationStore(place) as store:
         kept = [(name, _columns(store.rows(name))) for name in names]
     played = verified.values(place, "policies.json")
-    run = [folder.training, folder.run_json("versions.json")]
-    return [figures, [[vars(each) for each in rows] for _, rows in decided], regrets, played, run, seen, kept]
+    return [figures, [[vars(each) for each in rows] for _, rows in decided], regrets, played, drawn, seen, kept]
 
 
 def _graph(folder: Path) -> list[Any]:
@@ -280,8 +280,9 @@ def _zero_shot(folder: Path) -> list[Any]:
 def _judged(results: Path, policy: str) -> str:
     """Why a second evaluation may not judge a policy by the same fresh split."""
     test_set = held_out.name(held_out.fresh(BOARDS, 7, 4, ()).states)
+    options = EvaluateOptions("grpo", results / "second", ("adaptive",), instances=4, fresh=7)
     try:
-        splits.claim(results / "second", {"seed": 7, "test_set": test_set}, "grpo", policy, again=False)
+        splits.judge(options, results / "second", test_set, {"grpo": policy})
     except Damaged:
         raise
     except ValueError as refused:

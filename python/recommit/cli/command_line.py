@@ -45,7 +45,7 @@ VERBS = {
     "levels generate": Verb(levels.generate, "--task sokoban --length 8 32 --out levels.txt"),
     "levels check": Verb(levels.check, "levels.txt", ("file",)),
     "solve": Verb(levels.solve, "levels.txt", ("file",)),
-    "play": Verb(play, "levels.txt", ("file",), "cli", (), True),
+    "play": Verb(play, "--agent sliding-3x3", ("file",), "cli", (), True),
     "watch": Verb(watch, "", ("recording",)),
     "render": Verb(render, "levels.txt --index 0 --plan solve --out plan.gif", ("file",), "cli", (), True),
     "data build": Verb(data.build, "--task sliding --length 8 24 --count 10000 --out data", (), *DATA),

@@ -13,10 +13,9 @@ except ImportError:
 
 from recommit import registration
 from recommit.envs.base import EnvOptions, VectorOptions
-from recommit.envs.branching import Branches, Branching, Ending, Executed
 from recommit.envs.commit import Commit, VectorCommit
 from recommit.envs.puzzles import PuzzleEnv, PuzzleVectorEnv
-from recommit.envs.snapshot import NotRestored, SnapshotEnv, SnapshotPuzzle
+from recommit.envs.snapshot import Branches, Ending, Executed, NotRestored, SnapshotEnv
 from recommit.puzzles.registry import PUZZLES
 
 registration.register()
@@ -24,7 +23,6 @@ del gymnasium
 
 __all__ = [
     "Branches",
-    "Branching",
     "Commit",
     "Ending",
     "EnvOptions",
@@ -33,7 +31,6 @@ __all__ = [
     "PuzzleEnv",
     "PuzzleVectorEnv",
     "SnapshotEnv",
-    "SnapshotPuzzle",
     "VectorCommit",
     "VectorOptions",
 ]

@@ -17,7 +17,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 from recommit import _core, checks
-from recommit.puzzles.frames import style
+from recommit.puzzles.frames import THEMES, style
 from recommit.puzzles.levels import Levels, format_levels, read_levels
 from recommit.puzzles.puzzle import Instances
 
@@ -54,10 +54,6 @@ class EnvOptions:
     """``"grid"`` (cell codes) or ``"rgb"``."""
     cell: int = 28
     """Pixels per cell of ``"rgb"`` observations and of ``render()``."""
-    theme: str = "light"
-    """``"light"`` or ``"dark"``."""
-    crop: bool = False
-    """Leave the constant outer wall out of the pictures."""
     max_steps: int = 200
     """Actions after which an episode is truncated."""
     bank_size: int = 1024
@@ -181,9 +177,7 @@ class Episodes:
         if options.render_mode is not None:
             checks.choice("render_mode", options.render_mode, RENDER_MODES)
         checks.choice("observation", options.observation, ("grid", "rgb"))
-        self._look: dict[str, Any] = style(options.cell, options.theme, options.crop)
-        if options.crop and not core.walled:
-            raise ValueError("crop: expected levels with walls all around, got others; nothing can be left out")
+        self._look: dict[str, Any] = style(options.cell, THEMES[0], crop=False)
         self.render_mode, self.shows_pictures = options.render_mode, options.observation == "rgb"
         self.max_steps = checks.integer("max_steps", options.max_steps, 1, MAX_STEPS)
         self._info_distance = options.info_distance
@@ -192,8 +186,8 @@ class Episodes:
         self._start(None)
         if not self.shows_pictures:
             return spaces.Box(0, self.task.highest, core.shape, np.uint8)
-        rows, cols = ((side - 2 * options.crop) * options.cell for side in core.shape)
-        return spaces.Box(0, 255, (rows, cols, 3), np.uint8)
+        rows, cols = core.shape
+        return spaces.Box(0, 255, (rows * options.cell, cols * options.cell, 3), np.uint8)
 
     def _start(self, saved: tuple[Any, ...] | None) -> None:
         """Make the episodes, or go on from saved ones."""

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from recommit.data import held_out
-from recommit.evaluate import compute, metrics, regret, splits, summaries, text, transcripts
+from recommit.evaluate import agent_regret, metrics, policy_plans, splits, summaries, text, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.family import FamilyResults, Members
@@ -160,9 +160,9 @@ class Evaluation:
     def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
         """Regrets of the commitments of a policy's agents, of those that have none yet."""
         asking = [agent for agent in agents if agent.asks_policy]
-        own = [agent for agent in asking if regret.has_regret(agent, self._config(policy.run).depths)]
+        own = [agent for agent in asking if agent_regret.has_regret(agent, self._config(policy.run).depths)]
         began = time.monotonic()
-        if own and regret.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
+        if own and agent_regret.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
             self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
 
     def _keep_compute(self, agents: list[AgentName]) -> None:
@@ -171,8 +171,7 @@ class Evaluation:
         for name in (each for each in names if str(each) not in self.store.entries(COMPUTE)):
             player = self._players.get(name)
             policy = player.policy if player else self._loaded(name)
-            self.store.keep_timing({"policy": str(name), **compute.timed(policy, self.task, self.starts)})
-            self.store.keep_entry(COMPUTE, str(name), compute.measure(policy, self.task, self.starts))
+            self.store.keep_entry(COMPUTE, str(name), policy_plans.measure(policy, self.task, self.starts))
 
     def _loaded(self, name: AgentName) -> CommitPolicy:
         return loaded(name, self.team.device, anyway=self.options.anyway, prices=self.options.prices)
@@ -264,7 +263,7 @@ class Evaluation:
         """Everything that is computed from decisions."""
         options, prices = self.options, self.options.prices
         played: dict[tuple[str, str], list[EpisodeRows]] = {}
-        summary, curves = [], {}
+        summary = []
         difficulties = self.data.of_length(options.length).difficulty_names
         for agent in options.names:
             name = str(agent)
@@ -282,13 +281,11 @@ class Evaluation:
                 if agent.swept:
                     figures["threshold"] = self.store.entries(THRESHOLDS)[file_name(agent, k, 0)]["threshold"]
                 summary.append({**head, **figures, **self._validated(agent, k)})
-            first = self._stored(agent, self._largest, 0)
-            curves[name] = metrics.over_budgets(first, self.length, self._largest)
-        same_plans = regret.plans_digests(options.names, self.run_folder)
-        rows, priced = summaries.table(played, self.rooms, prices), prices is not None
+        same_plans = policy_plans.plans_digests(options.names, self.run_folder)
+        episodes, priced = summaries.episode_columns(played), prices is not None
+        rows = summaries.table(episodes, self.rooms, prices)
         summaries.add_gain_shares(summary, rows, priced=priced, plans=same_plans)
-        self.store.write_table("episodes.parquet", summaries.episode_columns(played))
-        self.store.write_json("curves.json", curves)
+        self.store.write_table("episodes.parquet", episodes)
         compared = summaries.compare(options.agents, self.budgets, rows, priced=priced)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.policy.config import MOST_ACTIONS
 from recommit.puzzles.solutions import UNSOLVABLE
-from recommit.results.table import pareto
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-    from recommit.prices import Prices
     from recommit.rollout.decision_rows import DecisionRows
 
 #: Distances up to which a state is near, and up to which it is half-way.
@@ -44,15 +40,6 @@ class EpisodeRows:
 
     def __len__(self) -> int:
         return len(self.length)
-
-    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> EpisodeRows:
-        """Some of them."""
-        return EpisodeRows(*(getattr(self, f.name)[keep] for f in fields(self)))
-
-    def value(self, prices: Prices) -> NDArray[np.float64]:
-        """Solved, less what actions and observations cost; a decision has one observation."""
-        result: NDArray[np.float64] = prices.returns(self.solved, self.actions, self.decisions)
-        return result
 
     @property
     def lost(self) -> NDArray[np.bool_]:
@@ -212,29 +199,3 @@ def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
         "mean_depth": mean_depth,
         "depth_shares": {str(i): float(n / total) for i, n in enumerate(counts) if n and i},
     }
-
-
-def over_budgets(rows: DecisionRows, length: NDArray[np.int32], largest: int) -> list[dict[str, float]]:
-    """Solve rate and actions per episode for every budget 1..largest, from the same rows."""
-    curve = []
-    for budget in range(1, largest + 1):
-        played = episodes(rows, length, budget)
-        curve.append({"budget": budget, "solve_rate": played.solved.mean(), "actions": played.actions.mean()})
-    return [{k: float(v) for k, v in line.items()} for line in curve]
-
-
-def hypervolume(points: Mapping[str, tuple[float, float]], most: float) -> float:
-    """Mean over action allowances 0..``most`` of the best solve rate that needs no more actions."""
-    total, best, reached = 0.0, 0.0, 0.0
-    for solve_rate, actions in (points[name] for name in pareto(points)):
-        if actions >= most:
-            break
-        total += best * (actions - reached)
-        best, reached = max(best, solve_rate), actions
-    return (total + best * (most - reached)) / most
-
-
-def undominated(budget: int, actions: float, depths: tuple[int, ...]) -> list[int]:
-    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend
-    more."""
-    return [depth for depth in depths if budget * depth < actions]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recommit.prices import Prices
 
 #: Fields that say how and where an evaluation runs. All others are its plan, which a folder keeps to.
-_NOT_PLANNED = ("out", "augmentations", "again", "threads", "device", "anyway", "paper", "tables")
+_NOT_PLANNED = ("out", "augmentations", "threads", "device", "anyway", "paper", "tables")
 
 
 def split_words(split: str = "test", fresh: int = 0) -> str:
@@ -58,8 +58,8 @@ class EvaluateOptions:
         split: Which instances are played: whatever is chosen by figures wants those of validation. Choices within the
             evaluation are then made on further ones.
         fresh: Play test instances of this seed that nobody has looked at, apart from the data's own test split. The
-            folder that OUT lies in has one such split, and judges each run by it once; fresh.json there says so.
-        again: Draw another fresh split, or judge by it again, and note it in fresh.json.
+            folder that OUT lies in has one such split, and judges each run by it once.
+        again: Draw another fresh split, or judge by it again, and note it in plan.json.
         seed: With paper, which seed of the family. Agents that sample are played with seeds 0, 1 and so on, whatever
             this says, and the test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data import parquet
+from recommit.evaluate import summaries
 from recommit.evaluate.agent_names import ORACLE, AgentName, readable, run_kind, seed_of
 from recommit.evaluate.options import split_words
 from recommit.prices import Prices
@@ -70,30 +71,33 @@ def kind(agent: str, augmentations: int = 0) -> str:
 def read(folder: str | Path, number: int = 0) -> Results:
     """An evaluation's episodes by kind of agent, as those of training seed ``number``, without runs of other seeds than
     the evaluation's own."""
-    plan, rooms = _plan(folder), rooms_of(folder)
+    plan = _plan(folder)
     own, augmentations = seed_of(plan["run"]), _augmentations(plan)
-    path = Path(folder) / "episodes.parquet"
-    columns = parquet.columns(path, _table(folder, path.name), EPISODES)
-    parquet.within(path, "instance", columns["instance"], 0, MOST_INSTANCES - 1)
+    columns = episodes(Path(folder))
     kinds: dict[str, str] = {}  # of agents of one kind the first counts
     for agent in dict.fromkeys(columns["agent"].tolist()):
         if not own or seed_of(AgentName.parse(agent).run) in ("", own):
             kinds.setdefault(kind(agent, augmentations), agent)
     names = {agent: name for name, agent in kinds.items()}
     rows = np.flatnonzero([agent in names for agent in columns["agent"].tolist()])
-    solved, actions, decisions = (columns[each][rows].astype(np.float64) for each in ("solved", "actions", "decisions"))
-    instance = columns["instance"][rows].astype(np.int64)
-    return Results(
-        np.array([names[agent] for agent in columns["agent"][rows].tolist()], object),
-        columns["budget"][rows],
-        np.full(len(rows), number, np.int64),
-        instance,
-        instance if rooms is None else rooms[instance],
-        solved,
-        actions,
-        decisions,
-        _prices(plan).returns(solved, actions, decisions),
-    )
+    columns = {name: values[rows] for name, values in columns.items()}
+    columns["agent"] = np.array([names[agent] for agent in columns["agent"].tolist()], object)
+    return summaries.table(columns, rooms_of(folder), _prices(plan), number)
+
+
+def episodes(folder: Path, **more: str) -> dict[str, NDArray[Any]]:
+    """Columns of an evaluation's episodes, and of ``more`` by their kinds."""
+    path = folder / "episodes.parquet"
+    columns = parquet.columns(path, _table(folder, path.name), EPISODES | more)
+    parquet.within(path, "instance", columns["instance"], 0, MOST_INSTANCES - 1)
+    return columns
+
+
+def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
+    """One number per instance, where the data keeps rooms apart."""
+    name = "instances.parquet"
+    table = _table(folder, name)
+    return parquet.columns(Path(folder) / name, table, ROOM)["room"] if "room" in table.column_names else None
 
 
 def _augmentations(plan: dict[str, Any]) -> int:
@@ -106,28 +110,6 @@ def _prices(plan: dict[str, Any]) -> Prices:
     return Prices(plan.get("price_action", 0.0), plan.get("price_observation", 0.0))
 
 
-def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """By kind of agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
-    if not verified.exists(Path(folder), "summary.json"):
-        return {}
-    augmentations = _augmentations(_plan(folder))
-    return {
-        (kind(row["agent"], augmentations), row["budget"]): (
-            kind(row["gain_fixed"], augmentations),
-            kind(row["gain_oracle"], augmentations),
-        )
-        for row in verified.rows(Path(folder), "summary.json")
-        if row.get("gain_fixed")
-    }
-
-
-def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
-    """One number per instance, where the data keeps rooms apart."""
-    name = "instances.parquet"
-    table = _table(folder, name)
-    return parquet.columns(Path(folder) / name, table, ROOM)["room"] if "room" in table.column_names else None
-
-
 def _plan(folder: str | Path) -> dict[str, Any]:
     return verified.values(Path(folder), "plan.json", {"run": str, "test_set": str, "agents": [str], "budgets": list})
 
@@ -136,97 +118,108 @@ def _table(folder: str | Path, name: str) -> Any:
     return parquet.parsed(Path(folder) / name, verified.content(Path(folder), name))
 
 
-def together(folders: Sequence[str | Path]) -> str:
-    """Print the table as Markdown: a block per budget, and what is missing in it."""
-    title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
-    blocks = [f"## {budget.capitalize()} budget\n\n{grid.markdown()}" for budget, grid in grids(folders).items()]
-    plan = _plan(folders[0])
-    split = f"Figures are of {split_words(plan.get('split', 'test'), plan.get('fresh', 0))}. {caption(len(folders))}"
-    return "\n\n".join([title, split, *blocks, *missing(folders)]) + "\n"
+class Seeds:
+    """Evaluations of one family's seeds on one test set, at the same prices."""
 
+    def __init__(self, folders: Sequence[str | Path]) -> None:
+        plans = [_plan(folder) for folder in folders]
+        for what, same in (("on one test set", lambda plan: plan["test_set"]), ("at the same prices", _prices)):
+            if any(same(plan) != same(plans[0]) for plan in plans):
+                raise ValueError(f"folders: expected evaluations {what}, got {len(folders)} that differ")
+        every = [read(folder, number) for number, folder in enumerate(folders)]
+        self.plan, self.names = plans[0], [PurePath(folder).name for folder in folders]
+        self.rows, self.priced = Results.joined(every), _prices(plans[0]) != Prices()
+        #: By kind of agent and budget, seed by seed: the best fixed depth and the oracle of the same plans.
+        self.ends = [_ends(Path(folder), _augmentations(plan)) for folder, plan in zip(folders, plans, strict=True)]
+        for folder, one in zip(folders, every, strict=True):
+            if without := [budget for budget in self.plan["budgets"] if ("adaptive", budget) not in one.keys]:
+                raise ValueError(
+                    f"folders: expected evaluations of adaptive, got {folder} without it under {without[0]}"
+                )
 
-def caption(seeds: int) -> str:
-    """What intervals of so many seeds are about."""
-    if seeds == 1:
-        return "Intervals are about this very policy, over instances: another training seed may differ by more."
-    return (
-        f"Intervals are about the method: t over {seeds} training seeds, or over instances where that is wider; of an "
-        "agent of one seed they are about that policy, over instances."
-    )
+    def markdown(self) -> str:
+        """A block per budget, and what is missing in it."""
+        count = len(self.names)
+        title = "# One seed" if count == 1 else f"# {count} seeds together"
+        split = split_words(self.plan.get("split", "test"), self.plan.get("fresh", 0))
+        blocks = [f"## {budget.capitalize()} budget\n\n{grid.markdown()}" for budget, grid in self.grids().items()]
+        return "\n\n".join([title, f"Figures are of {split}. {self.caption}", *blocks, *self.missing]) + "\n"
 
-
-def missing(folders: Sequence[str | Path]) -> list[str]:
-    """Which columns some evaluations keep from being there, in words."""
-    lines, without = [], [PurePath(folder).name for folder in folders if not _ends(folder)]
-    if without:
-        lines.append(
-            f"There are no gain shares: {', '.join(without)} lacks {ORACLE} or fixed depths of the same plans."
+    @property
+    def caption(self) -> str:
+        """What the intervals are about."""
+        if len(self.names) == 1:
+            return "Intervals are about this very policy, over instances: another training seed may differ by more."
+        return (
+            f"Intervals are about the method: t over {len(self.names)} training seeds, or over instances where that is "
+            "wider; of an agent of one seed they are about that policy, over instances."
         )
-    if all(_prices(_plan(folder)) == Prices() for folder in folders):
-        lines.append("Nothing has a price, so that the value is the share solved.")
-    return lines
+
+    @property
+    def missing(self) -> list[str]:
+        """Which columns some evaluations keep from being there, in words."""
+        without = [name for name, ends in zip(self.names, self.ends, strict=True) if not ends]
+        named = f"There are no gain shares: {', '.join(without)} lacks {ORACLE} or fixed depths of the same plans."
+        unpriced = "Nothing has a price, so that the value is the share solved."
+        return [named] * bool(without) + [unpriced] * (not self.priced)
+
+    def grids(self) -> dict[str, Grid]:
+        """The table under every budget."""
+        return {budget: self._grid(budget) for budget in self.plan["budgets"]}
+
+    def _grid(self, budget: str) -> Grid:
+        """A row per agent, over the seeds that have it; values and gain shares where some agent has them."""
+        rows, played = self.rows, [agent for agent, own in self.rows.keys if own == budget]
+        agents = [agent for row in ROWS for agent in played if re.fullmatch(row, agent)]
+        gains = {agent: self._gain(agent, budget) for agent in agents}
+
+        def ahead(agent: str, column: str, scale: float = 1.0) -> str:
+            less = rows.difference("adaptive", agent, budget, column)
+            return "" if agent == "adaptive" else spread(less, 1, scale, sign=True)
+
+        columns: dict[str, Callable[[str], str]] = {
+            "agent": lambda agent: readable(AgentName.parse(agent)),
+            "seeds": lambda agent: str(len(rows.seeds(agent, budget))),
+            "solved %": lambda agent: percent(rows.mean(agent, budget, "solved").mean),
+            "actions": lambda agent: number(rows.mean(agent, budget, "actions").mean),
+            "adaptive is ahead, points (95 %)": lambda agent: ahead(agent, "solved", 100.0),
+            "by seed": lambda agent: self._by_seed(agent, budget),
+            "its actions (95 %)": lambda agent: ahead(agent, "actions"),
+        }
+        if self.priced:
+            columns["value (95 %)"] = lambda agent: spread(rows.mean(agent, budget, "returns"), 3)
+        if any(gains.values()):
+            columns["gain share (95 %)"] = lambda agent: gains[agent]
+        return Grid.by(columns, agents)
+
+    def _gain(self, agent: str, budget: str) -> str:
+        """Gain share over the seeds; empty where a seed that has the agent lacks its fixed depth or its oracle."""
+        rows, values = self.rows, list[list[Any]]()
+        for seed in rows.seeds(agent, budget):
+            names = agent, *self.ends[seed].get((agent, budget), ())
+            there = [name for name in names if (name, budget) in rows.keys and seed in rows.seeds(name, budget)]
+            if len(there) < 3:
+                return ""
+            values.append([rows.values(name, budget, "returns", [seed]) for name in there])
+        rule, fixed, oracle = (np.stack(column) for column in zip(*values, strict=True))
+        return spread(intervals.gain(rule, fixed, oracle, rows.groups(agent, budget)), 2)
+
+    def _by_seed(self, agent: str, budget: str) -> str:
+        """What adaptive is ahead on each seed; of itself, what it solves at which actions."""
+        each = []
+        for seed in self.rows.seeds(agent, budget):
+            one, its = (self.rows.values(name, budget, "solved", [seed]).mean() for name in ("adaptive", agent))
+            at = number(self.rows.values(agent, budget, "actions", [seed]).mean())
+            each.append(f"{percent(its)} at {at}" if agent == "adaptive" else number(one - its, 1, 100.0, sign=True))
+        return ", ".join(each)
 
 
-def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
-    """The table under every budget."""
-    plans = [_plan(folder) for folder in folders]
-    if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
-        raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
-    if any(_prices(plan) != _prices(plans[0]) for plan in plans):
-        raise ValueError(f"folders: expected evaluations at the same prices, got {len(folders)} that differ")
-    every = [read(folder, number) for number, folder in enumerate(folders)]
-    for folder, one in zip(folders, every, strict=True):
-        if without := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one.keys]:
-            raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {without[0]}")
-    rows, ends, priced = Results.joined(every), [_ends(folder) for folder in folders], _prices(plans[0]) != Prices()
-    return {budget: _grid(rows, budget, ends, priced) for budget in plans[0]["budgets"]}
-
-
-def _grid(rows: Results, budget: str, ends: Sequence[dict[tuple[str, str], tuple[str, str]]], priced: bool) -> Grid:
-    """A row per agent, over the seeds that have it; values and gain shares where some agent has them."""
-    played = [agent for agent, own in rows.keys if own == budget]
-    agents = [agent for row in ROWS for agent in played if re.fullmatch(row, agent)]
-    gains = {agent: _gain(rows, agent, budget, ends) for agent in agents}
-
-    def ahead(agent: str, column: str, scale: float = 1.0) -> str:
-        less = rows.difference("adaptive", agent, budget, column)
-        return "" if agent == "adaptive" else spread(less, 1, scale, sign=True)
-
-    columns: dict[str, Callable[[str], str]] = {
-        "agent": lambda agent: readable(AgentName.parse(agent)),
-        "seeds": lambda agent: str(len(rows.seeds(agent, budget))),
-        "solved %": lambda agent: percent(rows.mean(agent, budget, "solved").mean),
-        "actions": lambda agent: number(rows.mean(agent, budget, "actions").mean),
-        "adaptive is ahead, points (95 %)": lambda agent: ahead(agent, "solved", 100.0),
-        "by seed": lambda agent: _by_seed(rows, agent, budget),
-        "its actions (95 %)": lambda agent: ahead(agent, "actions"),
+def _ends(folder: Path, augmentations: int) -> dict[tuple[str, str], tuple[str, str]]:
+    """By kind of agent and budget: the kinds of the best fixed depth and of the oracle of its plans."""
+    rows = verified.rows(folder, "summary.json") if verified.exists(folder, "summary.json") else []
+    own = lambda agent: kind(agent, augmentations)
+    return {
+        (own(row["agent"]), row["budget"]): (own(row["gain_fixed"]), own(row["gain_oracle"]))
+        for row in rows
+        if row.get("gain_fixed")
     }
-    if priced:
-        columns["value (95 %)"] = lambda agent: spread(rows.mean(agent, budget, "returns"), 3)
-    if any(gains.values()):
-        columns["gain share (95 %)"] = lambda agent: gains[agent]
-    return Grid.by(columns, agents)
-
-
-def _gain(rows: Results, agent: str, budget: str, ends: Sequence[dict[tuple[str, str], tuple[str, str]]]) -> str:
-    """Gain share over the seeds; empty where a seed that has the agent lacks its fixed depth or its oracle."""
-    seeds = rows.seeds(agent, budget)
-    values = list[list[Any]]()
-    for seed in seeds:
-        names = agent, *ends[seed].get((agent, budget), ())
-        there = [name for name in names if (name, budget) in rows.keys and seed in rows.seeds(name, budget)]
-        if len(there) < 3:
-            return ""
-        values.append([rows.values(name, budget, "returns", [seed]) for name in there])
-    rule, fixed, oracle = (np.stack(column) for column in zip(*values, strict=True))
-    return spread(intervals.gain(rule, fixed, oracle, rows.groups(agent, budget)), 2)
-
-
-def _by_seed(rows: Results, agent: str, budget: str) -> str:
-    """What adaptive is ahead on each seed; of itself, what it solves at which actions."""
-    each = []
-    for seed in rows.seeds(agent, budget):
-        one, its = (rows.values(name, budget, "solved", [seed]).mean() for name in ("adaptive", agent))
-        at = number(rows.values(agent, budget, "actions", [seed]).mean())
-        each.append(f"{percent(its)} at {at}" if agent == "adaptive" else number(one - its, 1, 100.0, sign=True))
-    return ", ".join(each)

@@ -6,7 +6,6 @@ instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
 thresholds.json                       of rules that have one: the one chosen, and what each would come to
 compute.json                          what one observation costs each policy in operations
-timing.jsonl                          and in milliseconds on this machine: of the moment, so it has no digest
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked by whoever reads one
 """
@@ -22,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from recommit.data.parquet import pa, parsed, pq
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import files, ownership, verified
-from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -33,11 +31,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-THRESHOLDS, COMPUTE, TIMING = "thresholds.json", "compute.json", "timing.jsonl"
+THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
 #: A folder with one of these is that of an evaluation.
 MARKS = ("plan.json", "decisions", "episodes.parquet", "summary.json")
 #: What a later call may add to an evaluation.
-ADDED = ("agents", "regret")
+ADDED = ("agents", "regret", "again")
 
 
 class EvaluationStore:
@@ -70,6 +68,7 @@ class EvaluationStore:
         decisions = self.folder / "decisions"
         if verified.exists(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
             earlier = verified.values(self.folder, "plan.json")
+            now["again"] = now.get("again") or earlier.get("again")  # what was done once stays noted
             ownership.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)
 
@@ -104,11 +103,6 @@ class EvaluationStore:
     def keep_entry(self, name: str, key: str, value: Any) -> None:
         """Write one entry beside the others, in an order that does not depend on who was played first."""
         self.write_json(name, dict(sorted({**self.entries(name), key: value}.items())))
-
-    def keep_timing(self, line: dict[str, Any]) -> None:
-        """Write down what an observation took on this machine."""
-        with JsonLines(self.folder / TIMING) as lines:
-            lines.add(line)
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import ORACLE, AgentName
 from recommit.evaluate.metrics import EpisodeRows
+from recommit.prices import Prices
+from recommit.puzzles.solutions import UNSOLVABLE
 from recommit.results import intervals
 from recommit.results.table import Results, best, flat
 from recommit.rollout.trace import joined
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.prices import Prices
     from recommit.rollout.decision_rows import DecisionRows
 
 
@@ -39,7 +40,8 @@ def row(
     solved = intervals.share(per_instance(played, "solved"), rooms)
     merged["solve_low"], merged["solve_high"] = solved.low, solved.high
     if prices is not None:
-        merged |= flat("value", intervals.mean(value(played, prices), rooms))
+        paid = [prices.returns(one.solved, one.actions, one.decisions) for one in played]
+        merged |= flat("value", intervals.mean(np.mean(paid, axis=0), rooms))
     every = pooled(rows, played)
     merged["by_distance_solved"] = metrics.by_distance(*every, k, edges=edges)
     merged["by_distance"] = metrics.by_distance(*every, k, solved_only=False, edges=edges)
@@ -54,35 +56,22 @@ def pooled(rows: list[DecisionRows], played: list[EpisodeRows]) -> tuple[Decisio
 
 def by_difficulty(played: list[EpisodeRows], which: NDArray[np.uint8], names: list[str]) -> dict[str, dict[str, Any]]:
     """Solve rate and actions over the instances of each difficulty of the data."""
-    result, solved, actions = {}, per_instance(played, "solved"), per_instance(played, "actions")
-    for number, name in enumerate(names):
-        own = which == number
-        if own.any():
-            result[name] = {
-                "count": int(own.sum()),
-                "solve_rate": float(solved[own].mean()),
-                "actions_per_episode": float(actions[own].mean()),
-            }
-    return result
-
-
-def episode_columns(played: dict[tuple[str, str], list[EpisodeRows]]) -> dict[str, NDArray[Any]]:
-    """One row per agent, budget, seed and instance."""
-    every = [(*key, seed, one) for key, seeds in played.items() for seed, one in enumerate(seeds)]
-    counts = [len(one) for *_, one in every]
-    agent, budget, seed = (
-        np.repeat(np.array(values, kind), counts)
-        for values, kind in zip(
-            zip(*(head for *head, _ in every), strict=True), (object, object, np.int64), strict=True
-        )
-    )
-    columns = {
-        "agent": agent,
-        "budget": budget,
-        "seed": seed,
-        "instance": np.concatenate([np.arange(n) for n in counts]),
+    figures = {"solve_rate": per_instance(played, "solved"), "actions_per_episode": per_instance(played, "actions")}
+    return {
+        name: {"count": int(own.sum()), **{key: float(values[own].mean()) for key, values in figures.items()}}
+        for number, name in enumerate(names)
+        if (own := which == number).any()
     }
-    return columns | {f.name: np.concatenate([getattr(one, f.name) for *_, one in every]) for f in fields(EpisodeRows)}
+
+
+def episode_columns(played: Mapping[tuple[str, str], list[EpisodeRows]]) -> dict[str, NDArray[Any]]:
+    """One row per agent, budget, seed and instance."""
+    parts = []
+    for (agent, budget), repeated in played.items():
+        for seed, one in enumerate(repeated):
+            words = {name: np.full(len(one), word, object) for name, word in (("agent", agent), ("budget", budget))}
+            parts.append({**words, "seed": np.full(len(one), seed), "instance": np.arange(len(one)), **vars(one)})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
@@ -105,29 +94,25 @@ def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def table(
-    played: dict[tuple[str, str], list[EpisodeRows]],
+    columns: Mapping[str, NDArray[Any]],
     rooms: NDArray[np.int64] | None = None,
     prices: Prices | None = None,
+    seed: int = 0,
 ) -> Results:
-    """Episodes of one trained policy and its rivals as rows of the results table."""
-    parts = []
-    for (agent, budget), repeated in played.items():
-        for one in repeated:
-            count, instance, solved = len(one), np.arange(len(one)), one.solved.astype(np.float64)
-            parts.append(
-                Results(
-                    agent=np.full(count, agent, object),
-                    budget=np.full(count, budget, object),
-                    seed=np.zeros(count, np.int64),
-                    instance=instance,
-                    group=instance if rooms is None else rooms,
-                    solved=solved,
-                    actions=one.actions.astype(np.float64),
-                    observations=one.decisions.astype(np.float64),
-                    returns=one.value(prices) if prices else solved,
-                )
-            )
-    return Results.joined(parts)
+    """The rows of ``episodes.parquet`` as the results table of policies of one training seed."""
+    solved, actions, observations = (columns[name].astype(np.float64) for name in ("solved", "actions", "decisions"))
+    instance, paid = columns["instance"].astype(np.int64), prices or Prices()
+    measured = {
+        "solved": solved,
+        "actions": actions,
+        "observations": observations,
+        "returns": paid.returns(solved, actions, observations),
+    }
+    measured |= {"lost": columns["end"] == UNSOLVABLE} if "end" in columns else {}
+    seeds = np.full(len(instance), seed, np.int64)
+    return Results(
+        columns["agent"], columns["budget"], seeds, instance, instance if rooms is None else rooms[instance], measured
+    )
 
 
 def compare(names: tuple[str, ...], budgets: Iterable[str], rows: Results, *, priced: bool) -> list[dict[str, Any]]:
@@ -161,7 +146,7 @@ def add_gain_shares(
     own run. ``gain`` is None where the oracle is no better. Runs make the same plans where ``plans`` has the same
     digest for them.
     """
-    chosen_by, column = ("validation_value", "returns") if priced else ("validation_solve_rate", "solved")
+    chosen_by = "validation_value" if priced else "validation_solve_rate"
     for alike in _by_plans(summary, plans or {}):
         by_key = {(AgentName.parse(row["agent"]).depth, AgentName.parse(row["agent"]).run): row for row in alike}
         oracle = next((row for row in alike if AgentName.parse(row["agent"]).base == ORACLE), None)
@@ -170,7 +155,7 @@ def add_gain_shares(
             continue
         both = by_key[fixed], oracle
         for row in alike:
-            rule, least, most = (rows.values(each["agent"], row["budget"], column) for each in (row, *both))
+            rule, least, most = (rows.values(each["agent"], row["budget"], "returns") for each in (row, *both))
             row |= flat("gain", intervals.gain(rule, least, most, rows.groups(row["agent"], row["budget"])))
             row["gain_fixed"], row["gain_oracle"] = (each["agent"] for each in both)
 
@@ -183,12 +168,6 @@ def _by_plans(summary: list[dict[str, Any]], plans: Mapping[str, str]) -> list[l
         if agent.asks_policy and not agent.samples_actions:
             groups.setdefault((row["budget"], plans.get(agent.run, agent.run), agent.augmentations), []).append(row)
     return list(groups.values())
-
-
-def value(played: list[EpisodeRows], prices: Prices) -> NDArray[np.float64]:
-    """Values of the instances, as means over seeds."""
-    result: NDArray[np.float64] = np.mean([one.value(prices) for one in played], axis=0)
-    return result
 
 
 def per_instance(played: list[EpisodeRows], name: str) -> NDArray[np.float64]:

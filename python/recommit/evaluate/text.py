@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.options import split_words
 from recommit.results.grid import NONE, Grid, ends, figure, number, percent, spread
 from recommit.results.intervals import Interval
-from recommit.results.table import pareto
+from recommit.results.pareto import pareto, undominated
 from recommit.storage import verified
 from recommit.storage.terminal_text import cell
 
@@ -31,7 +30,7 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     "depth": lambda row: number(row["mean_depth"]),
 }
 #: Columns that stand only where some row has the figure: its field, and how a row fills it.
-_SOMETIMES: dict[str, tuple[str, Callable[[Row], str]]] = {
+SOMETIMES: dict[str, tuple[str, Callable[[Row], str]]] = {
     "value (95 %)": ("value", lambda row: figure(row, "value", 3)),
     "gain share (95 %)": ("gain", lambda row: figure(row, "gain", 2)),
     "threshold": ("threshold", lambda row: f"{row['threshold']:.3g}" if "threshold" in row else NONE),
@@ -68,7 +67,7 @@ def main_table(summary: list[Row]) -> str:
         first = rows[0]
         title = f"{first['task']}, {budget} budget: K = {first['decisions']}, {first['instances']} instances of "
         title += first.get("split", split_words())
-        extra = {name: fill for name, (key, fill) in _SOMETIMES.items() if any(key in row for row in rows)}
+        extra = {name: fill for name, (key, fill) in SOMETIMES.items() if any(key in row for row in rows)}
         blocks.append(f"{title}\n\n{Grid.by({**_COLUMNS, **extra}, rows).markdown()}\n\n{limits(rows)}")
     return "\n\n".join(blocks) + "\n"
 
@@ -76,7 +75,7 @@ def main_table(summary: list[Row]) -> str:
 def limits(rows: list[Row]) -> str:
     """Which fixed depths the first agent cannot dominate, by arithmetic alone, and the Pareto front."""
     first = rows[0]
-    never = metrics.undominated(first["decisions"], first["actions_per_episode"], tuple(range(1, 9)))
+    never = undominated(first["decisions"], first["actions_per_episode"], tuple(range(1, 9)))
     spared = ", ".join(f"h={depth}" for depth in never) or "none"
     front = pareto({row["agent"]: (row["solve_rate"], row["actions_per_episode"]) for row in rows})
     return (

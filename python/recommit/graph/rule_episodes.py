@@ -134,9 +134,7 @@ def _actions(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
 
 def _all(every: Plans, nodes: Nodes, previous: Tail | None = None) -> Plans:
     """All that is known of these plans, for a rule of one's own that reads the last ones too."""
-    arrays = {name: getattr(every, name) for name in ("probabilities", "samples", "features")}
-    rows = {name: None if values is None else values[nodes] for name, values in arrays.items()}
-    return Plans(every.actions[nodes], previous=previous, **rows)
+    return every.part(nodes, previous=previous)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +175,7 @@ class RulesOnGraph:
         """The same without those of nodes that a graph with a budget never planned at. Goals, which any graph
         has, keep their even plan."""
         known, every = self.graph.planned | self.graph.goal, self.plans_for(entry)
-        return every if known.all() else _all(every, np.flatnonzero(known))
+        return every if known.all() else every.part(np.flatnonzero(known))
 
     def columns(self, entry: NamedRule) -> Nodes:
         """[N] of the depths of a rule that reads nothing but the present plan."""

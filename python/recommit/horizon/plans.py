@@ -114,9 +114,9 @@ class Plans:
         places = np.minimum(np.arange(self.horizon) + begin[:, None], self.horizon - 1)
         return Tail(self.actions[np.arange(len(self))[:, None], places], self.horizon - begin)
 
-    def part(self, rows: NDArray[np.intp], places: slice = slice(None)) -> Plans:
-        """Some of the plans, cut to these places, without ``previous``."""
-        cut: dict[str, Any] = {"previous": None}
+    def part(self, rows: NDArray[np.integer], places: slice = slice(None), *, previous: Tail | None = None) -> Plans:
+        """Some of the plans, cut to these places; ``previous`` is theirs."""
+        cut: dict[str, Any] = {"previous": previous}
         for name in ("actions", "probabilities", "samples", "features", "entropies", "events", "keys"):
             if (values := getattr(self, name)) is not None:
                 chosen, axis = values[rows], _PLACES.get(name, 1)

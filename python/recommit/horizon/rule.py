@@ -12,8 +12,6 @@ import numpy as np
 from recommit import checks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
     from recommit.horizon.plans import Plans
@@ -139,24 +137,6 @@ class ThresholdRule(Rule):
         return 1 + _count(self.passes(scores[1:], threshold))
 
 
-@dataclass
-class Visits:
-    """How often each episode has been at each observation."""
-
-    by_episode: dict[int, dict[bytes, int]] = field(default_factory=dict)
-    #: Episodes of the batch, where rows are episodes.
-    rows: int | None = None
-
-    def count(self, episodes: Iterable[int], keys: Iterable[bytes]) -> NDArray[np.int64]:
-        """How often it was so far, of each; now it is once more."""
-        before = []
-        for episode, key in zip(episodes, keys, strict=True):
-            seen = self.by_episode.setdefault(episode, {})
-            before.append(seen.get(key, 0))
-            seen[key] = before[-1] + 1
-        return np.array(before, np.int64)
-
-
 @dataclass(frozen=True)
 class WithMemory:
     """``rule``, but where an episode returns to an observation it takes the next depth of ``rule.order``.
@@ -169,7 +149,8 @@ class WithMemory:
     """
 
     rule: Rule
-    _visits: Visits = field(default_factory=Visits, init=False, repr=False, compare=False)
+    #: How often each episode has been at each observation.
+    _visits: dict[int, dict[bytes, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def choose(self, plans: Plans, episodes: NDArray[np.integer] | None = None) -> Depths:
         """[N] the depth of each plan, which belongs to the episode of the same place in ``episodes``: 0, 1, ... if
@@ -178,29 +159,22 @@ class WithMemory:
             "keys [N, ...], equal where two observations are, because it asks whether an episode has been there before"
         )
         keys = [key.tobytes() for key in need("WithMemory", why, plans.keys)]
-        order = self.rule.order(plans)
-        before = self._visits.count(self._episodes(len(plans), episodes), keys)
-        result: Depths = order[np.arange(len(plans)), before % order.shape[1]]
+        if episodes is None and (most := max(self._visits, default=0)) >= len(plans):
+            raise ValueError(f"episodes: expected their numbers, since there were {most + 1} plans, got {len(plans)}")
+        numbers = checks.array("episodes", np.arange(len(plans)) if episodes is None else episodes, "iu")
+        checks.shape("episodes", numbers, (len(plans),))
+        order, before = self.rule.order(plans), []
+        for episode, key in zip(numbers.tolist(), keys, strict=True):
+            seen = self._visits.setdefault(episode, {})
+            before.append(seen.get(key, 0))
+            seen[key] = before[-1] + 1
+        result: Depths = order[np.arange(len(plans)), np.array(before, np.int64) % order.shape[1]]
         return result
 
     def reset(self, episodes: NDArray[np.integer] | None = None) -> None:
         """Forget everything, or these episodes only, which begin anew."""
-        if episodes is None:
-            self._visits.by_episode.clear()
-            self._visits.rows = None
-            return
-        for episode in checks.array("episodes", episodes, "iu").tolist():
-            self._visits.by_episode.pop(episode, None)
-
-    def _episodes(self, count: int, episodes: NDArray[np.integer] | None) -> list[int]:
-        if episodes is not None:
-            numbers = checks.array("episodes", episodes, "iu")
-            checks.shape("episodes", numbers, (count,))
-            return [int(number) for number in numbers]
-        rows = self._visits.rows = count if self._visits.rows is None else self._visits.rows
-        if rows != count:
-            raise ValueError(f"episodes: expected their numbers, since there were {rows} plans at first, got {count}")
-        return list(range(count))
+        for episode in [*self._visits] if episodes is None else checks.array("episodes", episodes, "iu").tolist():
+            self._visits.pop(episode, None)
 
 
 def running(combine: np.ufunc, rows: NDArray[Any]) -> None:

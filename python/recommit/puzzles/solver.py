@@ -8,7 +8,7 @@ import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.puzzles.solutions import Limits
+    from recommit.puzzles.solutions import Limits, Solutions
 
     Grid = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The answer to one level."""
+    """The answer to one level, and what it cost."""
 
     title: str
     status: Status
@@ -43,6 +43,10 @@ class Solution:
     actions: tuple[int, ...]
     task: str
     state: Grid = field(repr=False, compare=False)
+    #: Search nodes; 0 where a table answered.
+    nodes: int = field(default=0, compare=False)
+    #: CPU time of the thread that solved it alone, tables of the level included.
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def letters(self) -> str:
@@ -50,33 +54,21 @@ class Solution:
         return letters(puzzle_of(self.state, self.task), self.state, np.array(self.actions, np.uint8))
 
 
-@overload
-def solve(
-    levels: str | os.PathLike[str] | Levels | Instances,
-    limit: Limits | None = None,
-    *,
-    ties: Literal["first", "random"] = "first",
-    seed: int = 0,
-    threads: int | None = None,
-) -> list[Solution]: ...
-@overload
-def solve(
-    levels: Instance,
-    limit: Limits | None = None,
-    *,
-    ties: Literal["first", "random"] = "first",
-    seed: int = 0,
-    threads: int | None = None,
-) -> Solution: ...
-@overload
-def solve(
-    levels: Grid | Sequence[Any],
-    limit: Limits | None = None,
-    *,
-    ties: Literal["first", "random"] = "first",
-    seed: int = 0,
-    threads: int | None = None,
-) -> Any: ...
+def _solution(task: str, state: Grid, title: str, solutions: Solutions, row: int, seconds: float = 0.0) -> Solution:
+    """One row of a puzzle's answer."""
+    return Solution(
+        title,
+        Status(int(solutions.status[row])),
+        int(solutions.length[row]),
+        int(solutions.bound[row]),
+        tuple(solutions[row].tolist()),
+        task,
+        state,
+        int(solutions.nodes[row]),
+        round(seconds, 6),
+    )
+
+
 def solve(
     levels: str | os.PathLike[str] | Levels | Instances | Instance | Grid | Sequence[Any],
     limit: Limits | None = None,
@@ -84,8 +76,8 @@ def solve(
     ties: Literal["first", "random"] = "first",
     seed: int = 0,
     threads: int | None = None,
-) -> list[Solution] | Solution:
-    """An optimal plan for every level, and for a single state its own.
+) -> Any:
+    """An optimal plan for every level, as a list of ``Solution``; of a single state its own.
 
     ``levels`` is a level file, the text of one (with line breaks), ``Levels``, ``Instances``, one state, a batch, or
     grids of several sizes. Which puzzle an array is from, its cells tell. The other arguments are those of
@@ -98,15 +90,7 @@ def solve(
         batch = np.stack([pack[i] for i in places])
         solutions = TASKS[pack.task].of_states(shape).solve(batch, limit, ties=ties, seed=seed, threads=threads)
         for row, place in enumerate(places):
-            answers[place] = Solution(
-                pack.titles[place],
-                Status(int(solutions.status[row])),
-                int(solutions.length[row]),
-                int(solutions.bound[row]),
-                tuple(solutions[row].tolist()),
-                pack.task,
-                batch[row],
-            )
+            answers[place] = _solution(pack.task, batch[row], pack.titles[place], solutions, row)
     return answers[0] if one else [answers[place] for place in range(len(pack))]
 
 
@@ -150,28 +134,6 @@ def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
     return "".join("UDLR"[action] if push else "udlr"[action] for action, push in zip(plan, pushes, strict=True))
 
 
-@dataclass(frozen=True)
-class Solved:
-    """The answer to one level, and what it cost."""
-
-    index: int
-    title: str
-    rows: int
-    columns: int
-    #: ``exact``, ``unsolvable``, ``node_limit``, ``byte_limit`` or ``time_limit``.
-    status: str
-    #: Optimal number of actions; None unless the status is ``exact``.
-    length: int | None
-    #: A proven lower bound of the length; None for a level that cannot be solved.
-    bound: int | None
-    #: One letter per action, u d l r; upper case where the action pushes a box. None unless ``exact``.
-    plan: str | None
-    #: Search nodes; 0 where a table answered.
-    nodes: int
-    #: CPU time of the thread that solved it, tables of the level included.
-    seconds: float
-
-
 def cores() -> int:
     """How many this process may use: a batch system gives it some of the machine's."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -191,7 +153,7 @@ def solve_all(
     seed: int = 0,
     threads: int | None = None,
     tell: Callable[[int, float], None] | None = None,
-) -> Iterator[Solved]:
+) -> Iterator[Solution]:
     """The answers in the order of the levels, each as soon as it and all before it are known.
 
     ``threads`` levels are solved at a time (None: one per core), and ``limit`` is for each of them; a level's random
@@ -204,10 +166,12 @@ def solve_all(
         if stop.is_set():
             raise _Stopped
 
-    def work(index: int) -> Solved:
+    def work(index: int) -> Solution:
         check(0)
         own = int.from_bytes(sha256(f"{seed}/{index}".encode()).digest()[:7], "big")
-        return _solved(task_name, states[index], index, titles[index], limit, ties=ties, seed=own, progress=check)
+        state, task, since = states[index], puzzle_of(states[index], task_name), time.thread_time()
+        solutions = task.solve(state[None], limit, ties=ties, seed=own, threads=1, progress=check)
+        return _solution(task_name, state, titles[index], solutions, 0, time.thread_time() - since)
 
     pool = ThreadPoolExecutor(threads or cores(), "solve")
     try:
@@ -223,36 +187,16 @@ def solve_all(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _solved(task_name: str, state: Grid, index: int, title: str, limit: Limits | None, **how: Any) -> Solved:
-    task = puzzle_of(state, task_name)
-    began = time.thread_time()
-    solutions = task.solve(state[None], limit, threads=1, **how)
-    seconds = time.thread_time() - began
-    status = Status(int(solutions.status[0]))
-    exact = status is Status.EXACT
-    return Solved(
-        index=index,
-        title=title,
-        rows=state.shape[0],
-        columns=state.shape[1],
-        status=status.name.lower(),
-        length=int(solutions.length[0]) if exact else None,
-        bound=None if status is Status.UNSOLVABLE else int(solutions.bound[0]),
-        plan=letters(task, state, solutions[0]) if exact else None,
-        nodes=int(solutions.nodes[0]),
-        seconds=round(seconds, 6),
-    )
-
-
-def totals(solved: Sequence[Solved]) -> dict[str, Any]:
+def totals(solved: Sequence[Solution]) -> dict[str, Any]:
     """How many ended how, and what all of them cost together."""
     kinds = [level.status for level in solved]
+    exact, unsolvable = kinds.count(Status.EXACT), kinds.count(Status.UNSOLVABLE)
     return {
         "levels": len(solved),
-        "exact": kinds.count("exact"),
-        "unsolvable": kinds.count("unsolvable"),
-        "unknown": sum(kind.endswith("_limit") for kind in kinds),
-        "actions": sum(level.length or 0 for level in solved),
+        "exact": exact,
+        "unsolvable": unsolvable,
+        "unknown": len(solved) - exact - unsolvable,
+        "actions": sum(len(level.actions) for level in solved),
         "nodes": sum(level.nodes for level in solved),
         "seconds": round(sum(level.seconds for level in solved), 6),
     }

@@ -5,8 +5,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, AgentName, brief, readable, seed_of
+
+if TYPE_CHECKING:
+    from recommit.results.intervals import Interval
 
 #: Groups of the results table, in order; the first one is open.
 COMPARED, RULES, FIXED, TRAINED, WARM, SEEDS, PRIVILEGED_GROUP = GROUPS = (
@@ -91,14 +95,10 @@ def _role(place: int, agent: AgentName) -> str:
 
 @dataclass(frozen=True)
 class AgentPoint:
-    """An agent under one budget as a point of the plane of success and actions, with 95 % intervals."""
+    """An agent under one budget as a point of the plane of success and actions."""
 
     agent: Agent
-    solved: float  #: per cent, as the next two
-    solved_low: float
-    solved_high: float
-    actions: float
-    actions_low: float
-    actions_high: float
+    solved: Interval  #: per cent
+    actions: Interval
     #: Actions and per cent solved at every threshold of its rule.
     sweep: tuple[tuple[float, float], ...] = ()

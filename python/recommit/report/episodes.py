@@ -1,4 +1,5 @@
-"""Which instances can be watched, which of them is shown first, and their episodes packed small."""
+"""Episodes for the viewer of all pages: packed small, a letter or two per commitment; and which of an evaluation are
+shown, which of them first."""
 
 from __future__ import annotations
 
@@ -10,16 +11,18 @@ import numpy as np
 
 from recommit.evaluate.agent_names import PRIVILEGED
 from recommit.graph.regret import CAUSES
-from recommit.report.packed import packed as packed_episode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from recommit.report.agents import Agent
     from recommit.report.reading import AgentRegrets, Folder
     from recommit.rollout.decision_rows import DecisionRows
+
+    #: Regret, best depth and cause (-1 where there is none) of every commitment.
+    Costs = tuple[Sequence[float], Sequence[int], Sequence[int]]
 
 #: Letters of packed episodes that a page may hold.
 ROOM = 2_000_000
@@ -43,7 +46,7 @@ def opening(folder: Folder) -> Opening | None:
     count = int(folder.spec["instances"])
     taken = np.unique(np.stack([rows.instance, rows.depth.astype(np.int32)]), axis=1)[0]
     depths, observations = np.bincount(taken, minlength=count), np.bincount(rows.instance, minlength=count)
-    solved, beaten = (folder.outcomes[a.name, folder.widest]["solved"] > 0.5 for a in (folder.first, other))
+    solved, beaten = (folder.values(a, folder.widest, "solved") > 0.5 for a in (folder.first, other))
     kinds = (
         (solved & ~beaten, f"{folder.first.words} solves and “{other.words}” does not"),
         (solved, f"{folder.first.words} solves"),
@@ -66,13 +69,13 @@ def shown_beside(folder: Folder) -> Agent | None:
 def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
     """What is worth seeing about each instance, under the largest budget: names, and one number per instance."""
     budget, first = folder.widest, folder.first
-    solved = {a: folder.outcomes[a.name, budget]["solved"] for a in folder.agents}
+    solved = {a: folder.values(a, budget, "solved") for a in folder.agents}
     mine = solved[first] > 0.5
     policies = [solved[a] for a in folder.agents if a.base not in PRIVILEGED]
     best = folder.best_fixed(budget)
     rival = solved[best[0]] > 0.5 if best else mine
     rules = [
-        (f"lost by {first.words}", folder.outcomes[first.name, budget]["lost"] > 0.5),
+        (f"lost by {first.words}", folder.values(first, budget, "lost") > 0.5),
         ("solved by no policy", np.all([p == 0 for p in policies], axis=0)),
         (f"{first.words} fails where another solves", ~mine),
         (f"{first.words} solves where {best[0].words if best else 'nobody'} fails", mine & ~rival),
@@ -173,7 +176,7 @@ def episodes(
     *,
     head: bool = True,
 ) -> list[dict[str, Any]]:
-    """By instance, see ``recommit.report.packed``. Without ``head`` the depth head was not asked."""
+    """By instance, see ``pack_episode``. Without ``head`` the depth head was not asked."""
     probs = rows.head_probs()
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
@@ -186,7 +189,7 @@ def episodes(
         if regrets is not None:
             costs = regrets.regret[mine].tolist(), regrets.best[mine].tolist(), regrets.cause[mine].tolist()
         packed.append(
-            packed_episode(
+            pack_episode(
                 rows.depth[mine].tolist(),
                 rows.executed[mine].tolist(),
                 [length[instance], *rows.after[mine]],
@@ -197,3 +200,45 @@ def episodes(
             )
         )
     return packed
+
+
+def letters(numbers: Iterable[int]) -> str:
+    """Numbers of 0 to 35 as a letter each, in base 36."""
+    return "".join("0123456789abcdefghijklmnopqrstuvwxyz"[number] for number in numbers)
+
+
+def pack_episode(
+    depths: Sequence[int],
+    executed: Sequence[int],
+    distances: Iterable[int],
+    actions: Iterable[int],
+    *,
+    solved: bool,
+    whole: bool = False,
+    chances: bytes = b"",
+    costs: Costs | None = None,
+) -> dict[str, Any]:
+    """``h`` and ``x``: depths and executed actions of the commitments; ``d``: distances before and after; ``a``: the
+    executed actions, or ``w``: all of the ``whole`` plans; ``p``: 255ths of the depth head's probabilities; ``r``,
+    ``b``, ``c``: regret in thousandths of a solved episode, best depth, and cause, 0 where there is none."""
+    result: dict[str, Any] = {
+        "h": letters(depths),
+        "x": letters(executed),
+        "d": [int(each) for each in distances],
+        "solved": bool(solved),
+        "w" if whole else "a": "".join(map(str, actions)),
+    }
+    if chances:
+        result["p"] = chances.hex()
+    if costs is not None:
+        regret, best, cause = costs
+        result["r"] = [round(1000 * float(each)) for each in regret]
+        result["b"] = letters(best)
+        result["c"] = "".join(str(each + 1) for each in cause)
+    return result
+
+
+def in_255ths(logits: Any) -> bytes:
+    """Probabilities of logits [N, depths], row by row."""
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return bytes(np.rint(255 * weights / weights.sum(axis=-1, keepdims=True)).astype(np.uint8).tobytes())

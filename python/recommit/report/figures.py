@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from recommit.report import by_distance, plotting, reading
 from recommit.report.by_distance import FEW
 from recommit.report.plotting import COLOURS, DEPTHS, SOFT
 from recommit.results.grid import csv_text
-from recommit.results.table import pareto as pareto_front
+from recommit.results.pareto import pareto as pareto_front
 from recommit.storage import files
 from recommit.storage.terminal_text import plain
 
@@ -40,10 +39,6 @@ MARKS = {
     "other": ("o", 5, "other depth rules"),
 }
 DASHES = ("-", "--", ":", "-.")
-#: With more agents than this, lines over budgets leave out those of other policies.
-MANY = 16
-#: Steps that a drawn line of training is the mean of; the paper's figures do the same.
-WINDOW = 5
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
         points = [p for p in points if p.agent in shown or p in own]
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
     rows = [
-        (p.agent.label, budget, p.solved, p.solved_low, p.solved_high, p.actions, p.actions_low, p.actions_high)
+        (p.agent.label, budget, *(end for each in (p.solved, p.actions) for end in (each.mean, each.low, each.high)))
         for p in points
     ]
     title = f"Success against actions, at most {folder.budgets[budget]} observations"
@@ -115,7 +110,7 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
             axes.plot(*zip(*sweep, strict=True), color=SOFT, lw=1, ls=":", label=plain(f"{agent.brief}: thresholds"))
         for role in reversed(MARKS):
             _role(axes, role, [p for p in points if p.agent.role == role])
-        lowest = min(p.solved_low for p in points)
+        lowest = min(p.solved.low for p in points)
         axes.set(xlabel="actions per episode", ylabel="solved, %", ylim=(max(0, 10 * ((lowest - 5) // 10)), 102))
         axes.set_xlim(left=0)
         entries = figure.legend(loc="outside lower left").legend_handles
@@ -127,10 +122,10 @@ def pareto(folder: Folder, budget: str, *, compared_only: bool = False) -> Repor
 
 def _front(axes: Axes, points: Sequence[AgentPoint]) -> None:
     """A step through the agents that none dominates, of all that are no oracles."""
-    could = {p.agent.name: (p.solved, p.actions) for p in points if p.agent.base not in PRIVILEGED}
+    could = {p.agent.name: (p.solved.mean, p.actions.mean) for p in points if p.agent.base not in PRIVILEGED}
     if could:
         ys, xs = map(list, zip(*(could[name] for name in pareto_front(could)), strict=True))
-        right = 1.05 * max(p.actions_high for p in points)
+        right = 1.05 * max(p.actions.high for p in points)
         axes.step([*xs, right], [*ys, ys[-1]], where="post", color=SOFT, lw=1.1, alpha=0.7, label="Pareto front")
 
 
@@ -153,7 +148,7 @@ def _family(axes: Axes, family: Sequence[AgentPoint], number: int) -> None:
     axes.plot(*_places(family), color=colour, label=plain(words), **look)
     style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 6.5, "color": text, "clip_on": True}
     for point in family:
-        axes.annotate(str(point.agent.depth), (point.actions, point.solved), **style)
+        axes.annotate(str(point.agent.depth), (point.actions.mean, point.solved.mean), **style)
 
 
 def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
@@ -170,15 +165,15 @@ def _role(axes: Axes, role: str, points: Sequence[AgentPoint]) -> None:
 
 
 def _places(points: Sequence[AgentPoint]) -> tuple[list[float], list[float]]:
-    return [p.actions for p in points], [p.solved for p in points]
+    return [p.actions.mean for p in points], [p.solved.mean for p in points]
 
 
 def _bars(axes: Axes, points: Sequence[AgentPoint], role: str) -> None:
     """95 % intervals of both."""
     look: dict[str, Any] = {"color": COLOURS[role], "lw": 1.2, "alpha": 0.55}
     xs, ys = _places(points)
-    axes.vlines(xs, [p.solved_low for p in points], [p.solved_high for p in points], **look)
-    axes.hlines(ys, [p.actions_low for p in points], [p.actions_high for p in points], **look)
+    axes.vlines(xs, [p.solved.low for p in points], [p.solved.high for p in points], **look)
+    axes.hlines(ys, [p.actions.low for p in points], [p.actions.high for p in points], **look)
 
 
 def depth_histogram(every: Sequence[DepthCounts]) -> ReportFigure:
@@ -279,127 +274,3 @@ def regret(every: Sequence[RegretByDistance]) -> ReportFigure:
         return figure
 
     return _made("regret", "Regret by distance and cause", draw, head, rows)
-
-
-def curves(folder: Folder) -> ReportFigure:
-    """What agents have solved after 1, 2, ... decisions, and the actions they have taken."""
-    every, few = folder.curves, len(folder.agents) <= 8
-    shown = [a for a in folder.agents if a.name in every and (few or a.role not in ("other", "privileged"))]
-    if len(shown) > MANY:
-        shown = [a for a in shown if not a.run and not a.samples_actions]
-    columns = (("solved, %", "solve_rate", 100.0), ("actions per episode", "actions", 1.0))
-    rows = [
-        (agent.label, p["budget"], *(factor * p[key] for _, key, factor in columns))
-        for agent in shown
-        for p in every[agent.name]
-    ]
-
-    def draw() -> Figure:
-        figure = plotting.figure(9.2, 3.8)
-        for axes, (words, key, factor) in zip(figure.subplots(1, 2), columns, strict=True):
-            for agent in reversed(shown):  # a colour per role, of fixed depths one per depth, dashes for other policies
-                colour = DEPTHS[agent.depth - 1] if agent.depth else COLOURS[agent.role]
-                look = {"color": colour, "lw": 2.6 if agent.role == "first" else 1.4, "ls": "--" if agent.run else "-"}
-                line = every[agent.name]
-                xs, ys = [p["budget"] for p in line], [factor * p[key] for p in line]
-                axes.plot(xs, ys, label=plain(agent.brief) if factor > 1 else "_", **look)
-            for name, k in folder.budgets.items():
-                axes.axvline(k, color=SOFT, lw=0.8, ls=(0, (2, 3)))
-                where: Any = ((k, 1.0), (-2, 3), ("data", "axes fraction"), "offset points")
-                axes.annotate(plain(f"{name}, K = {k}"), *where, ha="right", fontsize=7, color=SOFT)
-            axes.set(xlabel="observation budget K", ylabel=words, ylim=(0, 104 if factor > 1 else None))
-            axes.xaxis.get_major_locator().set_params(integer=True)
-        figure.legend(loc="outside lower center", ncols=5)
-        return figure
-
-    head = ("agent", "budget", "solved, %", "actions per episode")
-    return _made("curves", "Success and actions over observation budgets", draw, head, rows)
-
-
-#: A panel of training: its title, the name of its axis, and series: label, colour, steps and values.
-_Panel = tuple[str, str, list[tuple[str, str, list[int], list[float]]]]
-
-
-def training(folder: Folder) -> ReportFigure | None:
-    """Curves of the run that was evaluated, a panel for everything that it wrote down at more than one step."""
-    panels = [panel for panel in _training_panels(folder) if any(len(xs) > 1 for _, _, xs, _ in panel[2])]
-    if not panels:
-        return None
-    rows = [
-        (title, label, x, y)
-        for title, _, series in panels
-        for label, _, xs, ys in series
-        for x, y in zip(xs, ys, strict=True)
-    ]
-
-    def draw() -> Figure:
-        across = min(len(panels), 3)
-        down = -(-len(panels) // across)
-        figure = plotting.figure(3.6 * max(across, 2), 2.9 * down)  # a panel alone is wide, or its page magnifies it
-        every = figure.subplots(down, across, squeeze=False)
-        for axes, (title, words, series) in zip(every.flat, panels, strict=False):
-            for label, colour, xs, ys in series:
-                if label == "validation":
-                    axes.plot(xs, ys, "o", ms=4, color=colour, label=label)
-                    continue
-                long = len(xs) >= 2 * WINDOW
-                axes.plot(xs, ys, color=colour, lw=0.8, alpha=0.35 if long else 1, label="_" if long else label)
-                if long:
-                    means = [float(np.mean(ys[max(0, i - WINDOW + 1) : i + 1])) for i in range(len(ys))]
-                    axes.plot(xs, means, color=colour, lw=1.8, label=label)
-            axes.set(title=title, xlabel="step", ylabel=words, ylim=(0, 104) if words.endswith("%") else None)
-            axes.legend(fontsize=7, ncols=2 if len(series) > 4 else 1)
-        for axes in every.flat[len(panels) :]:
-            axes.set_axis_off()
-        return figure
-
-    return _made("training", "Training curves", draw, ("panel", "series", "step", "value"), rows)
-
-
-def _training_panels(folder: Folder) -> list[_Panel]:
-    lines = folder.training
-    steps = [line for line in lines if "loss" in line]
-    plain_loss = [] if any("solve_rate" in line for line in steps) else lines
-    taken = [line["depths"] for line in steps if isinstance(line.get("depths"), dict)]
-    depths = sorted({depth for each in taken for depth in each if depth in "12345678"})
-
-    def of(label: str, colour: str, *fields: str, within: Any = steps, factor: float = 1.0) -> Any:
-        return (label, colour, *_values(within, fields, factor))
-
-    def both(own: str, checked: str, factor: float) -> list[Any]:
-        training_ = of("training", COLOURS["first"], own, factor=factor)
-        fields = ("validation", checked, "adaptive")
-        return [training_, of("validation", COLOURS["oracle"], *fields, within=lines, factor=factor)]
-
-    loss = [
-        of("training", COLOURS["first"], "loss", within=plain_loss),
-        of("validation", COLOURS["oracle"], "validation", "loss", within=plain_loss),
-    ]
-    information = of("training", COLOURS["first"], "mutual_information")
-    heads = (("depth head", "first", "entropy_depth"), ("action head", "fixed", "entropy_actions"))
-    return [
-        ("Success", "solved, %", both("solve_rate", "solved", 100.0)),
-        ("Actions per episode", "actions", both("actions", "actions", 1.0)),
-        ("Reward", "reward", [of("training", COLOURS["first"], "reward")]),
-        ("Mutual information of depth and state", "nats", [information]),
-        ("Entropy", "nats", [of(label, COLOURS[role], field) for label, role, field in heads]),
-        (
-            "Depths",
-            "decisions, %",
-            [of(f"h = {d}", DEPTHS[int(d) - 1], "depths", d, factor=100.0) for d in depths],
-        ),
-        ("Loss", "loss", loss),
-    ]
-
-
-def _values(lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float = 1.0) -> tuple[list[int], list[float]]:
-    """Steps at which a field was written, and what."""
-    xs, ys = [], []
-    for line in lines:
-        value: Any = line
-        for name in fields:
-            value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, (int, float)) and max(abs(value), abs(line["step"])) <= sys.float_info.max:
-            xs.append(line["step"])
-            ys.append(factor * value)
-    return xs, ys

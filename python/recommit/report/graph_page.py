@@ -14,9 +14,8 @@ from recommit.graph import tables as text
 from recommit.graph.regret import CAUSES, attribute
 from recommit.report import page
 from recommit.report.by_distance import regret_by_distance
-from recommit.report.document import asset, document
-from recommit.report.html import Html, tag
-from recommit.report.packed import in_255ths, packed
+from recommit.report.episodes import in_255ths, pack_episode
+from recommit.report.html import Html, asset, document, tag
 from recommit.report.page import Section
 from recommit.results.grid import Grid, number
 from recommit.storage import files
@@ -120,7 +119,7 @@ def _worst(scorer: GraphScorer, name: str, setting: Setting, rows: Attribution, 
 
 
 def pack(scorer: GraphScorer, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
-    """The commitments at these places as episodes for the viewer; see ``recommit.report.packed``."""
+    """The commitments at these places as episodes for the viewer; see ``recommit.report.episodes.pack_episode``."""
     graph = scorer.graph
     return {
         "task": graph.task,
@@ -172,7 +171,7 @@ def _episode(scorer: GraphScorer, rows: Sequence[_Commitment]) -> dict[str, Any]
     done = [int(executed[node, depth - 1]) for node, depth, *_ in rows]
     last = int(graph.landing[rows[-1][0], rows[-1][1] - 1])
     nodes = [*(node for node, *_ in rows), last]
-    return packed(
+    return pack_episode(
         [depth for _, depth, *_ in rows],
         done,
         graph.distance[nodes],

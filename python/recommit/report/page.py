@@ -1,8 +1,7 @@
 """The report of an evaluation: its sections in order, as one HTML file that needs nothing else.
 
-    reading.Folder   the evaluation's files           ->  sections   verdict, results table, failures
+    reading.Folder   the evaluation's files           ->  sections   verdict, results table, the paper's tables
                                                           figures    matplotlib figures
-    tables.json      the paper's tables beside ours   ->  published
     decisions/       every commitment that was made   ->  episodes   packed small, for the viewer in ``assets``
 
 A section without content is left out; ``html`` escapes all text. The same evaluation gives the same bytes.
@@ -13,10 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recommit.evaluate import seeds as across
-from recommit.report import by_distance, episodes, figures, html, published, sections
-from recommit.report.document import asset, document
-from recommit.report.html import Html, joined, tag
+from recommit.evaluate.seeds import Seeds
+from recommit.report import by_distance, episodes, figures, html, sections
+from recommit.report.html import Html, asset, document, joined, tag
 from recommit.report.reading import Folder
 from recommit.storage import errors, files, safe_open
 
@@ -79,30 +77,13 @@ SECTIONS = {
         "The regret of a commitment is the value that the best depth there would have added, under the same plans.",
         "Regret",
     ),
-    "curves": Section(
-        "Observation budgets",
-        "Each line is read at a budget K: what the agent has solved, or spent, by then. Agents that know their budget "
-        "are those of the largest one, cut short.",
-        "Budgets",
-    ),
-    "training": Section(
-        "Training",
-        "Pale lines are single steps, bold ones the mean of the last five; a run of fewer than ten steps is drawn as "
-        "it is. Dots are validations.",
-        "Training",
-    ),
-    "failures": Section(
-        "Failures",
-        "Instances are counted under the largest budget; for agents that sample, the mean of their seeds counts.",
-        "Failures",
-    ),
     "paper": Section(
         "Beside the paper",
         "The paper's numbers, ours, and the difference. The paper's are of another model on other levels.",
         "Paper",
     ),
     "made": Section(
-        "How it was made", "The same commands on the same run give the same rows and the same page.", "Made"
+        "How it was made", "The same command on the same run gives the same rows and the same page.", "Made"
     ),
 }
 #: What each cause of regret means.
@@ -134,7 +115,6 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
     """The page, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
     drawn: list[ReportFigure] = []
     packed = episodes.pack(folder, instances) if instances else None
-    watched = {one["n"] for one in packed["instances"]} if packed else set()
     front = shown(figures.pareto(folder, folder.widest, compared_only=True), drawn)
     first = sections.first_screen(folder, front, viewer(packed))
     parts: dict[str, list[Html]] = {
@@ -143,18 +123,15 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "pareto": [grid([figures.pareto(folder, budget) for budget in folder.budgets], drawn)],
         "depth": _depths(folder, drawn),
         "regret": _regret(folder, drawn),
-        "curves": [shown(figures.curves(folder), drawn)],
-        "training": [shown(training, drawn)] if (training := figures.training(folder)) else [],
-        "failures": [sections.failures(folder, watched)],
-        "paper": published.tables(folder),
-        "made": [sections.made(folder, instances)],
+        "paper": sections.paper(folder),
+        "made": [sections.made(folder)],
     }
-    parts["made"].append(sections.absent(folder, packed, regrets=bool(parts["regret"])))
     there = [name for name in SECTIONS if parts[name]]
     content = [first, *(section(name, SECTIONS[name], *parts[name]) for name in there)]
     links = [("result", "Result"), *((name, SECTIONS[name].word) for name in there)]
     text = document("recommit report", sections.title(folder), folder.task, content, packed, links)
-    return ReportPage(text, tuple(drawn), len(watched), int(folder.spec["instances"]))
+    watched = len(packed["instances"]) if packed else 0
+    return ReportPage(text, tuple(drawn), watched, int(folder.spec["instances"]))
 
 
 def section(name: str, about: Section, *parts: object) -> Html:
@@ -191,10 +168,10 @@ def viewer(packed: dict[str, Any] | None) -> Html:
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
     if not others:
         return []
-    every = [folder.path, *others]
-    lacks = [tag("p", line, class_="missing") for line in across.missing(every)]
-    note = tag("p", f"{len(every)} evaluations of the same instances. {across.caption(len(every))}", class_="quiet")
-    return [note, published.seeds(across.grids(every)), *lacks]
+    every = Seeds([folder.path, *others])
+    note = tag("p", f"{len(every.names)} evaluations of the same instances. {every.caption}", class_="quiet")
+    grids = (Html(grid.html(f"{budget.capitalize()} budget")) for budget, grid in every.grids().items())
+    return [note, *grids, *(tag("p", line, class_="missing") for line in every.missing)]
 
 
 def _depths(folder: Folder, drawn: list[ReportFigure]) -> list[Html]:

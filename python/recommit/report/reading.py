@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data.parquet import columns, parsed, within
+from recommit.data.parquet import columns, parsed
+from recommit.evaluate import seeds, summaries
 from recommit.evaluate.agent_names import ORACLE, PRIVILEGED, file_name, seed_of
-from recommit.evaluate.seeds import EPISODES, ROOM
+from recommit.evaluate.seeds import ROOM
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import MOST_ACTIONS
 from recommit.report.agents import (
@@ -30,12 +30,15 @@ from recommit.report.agents import (
     agents_of,
 )
 from recommit.results import intervals
+from recommit.results.intervals import Interval
 from recommit.results.table import best
 from recommit.rollout.decision_rows import DecisionRows
 from recommit.storage import errors, verified
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from recommit.results.table import Results
 
 #: What a page needs of the rows of summary.json and comparisons.json.
 SUMMARY: verified.Fields = {
@@ -54,7 +57,6 @@ COMPARISON: verified.Fields = {
     "dominates_significantly": bool,
 }
 THRESHOLD: verified.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), verified.NUMBER)
-POINT: verified.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), verified.NUMBER)
 #: What the spec of an evaluation says; of the second, what it says at all.
 PLAN: verified.Fields = {"agents": [str], "instances": int}
 OPTIONS: verified.Fields = {
@@ -64,10 +66,10 @@ OPTIONS: verified.Fields = {
     "task": str,
     **dict.fromkeys(("price_action", "price_observation"), verified.NUMBER),
 }
-#: How the names of files of regrets end; see ``recommit.evaluate.regret``, which needs torch.
+#: How the names of files of regrets end; see ``recommit.evaluate.agent_regret``, which needs torch.
 REGRET = "-regret"
 #: Files of every finished evaluation.
-PARTS = ("plan.json", "summary.json", "comparisons.json", "curves.json", "instances.parquet", "episodes.parquet")
+PARTS = ("plan.json", "summary.json", "comparisons.json", "instances.parquet", "episodes.parquet")
 #: Columns of instances.parquet, and of files of regrets.
 INSTANCES = {"id": "string", "state": "binary", "length": "int32"}
 REGRETS = {"instance": "int32", "turn": "int16", "regret": "double", "best": "int8", "cause": "int8"}
@@ -95,9 +97,8 @@ class Folder:
         options = {name: wanted for name, wanted in OPTIONS.items() if name in self.spec}
         verified.expect(self.path / "plan.json", self.spec, options)
         self.summary = verified.rows(self.path, "summary.json", SUMMARY)
-        self.comparisons = verified.rows(self.path, "comparisons.json", COMPARISON)
-        self.curves: dict[str, list[dict[str, float]]] = verified.values(self.path, "curves.json")
-        verified.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
+        comparisons = verified.rows(self.path, "comparisons.json", COMPARISON)
+        self.against = {(one["against"], one["budget"]): one for one in comparisons}
         if not self.summary:
             raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
         try:
@@ -106,15 +107,17 @@ class Folder:
             self.budgets: dict[str, int] = {row["budget"]: int(row["decisions"]) for row in self.summary}
             self.task = str(self.summary[0]["task"])
             missing = [(a.name, b) for a in self.agents for b in self.budgets if (a.name, b) not in self.rows]
+            missing += [(a.name, b) for a in self.agents[1:] for b in self.budgets if (a.name, b) not in self.against]
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"eval: {self.path} holds an evaluation that cannot be read: {error!r}") from None
         if self.spec["instances"] != (count := len(self.instances["id"])):
             plan = self.path / "plan.json"
             raise errors.Damaged(f"{plan}: instances: expected {count} that were played, got {self.spec['instances']}")
-        if not any(agent.name in self.curves for agent in self.agents):
-            raise errors.Damaged(f"{self.path / 'curves.json'}: expected what the agents solve, got none of them")
         if missing or not self.agents:
-            raise ValueError(f"eval: expected a row for every agent and budget in summary.json, {missing[:3]} missing")
+            raise ValueError(
+                "eval: expected a row for every agent and budget in summary.json, and for every rival in "
+                f"comparisons.json, {missing[:3]} missing"
+            )
 
     @property
     def seed(self) -> str:
@@ -145,13 +148,6 @@ class Folder:
         chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in self._fixed())
         best = self._best(budget, "validation_solve_rate" if chosen else "solve_rate")
         return None if best is None else (best, chosen)
-
-    def lucky_fixed(self, budget: str) -> Agent | None:
-        """The fixed depth that solves most test instances, where that is more than the one chosen on others."""
-        best, most = self.best_fixed(budget), self._best(budget, "solve_rate")
-        if best is None or most is None:
-            return None
-        return most if self.row(most, budget)["solve_rate"] > self.row(best[0], budget)["solve_rate"] else None
 
     def _best(self, budget: str, field: str) -> Agent | None:
         fixed = self._fixed()
@@ -198,22 +194,16 @@ class Folder:
         return shape if shape and shape[0] * shape[1] == len(self.instances["state"][0]) else None
 
     @cached_property
-    def outcomes(self) -> dict[tuple[str, str], dict[str, NDArray[np.float64]]]:
-        """By agent and budget: solved, actions and lost per instance, means over seeds."""
-        name, count = "episodes.parquet", int(self.spec["instances"])
-        table = columns(self.path / name, self.table(name), EPISODES | {"end": "int32"})
-        agent, budget, where = (table[name] for name in ("agent", "budget", "instance"))
-        within(self.path / name, "instance", where, 0, count - 1)
-        values = {"solved": table["solved"], "actions": table["actions"], "lost": table["end"] == -1}
-        by_agent = {}
-        for name, word in self.rows:
-            mine = (agent == name) & (budget == word)
-            played = np.maximum(np.bincount(where[mine], minlength=count), 1)
-            by_agent[name, word] = {
-                key: np.bincount(where[mine], weights=column[mine], minlength=count) / played
-                for key, column in values.items()
-            }
-        return by_agent
+    def _results(self) -> Results:
+        return summaries.table(seeds.episodes(self.path, end="int32"))
+
+    def values(self, agent: Agent, budget: str, column: str) -> NDArray[np.float64]:
+        """[instances] solved, actions, lost and others of an agent, as means over its repetitions."""
+        found, count = self._results.values(agent.name, budget, column), len(self.instances["id"])
+        if len(found) != count:
+            path = self.path / "episodes.parquet"
+            raise errors.Damaged(f"{path}: expected {count} instances of {agent.name}, got {len(found)}")
+        return found
 
     def decisions(self, agent: Agent) -> list[DecisionRows]:
         """Rows under the largest budget, for every seed that was kept."""
@@ -237,22 +227,6 @@ class Folder:
         if not same or not inside.all():
             raise ValueError(f"eval: {name}: expected a regret and a cause for each of {len(rows.turn)} decisions")
         return regrets
-
-    @property
-    def run(self) -> Path:
-        """The run whose policy was played; it may be gone."""
-        return Path(str(self.spec.get("run") or self.path / "no run"))
-
-    def run_json(self, name: str) -> dict[str, Any] | None:
-        """A file of the run; None if it is gone."""
-        return verified.values(self.run, name) if os.path.lexists(self.run / name) else None
-
-    @cached_property
-    def training(self) -> list[dict[str, Any]]:
-        """Lines of the run's metrics; none if it is gone. A last line that is being written is left out."""
-        if not os.path.lexists(self.run / "metrics.jsonl"):
-            return []
-        return [line for line in verified.lines(self.run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 
     def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
         """What every threshold of an agent's rule comes to, in order; none of an agent without one."""
@@ -315,9 +289,8 @@ def points(folder: Folder, budget: str) -> list[AgentPoint]:
     result = []
     for agent in folder.agents:
         row = folder.row(agent, budget)
-        spent = intervals.mean(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
-        solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
+        solved = Interval(row["solve_rate"], row["solve_low"], row["solve_high"]).scaled(100.0)
+        actions = intervals.mean(folder.values(agent, budget, "actions"), folder.rooms)
         sweep = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        actions = float(row["actions_per_episode"]), spent.low, spent.high
-        result.append(AgentPoint(agent, solved, least, most, *actions, sweep))
+        result.append(AgentPoint(agent, solved, actions, sweep))
     return result

@@ -25,7 +25,7 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Long rows: agent, instance, group, seed, budget, solved, actions, observations, return.
+    """Long rows, one per episode: agent, budget, seed, instance, group, and what was measured of it.
 
     ``seed`` is that of training. Rows of the same agent, budget, seed and instance are repetitions, and averaged.
     """
@@ -36,10 +36,8 @@ class Results:
     instance: NDArray[np.int64]
     #: Instances that belong together, such as levels of one room.
     group: NDArray[np.int64]
-    solved: Floats
-    actions: Floats
-    observations: Floats
-    returns: Floats
+    #: By name: solved, actions, observations, returns and others.
+    measured: Mapping[str, NDArray[Any]]
 
     def __len__(self) -> int:
         return len(self.agent)
@@ -48,7 +46,9 @@ class Results:
     def joined(cls, parts: Iterable[Results]) -> Results:
         """Rows of several tables."""
         every = list(parts)
-        return cls(*(np.concatenate([getattr(part, each.name) for part in every]) for each in fields(cls)))
+        keys = [np.concatenate([getattr(part, each.name) for part in every]) for each in fields(cls)[:-1]]
+        measured = {name: np.concatenate([part.measured[name] for part in every]) for name in every[0].measured}
+        return cls(*keys, measured)
 
     @cached_property
     def _places(self) -> dict[tuple[Any, Any], NDArray[np.intp]]:
@@ -78,7 +78,7 @@ class Results:
         played = np.bincount(cells, minlength=size)
         if (played == 0).any():
             raise ValueError(f"{agent}: expected all {len(instances)} instances for every seed, got some of them")
-        means: Floats = (np.bincount(cells, getattr(self, column)[own], size) / played).reshape(len(some), -1)
+        means: Floats = (np.bincount(cells, self.measured[column][own], size) / played).reshape(len(some), -1)
         return means[0] if len(some) == 1 else means
 
     def groups(self, agent: str, budget: str | int) -> NDArray[np.int64]:
@@ -115,18 +115,6 @@ def best(merits: Mapping[Key, Any]) -> Key | None:
     """The candidate with the highest merit (a number or a tuple of numbers), such as its mean on validation instances;
     of equals the smallest key, whatever their order. None of none."""
     return max(sorted(merits), key=merits.__getitem__, default=None)  # type: ignore[type-var]
-
-
-def pareto(points: Mapping[Key, tuple[float, float]]) -> list[Key]:
-    """Those that no other point dominates, of (benefit, cost), by rising cost: at least as good in both and better in
-    one."""
-    order = sorted(points, key=lambda key: (points[key][1], -points[key][0]))
-    front: list[Key] = []
-    for key in order:
-        last = points[front[-1]] if front else None
-        if last is None or points[key][0] > last[0] or points[key] == last:
-            front.append(key)
-    return front
 
 
 def deepest_within(differences: Mapping[int, Interval], margin: float = MARGIN) -> int | None:

@@ -13,7 +13,7 @@ from recommit.graph.episodes import always, episodes, head
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
 from recommit.prices import Prices
-from recommit.report.packed import in_255ths
+from recommit.report.episodes import in_255ths
 from recommit.watch.match import Commitment, Played
 
 if TYPE_CHECKING:

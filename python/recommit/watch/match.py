@@ -15,7 +15,7 @@ from recommit.graph.regret import CAUSES
 from recommit.policy.config import PLAN_LENGTH
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Limits
-from recommit.report.packed import packed
+from recommit.report.episodes import pack_episode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +102,7 @@ class Played:
         every = self.commitments
         known = all(each.regret is not None for each in every)
         costs = [each.regret or 0.0 for each in every], [each.best for each in every], [each.cause for each in every]
-        return packed(
+        return pack_episode(
             [each.depth for each in every],
             [each.executed for each in every],
             self.distances,

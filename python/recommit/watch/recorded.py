@@ -17,8 +17,7 @@ import numpy as np
 from recommit.graph.regret import CAUSES
 from recommit.policy.config import check_depths
 from recommit.puzzles.registry import TASKS
-from recommit.report.document import asset, document
-from recommit.report.html import Html, tag
+from recommit.report.html import Html, asset, document, tag
 from recommit.storage import errors, verified
 from recommit.storage.recipe_text import brief, cut
 from recommit.watch.match import MOST_BUDGET, MOST_SIDE, USUAL, About, Level, Played, ends, of_state

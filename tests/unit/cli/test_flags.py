@@ -130,5 +130,5 @@ def test_a_flag_of_several_values_keeps_all_of_them(words: str, expected: str) -
 
 def test_a_number_that_is_none_is_a_sentence_where_the_flag_may_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     for value in ("1.5", "ten", "None"):
-        assert command_line.main(["play", "--budget", value]) == 2
+        assert command_line.main(["play", "--agent", "x", "--budget", value]) == 2
         assert f"--budget: expected a whole number, got {value}" in capsys.readouterr().err

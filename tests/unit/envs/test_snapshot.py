@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from recommit import horizon, rng
-from recommit.envs import NotRestored, SnapshotEnv, SnapshotPuzzle, memory
+from recommit.envs import NotRestored, SnapshotEnv, memory
 from recommit.graph import files, values
 from recommit.prices import Prices
 
@@ -324,6 +324,22 @@ def test_a_query_takes_its_ticks_with_the_last_action_held() -> None:
         env.commit([[1.0]])
 
 
+class Board:
+    """A puzzle in the state of a graph's node."""
+
+    def __init__(self, graph: Any) -> None:
+        self.task, self.starts, self.state = graph.puzzle, graph.states, graph.states[0]
+
+    def reset(self, seed: Any) -> tuple[Any, dict[str, Any]]:
+        self.state = self.starts[seed]
+        return self.state, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.state = self.task.step(self.state, int(action))
+        won = bool(self.task.is_solved(self.state))
+        return self.state, float(won), won, False, {"success": won}
+
+
 def test_branches_of_a_puzzle_are_worth_what_the_graph_says() -> None:
     """Two ways to the same numbers: episodes played to their end, and the backup over the graph of every board."""
     graph, prices, budget = files.read("sliding-2x3"), Prices(0.0, 0.05), 4
@@ -333,10 +349,10 @@ def test_branches_of_a_puzzle_are_worth_what_the_graph_says() -> None:
         return horizon.Plans(graph.plans[[numbers[state.tobytes()]]])
 
     every = values.policy_values(graph, budget, np.full(len(graph), graph.column(3)), prices)
-    env = SnapshotPuzzle(graph.puzzle, budget=budget)
+    env = SnapshotEnv(Board(graph), budget=budget)
     solved = []
     for node in graph.rows[:: len(graph.rows) // 40]:
-        env.reset(graph.states[node])
+        env.reset(node)
         found = env.branch(plan, depths, horizon.Fixed(3))
         columns = [graph.column(depth) for depth in depths]
         onward = every[budget - 1][graph.landing[node, columns]] - 0.05
@@ -344,18 +360,6 @@ def test_branches_of_a_puzzle_are_worth_what_the_graph_says() -> None:
         assert found.best(0.05) == depths[max(i for i, each in enumerate(onward) if each > onward.max() - 1e-9)]
         solved += found.success.ravel().tolist()
     assert 0 < sum(solved) < len(solved)
-
-
-def test_a_puzzle_comes_back_and_counts_what_ran() -> None:
-    graph = files.read("sliding-2x3")
-    env = SnapshotPuzzle(graph.puzzle, max_steps=3)
-    env.reset(graph.states[graph.distance.argmax()])
-    here = env.save()
-    assert env.commit(graph.plans[graph.distance.argmax()]).executed == 3
-    assert env.over
-    env.load(here)
-    assert (env.t, env.k, env.over) == (0, 0, False)
-    assert np.array_equal(env.observation, graph.states[graph.distance.argmax()])
 
 
 def test_an_environment_that_holds_a_data_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

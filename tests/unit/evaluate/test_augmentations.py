@@ -15,7 +15,7 @@ import recommit
 from recommit.cli import main
 from recommit.estimate.meta_model import Shadow
 from recommit.estimate.schedule import Passes
-from recommit.evaluate import compute
+from recommit.evaluate import policy_plans
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph.episodes import always, play
 from recommit.policy.config import PolicyConfig
@@ -52,9 +52,6 @@ def test_eight_augmentations_stand_beside_none(levels_run, tmp_path, capsys):
     }
     one, eight = (costs[name] for name in (f"@{levels_run}", f"+aug8@{levels_run}"))
     assert eight["flops"] > 6 * one["flops"] > 0
-    lines = [json.loads(line) for line in (out / "timing.jsonl").read_text().splitlines()]
-    assert {line["policy"] for line in lines} == set(costs)
-    assert all(line["milliseconds"] > 0 for line in lines)
     policy = recommit.CommitPolicy.from_pretrained(levels_run).eval()
     policy.replace_augmentations(8)
     task = recommit.Sokoban(6, 1)
@@ -75,7 +72,7 @@ def test_operations_are_those_of_an_estimate(tmp_path, augmentations):
     states = task.generate(4, seed=0).states
     shadow = Shadow(SftConfig(model=model), model, task)
     estimate = shadow.cost(Passes("plan", 4, 1)).flops + shadow.cost(Passes("encode", 4, 1)).flops
-    assert compute.measure(policy, task, states)["flops"] == pytest.approx(estimate / 4, rel=0.01)
+    assert policy_plans.measure(policy, task, states)["flops"] == pytest.approx(estimate / 4, rel=0.01)
 
 
 def tiny(folder):

@@ -38,7 +38,7 @@ def evaluated(rates):
 
 def test_shares_equal_plain_python():
     summary, played = evaluated(RATES | OTHERS)
-    summaries.add_gain_shares(summary, summaries.table(played))
+    summaries.add_gain_shares(summary, summaries.table(summaries.episode_columns(played)))
     rows = {row["agent"]: row for row in summary}
     solved = {name: np.mean([one.solved for one in each], axis=0).tolist() for (name, _), each in played.items()}
     chosen = slow.constant({1: VALIDATED["fixed-1"], 8: VALIDATED["fixed-8"]})
@@ -57,7 +57,9 @@ def test_heads_on_the_same_plans_share_their_ends():
     rates = RATES | {"adaptive@head": 0.7, "adaptive@there": 0.8, "fixed-8@head": 0.45}
     summary, played = evaluated(rates)
     summary[-1]["validation_solve_rate"] = 0.5
-    summaries.add_gain_shares(summary, summaries.table(played), plans={"": "one", "head": "one", "there": "other"})
+    summaries.add_gain_shares(
+        summary, summaries.table(summaries.episode_columns(played)), plans={"": "one", "head": "one", "there": "other"}
+    )
     rows = {row["agent"]: row for row in summary}
     assert (rows["adaptive@head"]["gain_fixed"], rows["adaptive@head"]["gain_oracle"]) == ("fixed-1", "oracle-dp")
     solved = {name: played[name, "5"][0].solved.mean() for name in ("adaptive@head", "fixed-1", "oracle-dp")}
@@ -76,7 +78,7 @@ def test_at_prices_shares_are_of_values():
     for row in summary:
         if row["agent"] in VALIDATED:
             row["validation_value"] = VALIDATED[row["agent"]] - prices.observation * looks[row["agent"]]
-    summaries.add_gain_shares(summary, summaries.table(played, prices=prices), priced=True)
+    summaries.add_gain_shares(summary, summaries.table(summaries.episode_columns(played), prices=prices), priced=True)
     worth = {name: np.mean([one.solved for one in each]) - 0.1 * looks[name] for (name, _), each in played.items()}
     for row in summary:
         assert row["gain_fixed"] == "fixed-8", "by solved instances alone it is the shallower"

@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 
 from recommit.evaluate import metrics, summaries, text
 from recommit.prices import Prices
+from recommit.results.pareto import hypervolume, undominated
 from recommit.rollout.decision_rows import DecisionRows
 
 LARGEST = 6
@@ -60,7 +61,8 @@ def test_episodes_equal_plain_python_under_every_budget(seed):
             0.01 * one["actions"] + 0.07 * one["decisions"]
             for one in (slow.episode(d, int(n), budget) for d, n in zip(every, length, strict=True))
         ]
-        assert fast.value(prices) == pytest.approx(fast.solved - np.array(paid))
+        table = summaries.table(summaries.episode_columns({("x", "y"): [fast]}), prices=prices)
+        assert table.values("x", "y", "returns") == pytest.approx(fast.solved - np.array(paid))
         told = metrics.summarise(fast, rows, budget)
         slow_ones = [slow.episode(d, int(n), budget) for d, n in zip(every, length, strict=True)]
         assert told["spl"] == pytest.approx(np.mean([slow.spl(one) for one in slow_ones]))
@@ -143,10 +145,10 @@ def test_a_planted_defect_is_caught():
 
 def test_volumes_by_hand():
     points = {"a": (0.2, 10), "b": (0.5, 20), "c": (0.4, 30), "d": (0.5, 25), "e": (0.9, 80)}
-    assert metrics.hypervolume(points, 100) == pytest.approx((10 * 0.2 + 60 * 0.5 + 20 * 0.9) / 100)
-    assert metrics.hypervolume(points, 15) == pytest.approx(5 * 0.2 / 15)
-    assert metrics.undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
-    assert metrics.undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"
+    assert hypervolume(points, 100) == pytest.approx((10 * 0.2 + 60 * 0.5 + 20 * 0.9) / 100)
+    assert hypervolume(points, 15) == pytest.approx(5 * 0.2 / 15)
+    assert undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
+    assert undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.unit.graph.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.cli import main
 from recommit.data.parquet import pq
-from recommit.evaluate import regret
+from recommit.evaluate import agent_regret
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.graph import oracle
 from recommit.graph.build import PolicyGraph
@@ -69,9 +69,9 @@ def by_hand(player, agent, graph, starts):
 
 def test_regrets_equal_plain_python(player):
     graph, starts = board(player)
-    every = regret.of(player, AGENTS)
+    every = agent_regret.of(player, AGENTS)
     for agent in AGENTS:
-        kept, rows = regret.columns_of(every[agent], BUDGET), player.rows(agent, BUDGET)
+        kept, rows = agent_regret.columns_of(every[agent], BUDGET), player.rows(agent, BUDGET)
         assert kept["instance"].tolist() == rows.instance.tolist()
         assert kept["turn"].tolist() == rows.turn.tolist()
         expected = by_hand(player, agent, graph, starts)
@@ -87,9 +87,9 @@ def test_what_was_not_looked_at_is_noticed(monkeypatch):
     for task in TASKS.values():
         starts = task.generate(12, seed=5, length=(3, 12)).states
         whole, torn = (PolicyPlayer(Scripted(), task, starts, BUDGET) for _ in range(2))
-        exact = regret.of(whole, ("fixed-2", "adaptive"))
+        exact = agent_regret.of(whole, ("fixed-2", "adaptive"))
         monkeypatch.setattr(oracle, "search", lambda *_: 0)
-        other = regret.of(torn, ("fixed-2", "adaptive"))
+        other = agent_regret.of(torn, ("fixed-2", "adaptive"))
         monkeypatch.setattr(oracle, "search", search)
         differs += [exact[name].regret.tolist() != other[name].regret.tolist() for name in exact]
     assert any(differs)
@@ -98,7 +98,7 @@ def test_what_was_not_looked_at_is_noticed(monkeypatch):
 def test_a_graph_that_is_too_large_has_none(player, monkeypatch):
     monkeypatch.setattr(oracle, "search", lambda *_: 3)
     with pytest.warns(UserWarning, match="states were left out, so that no regret is exact"):
-        assert regret.of(player, ("adaptive",)) == {}
+        assert agent_regret.of(player, ("adaptive",)) == {}
 
 
 def evaluated(run, out, *more):
@@ -108,10 +108,10 @@ def evaluated(run, out, *more):
 
 def test_regrets_are_kept_and_may_be_asked_for_later(run, tmp_path):
     assert evaluated(run, tmp_path / "later") == 0
-    assert not list((tmp_path / "later" / "decisions").glob(f"*{regret.SUFFIX}.parquet"))
+    assert not list((tmp_path / "later" / "decisions").glob(f"*{agent_regret.SUFFIX}.parquet"))
     shutil.copytree(tmp_path / "later", tmp_path / "copy")
     assert evaluated(run, tmp_path / "later", "--regret") == 0
-    names = sorted(path.name for path in (tmp_path / "later" / "decisions").glob(f"*{regret.SUFFIX}.parquet"))
+    names = sorted(path.name for path in (tmp_path / "later" / "decisions").glob(f"*{agent_regret.SUFFIX}.parquet"))
     assert names == ["adaptive@4-regret.parquet", "shuffled@4-s0-regret.parquet"]
     for name in names:
         kept, rows = (pq.read_table(tmp_path / "later/decisions" / n) for n in (name, name.replace("-regret", "")))

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate import seeds
 from recommit.evaluate.agent_names import with_augmentations
+from recommit.evaluate.seeds import Seeds
 from recommit.evaluate.store import EvaluationStore
 
 SOLVED = {
@@ -35,6 +35,10 @@ def write(folder, seed, *, test_set="same", rooms=None, augmentations=0):
     return folder
 
 
+def markdown(folders):
+    return Seeds(folders).markdown()
+
+
 def rows(text):
     return {
         cells[0]: cells[1:]
@@ -44,7 +48,7 @@ def rows(text):
 
 
 def test_figures_by_hand(tmp_path):
-    table = rows(seeds.together([write(tmp_path / "0", 0), write(tmp_path / "1", 1)]))
+    table = rows(markdown([write(tmp_path / "0", 0), write(tmp_path / "1", 1)]))
     assert table["adaptive"][:3] == ["2", "87.5", "25.0"]
     assert table["adaptive"][4] == "75.0 at 25.0, 100.0 at 25.0"
     shuffled = table["shuffled depths"]
@@ -59,22 +63,22 @@ def test_figures_by_hand(tmp_path):
 
 def test_augmentations_that_all_have_are_in_no_name(tmp_path):
     every, usual = ([write(tmp_path / str(many) / str(s), s, augmentations=many) for s in (0, 1)] for many in (8, 0))
-    assert seeds.together(every) == seeds.together(usual)
+    assert markdown(every) == markdown(usual)
 
 
 def test_intervals_are_over_rooms_or_training_seeds(tmp_path):
     """Adaptive is ahead in the second and the fourth instance; these are a room, or half of two."""
     alike, apart = (
-        rows(seeds.together([write(tmp_path / str(rooms), 0, rooms=rooms)]))["shuffled depths"][3]
+        rows(markdown([write(tmp_path / str(rooms), 0, rooms=rooms)]))["shuffled depths"][3]
         for rooms in ([0, 1, 0, 1], [0, 0, 1, 1])
     )
     low = lambda cell: float(cell.removeprefix("+50.0 (").split(" .. ")[0])
     assert low(alike) < low(apart) < 50
     one = write(tmp_path / "0", 0)
-    assert "about this very policy, over instances" in seeds.together([one])
+    assert "about this very policy, over instances" in markdown([one])
     SOLVED[2] = {"adaptive": [1, 1, 1, 1], "shuffled": [0, 0, 0, 0]}  # ahead by 100, where seed 0 is by 50
     try:
-        text = seeds.together([one, write(tmp_path / "2", 2)])
+        text = markdown([one, write(tmp_path / "2", 2)])
     finally:
         del SOLVED[2]
     half = 12.7062 * np.std([50.0, 100.0], ddof=1) / np.sqrt(2)
@@ -84,7 +88,7 @@ def test_intervals_are_over_rooms_or_training_seeds(tmp_path):
 
 def test_other_instances_are_refused(tmp_path):
     with pytest.raises(ValueError, match="folders: expected evaluations on one test set, got 2 that differ"):
-        seeds.together([write(tmp_path / "0", 0), write(tmp_path / "1", 1, test_set="other")])
+        markdown([write(tmp_path / "0", 0), write(tmp_path / "1", 1, test_set="other")])
 
 
 #: By agent: which of four instances each seed solves, and its looks; the constant is worse on the second seed.
@@ -123,7 +127,7 @@ def cells(text, column):
 
 @pytest.mark.parametrize("look", [0.0, 0.1])
 def test_gain_share_and_value_by_hand(tmp_path, look):
-    text = seeds.together([evaluated(tmp_path / str(s), s, look=look) for s in range(2)])
+    text = markdown([evaluated(tmp_path / str(s), s, look=look) for s in range(2)])
     worth = {
         name: np.mean([np.mean(solved) - look * looks for solved, looks in played]) for name, played in PLAYED.items()
     }
@@ -140,8 +144,8 @@ def test_gain_share_and_value_by_hand(tmp_path, look):
 
 def test_seeds_that_lack_something_are_named(tmp_path):
     folders = [evaluated(tmp_path / "new", 0), evaluated(tmp_path / "old", 1, gain=False)]
-    text = seeds.together(folders)
+    text = markdown(folders)
     assert "There are no gain shares: old lacks" in text
     assert "gain share (95 %)" not in text
     with pytest.raises(ValueError, match="at the same prices, got 2 that differ"):
-        seeds.together([folders[0], evaluated(tmp_path / "dear", 1, look=0.5)])
+        markdown([folders[0], evaluated(tmp_path / "dear", 1, look=0.5)])

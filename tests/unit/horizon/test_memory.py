@@ -1,11 +1,10 @@
-"""A rule with a memory against its twin, against the agent of our evaluations, and what it refuses."""
+"""A rule with a memory against its twin."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import horizon as slow
@@ -60,14 +59,3 @@ def test_keys_may_be_bytes_of_observations():
     choose = partial(rule.choose, episodes=np.zeros(3, int))
     assert choose(Plans(np.zeros((3, 2), int), keys=states)).tolist() == [2, 2, 1], "the last one is back"
     assert choose(Plans(np.zeros((3, 2), int), keys=states.T.copy().T)).tolist() == [2, 1, 1]
-
-
-def test_what_it_refuses():
-    rule = WithMemory(Fixed(2))
-    with pytest.raises(ValueError, match=r"WithMemory needs Plans.keys \[N, ...\], .* because"):
-        rule.choose(Plans(np.zeros((2, 3), int)))
-    rule.choose(plans_of([0, 1]))
-    with pytest.raises(ValueError, match=r"episodes: expected their numbers, since there were 2 plans .* got 1"):
-        rule.choose(plans_of([0]))
-    with pytest.raises(ValueError, match=r"episodes: expected shape \[1\], got \[2\]"):
-        rule.choose(plans_of([0]), np.array([0, 1]))

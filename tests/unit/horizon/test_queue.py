@@ -181,27 +181,3 @@ def test_the_plans_of_decisions_are_there_for_thresholds():
     assert queue.plans.features[:, 0].tolist() == [each.environment for each in queue.decisions] == [0, 1, 0, 1]
     assert queue.plans.previous.remaining.tolist() == [0, 0, 1, 1]
     assert Counts(0.5).thresholds(queue.plans, 2).tolist() == [0.0, 1.0]
-    with pytest.raises(ValueError, match="keep: expected a queue with keep=True"):
-        _ = horizon.Queue(horizon.Fixed(1)).plans
-
-
-PLANS = horizon.Plans(np.zeros((2, 4), int))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda q: q.fill(horizon.Plans(np.zeros((3, 4), int))), r"plans: expected 2, .* got 3"),
-        (lambda q: q.pop(), r"rows: expected environments with actions .* got 0 with none"),
-        (lambda q: q.pop([2]), r"rows: expected environments in 0..1, got 2"),
-        (lambda q: q.pop([1, 1]), r"rows: expected each environment once, got \[1, 1\]"),
-        (lambda q: (q.fill(PLANS), q.fill(PLANS)), r"rows: expected empty queues, got 2 actions in that of 0"),
-        (
-            lambda q: (q.fill(PLANS), q.drop(), q.fill(horizon.Plans(np.zeros((2, 5), int)))),
-            r"plans.actions: expected \(4,\) of each plan, as at first, got \(5,\)",
-        ),
-    ],
-)
-def test_what_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(horizon.Queue(horizon.Fixed(2), 2))

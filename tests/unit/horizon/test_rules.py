@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,7 +21,6 @@ from recommit.horizon import (
     Fixed,
     Plans,
     Repetition,
-    Rule,
 )
 
 quick = settings(max_examples=40, deadline=None)
@@ -146,81 +144,3 @@ def test_level_entropies_do_not_rise():
     assert EntropyJump().choose(plans) == 8
     uneven = Plans(np.zeros((1, 8), int), entropies=np.array([[0.1, 0.3, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1]]))
     assert EntropyJump().choose(uneven) == 1, "two rises of 0.1: the first counts"
-
-
-NEEDS = [
-    (Confidence(0.5), r"Confidence\(kind='product'\) needs Plans.probabilities \[N, H\].* because"),
-    (Confidence(0.5, "least"), r"Confidence\(kind='least'\) needs Plans.probabilities \[N, H\].* because"),
-    (Confidence(0.5, "entropy"), r"Confidence\(kind='entropy'\) needs Plans.entropies \[N, H\].* because"),
-    (EntropyJump(), r"EntropyJump needs Plans.entropies \[N, H\].* because"),
-    (Disagreement(), r"Disagreement needs Plans.samples, or probabilities \[N, H\], because"),
-    (Agreement(0.5), r"Agreement needs Plans.samples \[N, S, H\], because"),
-    (Consecutive(), r"Consecutive needs Plans.previous, .* because"),
-    (FirstEvent(), r"FirstEvent needs Plans.events \[N, H\], .* because"),
-]
-
-
-@pytest.mark.parametrize(("rule", "sentence"), NEEDS, ids=lambda value: type(value).__name__)
-def test_a_rule_says_what_it_lacks_and_why(rule, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        rule.choose(Plans(np.zeros((2, 3), int)))
-
-
-def test_one_probability_is_no_entropy():
-    plans = Plans(np.zeros((2, 3), int), np.full((2, 3), 0.5))
-    with pytest.raises(ValueError, match="because the probability of one action does not say how the others share"):
-        EntropyJump().choose(plans)
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        (lambda: Fixed(0), "depth: expected at least 1, got 0"),
-        (lambda: Fixed(9).choose(Plans(np.zeros((1, 8), int))), "depth: expected 1..8, the actions of a plan, got 9"),
-        (lambda: Fixed(1, depths=(2, 1)), r"depths: expected at least one, ascending, got \(2, 1\)"),
-        (
-            lambda: Repetition(depths=(4, 8)).choose(Plans(np.zeros((1, 3), int))),
-            r"depths: expected one of 1..3, the actions of a plan, got \(4, 8\)",
-        ),
-        (lambda: Confidence(float("nan")), "threshold: expected a number, got nan"),
-        (lambda: Confidence(0.5, "most"), "kind: expected product, least or entropy, got most"),
-        (lambda: EntropyJump(0), "least: expected at least 1, got 0"),
-        (lambda: Agreement(0.5, -1.0), "tolerance: expected a number of at least 0, got -1.0"),
-        (
-            lambda: FirstEvent((1, 0)).choose(Plans(np.array([[0, 2]]))),
-            r"actions: expected actions \(2 have an opposite\) in 0..1, got 2 at \[0, 1\]",
-        ),
-        (
-            lambda: FirstEvent((1, 0)).choose(Plans(np.zeros((1, 2, 3)))),
-            "FirstEvent: `opposite` needs Plans.actions to be integers",
-        ),
-    ],
-)
-def test_numbers_that_make_no_sense_are_refused(rule, message):
-    with pytest.raises(ValueError, match=message):
-        rule()
-
-
-@dataclass(frozen=True)
-class Own(Rule):
-    """Somebody's own rule, wrong in some way."""
-
-    proposal: object = None
-
-    def propose(self, _plans):
-        return self.proposal
-
-
-@pytest.mark.parametrize(
-    ("proposal", "error", "message"),
-    [
-        ([1, 0], ValueError, r"propose: expected depths in 1..3, got 0 at \[1\]"),
-        ([4, 1], ValueError, r"propose: expected depths in 1..3, got 4 at \[0\]"),
-        ([1], ValueError, r"propose: expected shape \[2\], got \[1\]"),
-        ([1.0, 2.0], TypeError, "propose: expected integers, got float64"),
-    ],
-)
-def test_what_a_rule_of_ones_own_proposes_is_checked(proposal, error, message):
-    with pytest.raises(error, match=message):
-        Own(proposal).choose(Plans(np.zeros((2, 3), int)))
-    assert Own([3, 1], depths=(1, 2)).choose(Plans(np.zeros((2, 3), int))).tolist() == [2, 1]

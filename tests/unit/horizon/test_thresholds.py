@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reference import horizon as slow
 from tests.unit.horizon import cases
 
-from recommit.horizon import Agreement, Confidence, Disagreement, Plans
+from recommit.horizon import Agreement, Confidence, Disagreement
 
 RULES = [Confidence(0.5), Confidence(0.5, "least"), Confidence(0.5, "entropy"), Disagreement(1.0, 2), Agreement(0.5)]
 #: Lower is better: a higher threshold never gives a smaller depth.
@@ -51,13 +51,3 @@ def test_thresholds_are_quantiles_of_the_scores(rule, count):
         if scores:
             values = replace(rule, depths=depths).thresholds(plans, count)
             assert values.tolist() == slow.thresholds(scores, count)
-
-
-def test_there_must_be_something_to_cut():
-    with pytest.raises(ValueError, match="plans: expected at least one with a finite score, got 0 with none"):
-        Confidence(0.5).thresholds(cases.many("numbered", 0), 5)
-    certain = Plans(np.zeros((3, 4), int), np.ones((3, 4)))
-    with pytest.raises(ValueError, match="got 3 with none"):
-        Disagreement(1.1).thresholds(certain, 5)
-    with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
-        Confidence(0.5).thresholds(certain, 0)

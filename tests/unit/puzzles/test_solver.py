@@ -92,7 +92,7 @@ def test_answers_come_in_order_while_others_work() -> None:
     levels = recommit.parse_levels(LEVELS)
     told: list[int] = []
     solved = list(solve_all("sokoban", list(levels), levels.titles, threads=4, tell=lambda n, _: told.append(n)))
-    assert [level.index for level in solved] == [0, 1, 2, 3]
+    assert [level.length for level in solved] == [1, -1, 9, -1]
     assert told == sorted(told)
     assert totals(solved)["exact"] == 2
 
@@ -100,6 +100,6 @@ def test_answers_come_in_order_while_others_work() -> None:
 def test_leaving_the_loop_stops_the_workers() -> None:
     hard, before = recommit.Sliding(5).generate(1, seed=0).states[0], threading.active_count()
     for level in solve_all("sliding", [np.array([[1, 2], [3, 0]], np.uint8), hard], ["", ""], threads=2):
-        assert level.index == 0
+        assert level.length == 0
         break
     assert threading.active_count() <= before, "a search that nobody waits for would go on for hours"

@@ -106,7 +106,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
         "state": [s.tobytes() for s in found.states],
         "length": length,
     }
-    summary, curves, played = [], {}, {}
+    summary, played = [], {}
     for name, agent in names.items():
         each = []
         for seed in range(SEEDS.get(name, 1)):
@@ -120,15 +120,15 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
             stem = f"{AgentName.parse(agent).stem}@6" + (f"-s{seed}" if name in SEEDS else "")
             pq.write_table(pa.table(table), folder / "decisions" / f"{stem}.parquet")
             each.append(rows)
-        curves[agent] = metrics.over_budgets(each[0], length, 6)
         for budget, k in BUDGETS.items():
             played[agent, budget] = one = [metrics.episodes(rows, length, k) for rows in each]
             about = {"agent": agent, "task": task_name, "budget": budget, "seeds": len(one)}
             summary.append({**about, **summaries.row(each, one, k)})
-    tables = {"instances": instances, "episodes": summaries.episode_columns(played)}
+    episodes = summaries.episode_columns(played)
+    tables = {"instances": instances, "episodes": episodes}
     for name, values in tables.items():
         pq.write_table(pa.table(values), folder / f"{name}.parquet")
-    compared = summaries.compare(tuple(names.values()), BUDGETS, summaries.table(played), priced=False)
+    compared = summaries.compare(tuple(names.values()), BUDGETS, summaries.table(episodes), priced=False)
     plan = {
         "run": "/somewhere/else/rl",
         "agents": list(names.values()),
@@ -139,7 +139,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
         "seed": 0,
         "test_set": "0123456789abcdef",
     }
-    values = {"plan": plan, "summary": summary, "curves": curves, "comparisons": compared}
+    values = {"plan": plan, "summary": summary, "comparisons": compared}
     for name, value in values.items():
         (folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
     return folder

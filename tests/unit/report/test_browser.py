@@ -13,7 +13,7 @@ from tests.unit.report.conftest import puzzle, with_regrets, write
 
 from recommit.puzzles.registry import TASKS
 from recommit.report import page
-from recommit.report.document import asset
+from recommit.report.html import asset
 from recommit.report.reading import Folder
 
 pytestmark = browser.NEEDED

@@ -62,7 +62,7 @@ def by_hand(folder):
     """The rule in plain values."""
     other = episodes.shown_beside(folder)
     (rows,) = folder.decisions(folder.first)
-    solved, beaten = (folder.outcomes[a.name, folder.widest]["solved"] for a in (folder.first, other))
+    solved, beaten = (folder.values(a, folder.widest, "solved") for a in (folder.first, other))
     each = []
     for i in range(int(folder.spec["instances"])):
         mine = np.flatnonzero(rows.instance == i)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -37,7 +35,7 @@ def marks(figure, label):
 
 def test_every_agent_stands_at_its_numbers_and_fixed_depths_of_one_policy_are_joined(folder):
     points = {
-        point.agent.base: [point.actions, point.solved]
+        point.agent.base: [point.actions.mean, point.solved.mean]
         for point in reading.points(folder, "loose")
         if not point.agent.run
     }
@@ -71,28 +69,6 @@ def test_bars_are_the_shares_of_the_depths(folder):
             heights += [bar.get_height() for bar in bars]
         assert heights == pytest.approx(100.0 * (one.total > 0))
     assert figures.depth_means(counts).rows
-
-
-def test_training_shows_what_was_written_and_no_more(evaluations, tmp_path):
-    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
-    run = tmp_path / "run"
-    run.mkdir()
-    plan = json.loads((copy / "plan.json").read_text()) | {"run": str(run)}
-    (copy / "plan.json").write_text(json.dumps(plan))
-
-    def with_steps(count):
-        lines = [{"step": s, "loss": 0.1, "solve_rate": s / 40, "depths": {"4": 1.0}} for s in range(1, count + 1)]
-        lines.append({"step": count, "validation": {"solved": {"adaptive": 0.5}, "actions": {"adaptive": 7}}})
-        lines += [{"step": 10**400, "loss": 0.1}, {"step": 1, "loss": 10**400}]  # a stranger's: no axis has them
-        (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return figures.training(Folder(copy))
-
-    assert with_steps(1) is None
-    short, long = with_steps(4), with_steps(20)
-    assert marks(short, "training") == [[s, 100 * s / 40] for s in range(1, 5)]
-    assert marks(long, "training")[-1] == [20, pytest.approx(100 * 18 / 40)], "the mean of the last five"
-    assert marks(long, "validation") == [[20, 50.0]]
-    assert {row[0] for row in long.rows} == {"Success", "Depths"}, "what was not written down has no panel"
 
 
 def test_a_figure_is_the_same_bytes_in_every_process_and_knows_no_date(evaluations):

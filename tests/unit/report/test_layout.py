@@ -22,14 +22,18 @@ MEASURE = """
 addEventListener("load", () => {
   const all = (query) => [...document.querySelectorAll(query)];
   const bottom = (one) => Math.round(one.getBoundingClientRect().bottom);
+  const pen = document.createElement("canvas").getContext("2d");
+  const wide = (one, word) => { pen.font = getComputedStyle(one).font; return pen.measureText(word).width; };
   const over = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
   const out = { width: innerWidth, height: innerHeight, over: over() };
   out.first = FIRST.map((query) => all(query).map(bottom));
   for (const folded of all("details")) folded.open = true;
   out.unfolded = over();
-  out.tables = all(".agents .wide").map((box) => box.scrollWidth - box.clientWidth);
-  all(".show-all").forEach((box) => box.click());
-  out.every = over();
+  const cells = all(".agents :is(td, th)");
+  out.cells = cells.length;
+  out.spilled = cells.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent);
+  const broken = (one) => one.textContent.split(" ").some((word) => wide(one, word) > one.clientWidth);
+  out.broken = all(".agents thead th").filter(broken).map((one) => one.textContent);
   parent.postMessage(JSON.stringify(out), "*");
 });
 """
@@ -64,11 +68,16 @@ def test_the_first_screen_and_every_width(evaluations, tmp_path):
     seen = measured(made, tmp_path)
     assert sorted(seen) == sorted(WINDOWS)
     for width, one in seen.items():
-        assert (one["over"], one["unfolded"], one["every"]) == (0, 0, 0), f"nothing is wider than {width}"
-        assert max(one["tables"]) <= 0, "tables fit, before all columns are asked for"
+        assert (one["over"], one["unfolded"]) == (0, 0), f"nothing is wider than {width}"
+        assert (one["spilled"], one["broken"]) == ([], []), "no cell runs into the next one, no word of a head breaks"
+        assert one["cells"] > 100
         assert all(bottoms for bottoms in one["first"]), "everything is there"
         if width >= 1110:
             assert max(max(bottoms) for bottoms in one["first"]) <= one["height"]
     assert max(seen[390]["first"][0] + seen[390]["first"][1]) <= 844, "a phone shows the verdict and the figure"
-    broken = measured(made.replace("</style>", "main { min-width: 2000px }</style>", 1), tmp_path)
+    styles = (
+        "main { min-width: 2000px } .agents table { table-layout: fixed } .agents td { white-space: nowrap }</style>"
+    )
+    broken = measured(made.replace("</style>", styles, 1), tmp_path)
     assert broken[1110]["over"] > 0, "a planted defect"
+    assert broken[390]["spilled"] or broken[390]["broken"], "another"

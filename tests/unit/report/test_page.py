@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from recommit.report import page, published
+from recommit.report import page, sections
 from recommit.report.reading import Folder
 
 RUN = "/home/somebody/runs/<img src=x onerror=alert(1)>\"'=\u2028"
@@ -51,16 +51,9 @@ def test_nothing_comes_from_elsewhere(made):
 
 def test_every_section_says_how_to_read_it(made):
     parts = re.findall(r'<section id="(\w+)"[^>]*><h2>[^<]+</h2><p class="how">[^<]+</p>', made.html)
-    assert parts == ["result", "table", "pareto", "depth", "curves", "failures", "made"]
+    assert parts == ["result", "table", "pareto", "depth", "made"]
     assert made.watched == 8
     assert "8 of 24 puzzles" in made.html
-
-
-def test_a_run_that_is_gone_and_regrets_that_were_not_kept_are_said(made):
-    absent = made.html[made.html.index('<details class="absent">') :]
-    assert "its training cannot be shown" in absent
-    assert "its versions are not known" in made.html
-    assert "kept no regrets" in absent
 
 
 def table_of(title, *grids, notes=()):
@@ -70,10 +63,10 @@ def table_of(title, *grids, notes=()):
 
 @pytest.mark.usefixtures("unpainted")
 def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
-    assert published.tables(Folder(evaluations["sliding"])) == []
+    assert sections.paper(Folder(evaluations["sliding"])) == []
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     (copy / "tables.md").write_text("sliding, loose budget: K = 15\n")
-    assert published.tables(Folder(copy)) == [], "it was not compared with the paper's"
+    assert sections.paper(Folder(copy)) == [], "it was not compared with the paper's"
     main = (["row", "ours"], [["a<b", "-1.5"], ["c-1", "-"]]), (["other", "x", "y"], [["d", "2", "3"]])
     tables = [
         table_of("Main table", *main),

@@ -10,7 +10,7 @@ import pytest
 
 from recommit.evaluate.agent_names import with_augmentations
 from recommit.report import agents as agents_
-from recommit.report import reading, sections
+from recommit.report import reading
 from recommit.report.agents import agents_of
 from recommit.report.reading import PARTS, Folder
 from recommit.storage import errors
@@ -44,11 +44,9 @@ def test_everything_is_read(evaluations):
     assert rows.depth_probs.dtype == np.uint64
     for budget in folder.budgets:
         for agent in folder.agents:
-            outcome, row = folder.outcomes[agent.name, budget], folder.row(agent, budget)
-            assert outcome["solved"].mean() == pytest.approx(row["solve_rate"])
-            assert outcome["actions"].mean() == pytest.approx(row["actions_per_episode"])
-    assert folder.training == []
-    assert folder.run_json("versions.json") is None
+            row = folder.row(agent, budget)
+            assert folder.values(agent, budget, "solved").mean() == pytest.approx(row["solve_rate"])
+            assert folder.values(agent, budget, "actions").mean() == pytest.approx(row["actions_per_episode"])
 
 
 def test_the_best_fixed_depth_is_chosen_on_validation_instances_if_it_can_be(copy):
@@ -67,23 +65,15 @@ def test_the_best_fixed_depth_is_chosen_on_validation_instances_if_it_can_be(cop
 
 
 def test_under_augmentations_oracle_and_control_are_found(copy):
-    plan, rows, curves = (json.loads((copy / f"{name}.json").read_text()) for name in ("plan", "summary", "curves"))
+    plan = json.loads((copy / "plan.json").read_text())
     names = dict(zip(plan["agents"], with_augmentations(plan["agents"], 8), strict=True))
-    plan["agents"] = list(names.values())
-    (copy / "plan.json").write_text(json.dumps(plan))
-    (copy / "summary.json").write_text(json.dumps([row | {"agent": names[row["agent"]]} for row in rows]))
-    (copy / "curves.json").write_text(json.dumps({names[agent]: curve for agent, curve in curves.items()}))
+    for name in ("plan", "summary", "comparisons"):
+        text = (copy / f"{name}.json").read_text()
+        for old, new in names.items():
+            text = text.replace(json.dumps(old), json.dumps(new))
+        (copy / f"{name}.json").write_text(text)
     folder = Folder(copy)
     assert [folder.agent(base).name for base in ("shuffled", "oracle-dp")] == ["shuffled+aug8", "oracle-dp+aug8"]
-    assert "was not played" not in sections.absent(folder, None, regrets=True)
-
-
-def test_the_command_of_the_page_plays_the_same_instances(copy):
-    plan = json.loads((copy / "plan.json").read_text())
-    (copy / "plan.json").write_text(json.dumps(plan | {"fresh": 23, "edges": "terciles", "stop_on_deadlock": True}))
-    made = sections.made(Folder(copy), 8)
-    assert " --stop-on-deadlock --fresh 23 --edges terciles" in made
-    assert "--split" not in made
 
 
 @pytest.mark.parametrize(
@@ -97,6 +87,8 @@ def test_the_best_fixed_depth_is_none_of_another_seed_nor_sampled(copy, own, new
     rows = [row | ({"agent": new, "solve_rate": 1.0} if row["agent"] == old else {}) for row in rows]
     (copy / "plan.json").write_text(json.dumps(plan))
     (copy / "summary.json").write_text(json.dumps(rows))
+    text = (copy / "comparisons.json").read_text()
+    (copy / "comparisons.json").write_text(text.replace(json.dumps(old), json.dumps(new)))
     best, _ = Folder(copy).best_fixed("loose")
     assert (best.name == new) == own
 
@@ -109,7 +101,6 @@ def test_the_best_fixed_depth_is_none_of_another_seed_nor_sampled(copy, own, new
         ("summary.json", "{"),
         ("plan.json", "[]"),
         ("summary.json", "[{}]"),
-        ("curves.json", "nothing"),
         ("plan.json", '{"agents": []}'),
     ],
 )

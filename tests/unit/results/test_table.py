@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from recommit.results import intervals
 from recommit.results.intervals import Interval
-from recommit.results.table import Results, best, deepest_within, pareto
+from recommit.results.pareto import pareto
+from recommit.results.table import Results, best, deepest_within
 
 POINTS = st.dictionaries(st.integers(0, 30), st.tuples(st.integers(0, 5), st.integers(0, 5)))
 
@@ -22,20 +23,27 @@ def long_rows(seed=0, agents=("a", "b"), seeds=(0, 1), count=6, repeats=2):
     agent, budget, own, instance, group = zip(*keys, strict=True)
     figures = [draw.integers(0, 2, len(keys)).astype(float), *draw.normal(size=(3, len(keys)))]
     ints = [np.array(each, np.int64) for each in (own, instance, group)]
-    return Results(np.array(agent, object), np.array(budget, object), *ints, *figures)
+    measured = dict(zip(("solved", "actions", "observations", "returns"), figures, strict=True))
+    return Results(np.array(agent, object), np.array(budget, object), *ints, measured)
+
+
+def chosen(rows, which):
+    """Some rows, in this order."""
+    keys = (getattr(rows, each.name)[which] for each in fields(rows)[:-1])
+    return Results(*keys, {name: values[which] for name, values in rows.measured.items()})
 
 
 @given(st.integers(0, 50), st.randoms(use_true_random=False))
 def test_queries_do_not_depend_on_the_order_of_rows(seed, random):
     rows = long_rows(seed)
     order = np.array(random.sample(range(len(rows)), len(rows)))
-    mixed = Results(*(getattr(rows, each.name)[order] for each in fields(rows)))
+    mixed = chosen(rows, order)
     for column in ("solved", "actions"):
         for number, own in enumerate((0, 1)):
             for place in range(6):
                 mine = (rows.agent == "a") & (rows.seed == own) & (rows.instance == place)
                 value = mixed.values("a", 5, column)[number, place]
-                assert value == pytest.approx(getattr(rows, column)[mine].mean())
+                assert value == pytest.approx(rows.measured[column][mine].mean())
         found, again = (each.difference("a", "b", 5, column) for each in (rows, mixed))
         assert vars(again) == pytest.approx(vars(found))
         one, two = (rows.values(name, 5, column) for name in "ab")
@@ -45,7 +53,7 @@ def test_queries_do_not_depend_on_the_order_of_rows(seed, random):
 
 def test_an_instance_that_a_seed_lacks_is_an_error():
     rows = long_rows(repeats=1)
-    part = Results(*(getattr(rows, each.name)[1:] for each in fields(rows)))
+    part = chosen(rows, slice(1, None))
     with pytest.raises(ValueError, match="all 6 instances for every seed"):
         part.values("a", 5, "solved")
     shorter = Results.joined([long_rows(agents=("a",)), long_rows(agents=("b",), count=5)])

@@ -132,3 +132,17 @@ def test_prices_in_words() -> None:
     assert match_of.words(Prices()) == "solved or not"
     assert match_of.words(Prices(0.01, 0.5)) == "solved, less 0.01 per action and 0.5 per observation"
     assert match_of.cost(1.0, 3, 3) == "the solution lost, best was h = 3 (too deep)"
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "rest"),
+    [
+        ("\x1b[A\x1bOBdl", ["up", "down", "right", "right"], ""),
+        ("nr\x1b[", ["next", "restart"], "\x1b["),
+        ("\x1b[5zQ", ["quit"], ""),
+        ("\x1b[1;5C\x1b[1;2An\x1b[1;", ["next"], "\x1b[1;"),
+        ("\u00e9", [], ""),
+    ],
+)
+def test_keys(typed: str, words: list[str], rest: str) -> None:
+    assert parsed(typed) == (words, rest)

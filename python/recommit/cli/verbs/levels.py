@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from recommit.cli.boards import BoardOptions, check_place, one
-from recommit.cli.flags import WrongCall
 from recommit.puzzles.levels import format_levels, read_levels, write_levels
 from recommit.puzzles.registry import TASKS
+from recommit.puzzles.solutions import Limits, Status
 from recommit.storage.terminal_text import StatusLine, plain, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recommit.puzzles.levels import Grid
-    from recommit.puzzles.solver import Solved
+    from recommit.puzzles.solver import Solution
 
 #: Levels that are generated at a time: level i is the same in whatever piece it comes.
 PIECE = 256
-_REASONS = {"node_limit": "--nodes was hit", "byte_limit": "--bytes was hit", "time_limit": "--seconds were over"}
+_REASONS = {
+    Status.NODE_LIMIT: "--nodes was hit",
+    Status.BYTE_LIMIT: "--bytes was hit",
+    Status.TIME_LIMIT: "--seconds were over",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +132,6 @@ class SolveOptions(BoardOptions):
         seconds: Time per level at most (default: no limit).
         ties: Which of several optimal plans: the first in action order, or a random one, which depends on the seed.
         threads: Levels at a time (default: one per core).
-        database: Tables for 4x4 sliding boards; the large ones take minutes to make, once.
     """
 
     file: Path | None = None
@@ -138,7 +141,6 @@ class SolveOptions(BoardOptions):
     seconds: float | None = None
     ties: Literal["first", "random"] = "first"
     threads: int | None = None
-    database: Literal["small", "large"] = "small"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,22 +171,21 @@ def solve(options: SolveOptions, json: bool = False) -> None:
         json: Print JSON.
     """
     from recommit.puzzles import solver
-    from recommit.puzzles.solutions import Limits
 
     limits = Limits(nodes=options.nodes, bytes=options.bytes, seconds=options.seconds)
     how: dict[str, Any] = {"ties": options.ties, "seed": options.seed, "threads": options.threads}
     line, stopped = StatusLine(terminal_only=True), None
     task, states, titles = options.levels()
-    set_up = _prepare(task, states, options.database, line)
+    set_up = _prepare(task, states, line)
     if not json:
         tell(f"{len(states)} {task} levels")
-    solved = list[solver.Solved]()
+    solved = list[solver.Solution]()
     try:
         for level in solver.solve_all(task, states, titles, limits, **how, tell=_shown(line, len(states))):
             solved.append(level)
             if not json:
                 line.clear()
-                tell(_text(level))
+                tell(_text(len(solved) - 1, level))
     except KeyboardInterrupt:
         stopped = KeyboardInterrupt(f"interrupted; {len(solved)} of {len(states)} levels were solved and are printed")
     line.clear()
@@ -194,16 +195,11 @@ def solve(options: SolveOptions, json: bool = False) -> None:
         raise stopped
 
 
-def _prepare(task: str, states: list[Grid], database: Literal["small", "large"], line: StatusLine) -> float:
+def _prepare(task: str, states: list[Grid], line: StatusLine) -> float:
     """Makes or loads the tables that boards of this shape share, so that no level pays for them. CPU seconds."""
-    began = time.process_time()
-    shape = states[0].shape
-    if database == "large" and (task != "sliding" or shape != (4, 4)):
-        raise WrongCall(
-            f"database: expected small for {task} {shape[0]}x{shape[1]}, got large (there is one for sliding 4x4)"
-        )
-    tables = TASKS[task].of_states((shape[0], shape[1]))
-    if tables.prepare(database, progress=lambda done, total: line.show(f"{done:,} of {total:,} placements")):
+    began, (rows, columns) = time.process_time(), states[0].shape
+    tables = TASKS[task].of_states((rows, columns))
+    if tables.prepare(progress=lambda done, total: line.show(f"{done:,} of {total:,} placements")):
         line.clear()
     return round(time.process_time() - began, 6)
 
@@ -214,7 +210,7 @@ def _shown(line: StatusLine, total: int) -> Callable[[int, float], None]:
 
 
 def _document(
-    task: str, options: SolveOptions, set_up: float, solved: list[Solved], sums: dict[str, Any]
+    task: str, options: SolveOptions, set_up: float, solved: list[Solution], sums: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         "task": task,
@@ -223,19 +219,36 @@ def _document(
         "ties": options.ties,
         "seed": options.seed,
         "set_up_seconds": set_up,
-        "levels": [asdict(level) for level in solved],
+        "levels": [_described(number, level) for number, level in enumerate(solved)],
         "totals": sums,
     }
 
 
-def _text(level: Solved) -> str:
+def _described(number: int, level: Solution) -> dict[str, Any]:
+    """A level of the JSON: no length and no plan unless the answer is exact."""
+    exact, unsolvable = level.status is Status.EXACT, level.status is Status.UNSOLVABLE
+    return {
+        "index": number,
+        "title": level.title,
+        "rows": level.state.shape[0],
+        "columns": level.state.shape[1],
+        "status": level.status.name.lower(),
+        "length": level.length if exact else None,
+        "bound": None if unsolvable else level.bound,
+        "plan": level.letters if exact else None,
+        "nodes": level.nodes,
+        "seconds": level.seconds,
+    }
+
+
+def _text(number: int, level: Solution) -> str:
     """Two lines: what it is and costs; the plan."""
-    cost = f"{level.nodes:,} nodes, {level.seconds * 1e3:,.3f} ms"
-    head = f"{level.index:>6}  {level.rows:>2} x {level.columns:<2}  "
+    cost, (rows, columns) = f"{level.nodes:,} nodes, {level.seconds * 1e3:,.3f} ms", level.state.shape
+    head = f"{number:>6}  {rows:>2} x {columns:<2}  "
     title = f"  {plain(level.title)}" if level.title else ""
-    if level.status == "exact":
-        return f"{head}{level.length} actions, {cost}{title}\n        {level.plan}".rstrip()
-    if level.status == "unsolvable":
+    if level.status is Status.EXACT:
+        return f"{head}{level.length} actions, {cost}{title}\n        {level.letters}".rstrip()
+    if level.status is Status.UNSOLVABLE:
         return f"{head}unsolvable, {cost}{title}"
     return f"{head}UNKNOWN: at least {level.bound} actions; {_REASONS[level.status]}, {cost}{title}"
 

@@ -38,16 +38,12 @@ class RenderOptions(LevelOptions):
         agent: Show an episode instead: of a training run or a saved policy, by its folder, of one that comes with the
             package, by its name (recommit policies), or of the solver. A policy plays its own puzzle and size unless
             another is asked for.
-        budget: Observations of the episode at most (default: that of the puzzle).
-        anyway: Let a policy play puzzles and sizes that it was not trained on.
         cell: Pixels per cell.
     """
 
     out: Path
     plan: str = ""
     agent: str = ""
-    budget: int | None = None
-    anyway: bool = False
     cell: int = 48
 
     def __post_init__(self) -> None:
@@ -101,15 +97,15 @@ def _episode(options: RenderOptions) -> PlayedEpisode:
 
     if options.agent == "solver":
         level = options.level()
-        return recommit.episode(options.agent, level.state, options.budget, task=level.task)
+        return recommit.episode(options.agent, level.state, task=level.task)
     from recommit.policy.checkpoint import local_folder
     from recommit.runs.process import configure_inference, preserved_torch_state, watching_threads
 
-    policy = recommit.CommitPolicy.from_pretrained(local_folder(options.agent), anyway=options.anyway)
+    policy = recommit.CommitPolicy.from_pretrained(local_folder(options.agent))
     level = options.of_policy(options.agent, policy.config.trained).level()
     with preserved_torch_state():
         configure_inference(watching_threads(policy))
-        return recommit.episode(policy.eval(), level.state, options.budget, task=level.task)
+        return recommit.episode(policy.eval(), level.state, task=level.task)
 
 
 def _actions(level: ChosenLevel, plan: str) -> list[int]:

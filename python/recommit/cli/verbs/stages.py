@@ -185,12 +185,12 @@ def report(options: ReportOptions, json: bool = False, quiet: bool = False) -> N
         json: Print JSON.
         quiet: Print nothing.
     """
-    from recommit.evaluate import seeds
+    from recommit.evaluate.seeds import Seeds
     from recommit.report import page
 
     check_place(options.out)
     if options.out.suffix == ".md":
-        files.replace(files.Files(), options.out, seeds.together([options.eval, *options.seeds]).encode())
+        files.replace(files.Files(), options.out, Seeds([options.eval, *options.seeds]).markdown().encode())
         return
     made = page.write(options)
     counts = {"figures": len(made.figures), "watched": made.watched, "instances": made.of}

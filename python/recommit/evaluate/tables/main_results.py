@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import metrics, reported, transcripts
+from recommit.evaluate import reported, transcripts
 from recommit.evaluate.agent_names import CONTROLS, ORACLE, PRIVILEGED, ZERO_SHOT, AgentName, readable
 from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
-from recommit.evaluate.regret import plans_digest
+from recommit.evaluate.policy_plans import plans_digest
 from recommit.evaluate.reported import Reported
 from recommit.evaluate.tables.table import Content, table
 from recommit.evaluate.text import beside, hundred, less, of, short
 from recommit.results.grid import Grid, figure, number, percent
-from recommit.results.table import pareto as pareto_front
+from recommit.results.pareto import hypervolume, undominated
+from recommit.results.pareto import pareto as pareto_front
 from recommit.runs.directory import best_policy
 
 if TYPE_CHECKING:
@@ -235,9 +236,9 @@ def pareto(results: FamilyResults) -> Content:
         # Not other seeds, checkpoints or models that other tables have brought along.
         rows = [r for r in results.of(_on_front(results.members), budget) if r["agent"] != "solver"]
         points = {r["agent"]: (r["solve_rate"], r["actions_per_episode"]) for r in rows}
-        never = metrics.undominated(own["decisions"], own["actions_per_episode"], EVERY)
+        never = undominated(own["decisions"], own["actions_per_episode"], EVERY)
         most, alone = 8.0 * own["decisions"], {name: p for name, p in points.items() if name.startswith("fixed")}
-        whole, of_fixed = (100 * metrics.hypervolume(each, most) for each in (points, alone))
+        whole, of_fixed = (100 * hypervolume(each, most) for each in (points, alone))
         names = ", ".join(AgentName.parse(name).base for name in pareto_front(points))
         spared = ", ".join(f"h={depth}" for depth in never) or "none"
         volumes = f"hypervolume to {most:.0f} actions {whole:.1f}, of fixed depths alone {of_fixed:.1f}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from recommit.results import intervals, table
 from recommit.results.intervals import Interval
+from recommit.results.pareto import pareto
 from recommit.storage import errors, safe_open, verified
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def summary(card: Card) -> list[dict[str, Any]]:
                 "minus_best_fixed": [*table.ends(less)],
             }
         )
-    front = table.pareto({i: (each["score"][0], each["queries"][0]) for i, each in enumerate(result)})
+    front = pareto({i: (each["score"][0], each["queries"][0]) for i, each in enumerate(result)})
     return [{**each, "frontier": i in front} for i, each in enumerate(result)]
 
 

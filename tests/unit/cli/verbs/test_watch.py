@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import select
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.waiting import HANG
+from tests.waiting import HANG, ended
 
 from recommit.cli import main
 from recommit.cli.boards import LevelOptions
@@ -41,6 +44,26 @@ def test_a_recording_is_watched_with_numpy_alone() -> None:
     assert "observation 3: commits to" in done.stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal of a Unix")
+def test_a_terminal_shows_every_key_and_is_left_as_it_was() -> None:
+    import termios
+
+    controller, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    words = [sys.executable, "-m", "recommit.cli", "watch"]
+    with ended(subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal)) as process:
+        os.write(controller, b"  q")
+        shown = ""
+        while process.poll() is None or select.select([controller], [], [], 0.2)[0]:
+            if select.select([controller], [], [], 0.2)[0]:  # a terminal that is not read is full soon
+                shown += os.read(controller, 1 << 16).decode()
+        assert process.wait(timeout=HANG) == 0
+    assert termios.tcgetattr(terminal) == before
+    assert shown.count("\x1b[H\x1b[J") == 4, "the level, two observations, the end"
+    os.close(controller)
+    os.close(terminal)
+
+
 @pytest.mark.parametrize("name", recorded.names())
 def test_recordings_are_small_and_hold_every_fixed_depth(name: str) -> None:
     values = recorded.read(name)
@@ -62,7 +85,6 @@ def test_recordings_are_small_and_hold_every_fixed_depth(name: str) -> None:
     ("words", "said"),
     [
         (["watch", "nothing"], "recording: expected one of "),
-        (["play", "--out", "x.html"], "agent: expected a policy"),
         (["play", "--agent", "x", "--out", "x.gif"], "out: expected a name that ends in .html or .json, got x.gif"),
         (["play", "--agent", "x", "--out", "none/x.html"], "there is no folder none"),
         (["play", "--agent", "x", "--budget", "100"], "budget: expected 1..99, got 100"),
@@ -144,7 +166,7 @@ def test_another_size_is_refused_as_another_puzzle_is(policy: Path, capsys: pyte
 def test_its_episode_is_rendered_on_its_own_board(policy: Path, tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     out = tmp_path / "e.png"
-    assert main(["render", "--agent", str(policy), "--budget", "1", "--cell", "10", "--out", str(out)]) == 0
+    assert main(["render", "--agent", str(policy), "--cell", "10", "--out", str(out)]) == 0
     assert out.stat().st_size
 
 

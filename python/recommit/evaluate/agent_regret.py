@@ -7,8 +7,6 @@ have led, the best way on is searched under the observations that remained, as t
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from typing import TYPE_CHECKING
 
@@ -19,13 +17,10 @@ from recommit.graph import oracle
 from recommit.graph.episodes import episodes
 from recommit.graph.regret import attribute
 from recommit.graph.values import OptimalValues
-from recommit.policy.checkpoint import local_folder, read_config, read_weights
 from recommit.prices import Prices
-from recommit.storage.files import file_sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,8 +37,6 @@ if TYPE_CHECKING:
 
 #: How the names of files of regrets end.
 SUFFIX = "-regret"
-#: What of a policy's configuration is its head's alone.
-_OF_HEADS = ("head", "world_model", "prices")
 
 
 def has_regret(agent: AgentName, depths: tuple[int, ...]) -> bool:
@@ -125,23 +118,3 @@ def _visited(player: PolicyPlayer, every: Sequence[Ints], starts: Ints) -> list[
 
 def _again(depths: tuple[int, ...], taken: Ints) -> Chooser:
     return lambda turn, who, _nodes: np.searchsorted(depths, taken[turn, who])
-
-
-def plans_digest(policy: Path) -> str:
-    """The same for two saved policies whose plans are the same in every state, and that choose among the same
-    depths."""
-    about = read_config(policy / "config.json")
-    own = {name: value for name, value in about["policy"].items() if name not in _OF_HEADS}
-    adapter = policy / "adapter" / "adapter_model.safetensors"
-    backbone = [about["backbone"]["fingerprint"], *([file_sha256(adapter)] if adapter.is_file() else [])]
-    result = hashlib.sha256(json.dumps([own, backbone], sort_keys=True).encode())
-    for name, tensor in sorted(read_weights(policy / "heads.safetensors").items()):
-        if name.startswith("decoder."):
-            result.update(f"{name}{tuple(tensor.shape)}".encode() + tensor.float().numpy().tobytes())
-    return result.hexdigest()
-
-
-def plans_digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
-    """Digest the plans of every run that agents ask, by its name; ``own`` is the run of those that name none."""
-    runs = dict.fromkeys(agent.run for agent in agents if agent.asks_policy)
-    return {run: plans_digest(local_folder(run or own)) for run in runs} if len(runs) > 1 else {}

@@ -1,0 +1,68 @@
+"""What a policy's plans are and cost: a digest of them, and the floating-point operations of an observation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.policy.checkpoint import local_folder, read_config, read_weights
+from recommit.policy.flop_counter import Watch, cost
+from recommit.storage.files import file_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.agent_names import AgentName
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+#: States of the pass that is measured.
+STATES = 32
+#: What of a policy's configuration is its head's alone.
+_OF_HEADS = ("head", "world_model", "prices")
+
+
+def plans_digest(policy: Path) -> str:
+    """The same for two saved policies whose plans are the same in every state, and that choose among the same
+    depths."""
+    about = read_config(policy / "config.json")
+    own = {name: value for name, value in about["policy"].items() if name not in _OF_HEADS}
+    adapter = policy / "adapter" / "adapter_model.safetensors"
+    backbone = [about["backbone"]["fingerprint"], *([file_sha256(adapter)] if adapter.is_file() else [])]
+    result = hashlib.sha256(json.dumps([own, backbone], sort_keys=True).encode())
+    for name, tensor in sorted(read_weights(policy / "heads.safetensors").items()):
+        if name.startswith("decoder."):
+            result.update(f"{name}{tuple(tensor.shape)}".encode() + tensor.float().numpy().tobytes())
+    return result.hexdigest()
+
+
+def plans_digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
+    """Digest the plans of every run that agents ask, by its name; ``own`` is the run of those that name none."""
+    runs = dict.fromkeys(agent.run for agent in agents if agent.asks_policy)
+    return {run: plans_digest(local_folder(run or own)) for run in runs} if len(runs) > 1 else {}
+
+
+def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict[str, Any]:
+    """Symmetry augmentations, pixels of a cell and operations per observation, picture and plan included, of up to 32
+    states that nothing remembers: the same wherever it is counted."""
+    states = states[:STATES]
+    shape = states.shape[1], states.shape[2]
+    flops = cost(lambda: _observe(policy, task, states), Watch()).flops
+    return {
+        "augmentations": policy.vision.augmentations(task, shape),
+        "cell": policy.vision.cell_pixels(task, shape),
+        "flops": flops // len(states),
+        "states": len(states),
+    }
+
+
+def _observe(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> None:
+    policy.vision.forget()
+    remaining = np.ones(len(states), np.int64) if policy.config.budget_conditioned else None
+    policy.plan(task, states, (policy.config.plan_length,), remaining)  # ends when the host has the plan
