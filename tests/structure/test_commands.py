@@ -17,8 +17,18 @@ pytest.importorskip("yaml")
 WITH = [page for page in PAGES if commands.commands(page)]
 #: Pages whose commands take more than ten seconds: what they are made of, unit tests of the verbs run.
 LONG = {
-    *("results", "results-tables", "reinforcement", "evaluation", "graphs", "leaderboard", "sweep"),
-    *("change-one-thing", "paper-small"),
+    *(
+        "a100",
+        "paper-small",
+        "results",
+        "results/ice",
+        "results/sokoban",
+        "results/boxoban",
+        "leaderboard",
+        "guides/training",
+    ),
+    *("guides/change-one-thing", "guides/chunks", "guides/evaluation", "guides/graphs", "guides/reinforcement"),
+    "guides/sweep",
 }
 
 
@@ -68,7 +78,9 @@ def model_server():
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.nightly] * (page.stem in LONG)) for page in WITH], ids=name
+    "page",
+    [pytest.param(page, marks=[pytest.mark.nightly] * (name(page)[5:-3] in LONG)) for page in WITH],
+    ids=name,
 )
 def test_the_commands_of_a_page_run(page, tmp_path, model_server):
     running.run_page(page, tmp_path, model_server)
