@@ -27,7 +27,7 @@ from tests.damage.harness import SEEN, SILENT, Command, Folders
 from recommit.data import shards
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
-from recommit.report import document
+from recommit.report import html
 from recommit.runs import checkpoints
 from recommit.storage import files, verified
 
@@ -207,7 +207,7 @@ def test_texts_lead_nowhere(folders, acting, record_property):
 TRUSTING = {
     "a run": ((verified, "inside", lambda folder, name: folder / name), NAMES[0], "read"),
     "a policy": ((checkpoint, "LISTED", {"evil/repository": ""}), NAMES[2], "network"),
-    "a page": ((document, "rules", lambda task: Path(f"{task}.js").read_text()), NAMES[5], "read"),
+    "a page": ((html, "rules", lambda task: Path(f"{task}.js").read_text()), NAMES[5], "read"),
 }
 
 

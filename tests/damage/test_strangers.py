@@ -22,7 +22,7 @@ from recommit.data import DataSpec, Difficulty, build, parquet
 from recommit.data.dataset import open_folder
 from recommit.policy.backbones.backbone import INDEX, load_backbone
 from recommit.policy.backbones.random_init import make_backbone
-from recommit.report import document
+from recommit.report import html
 from recommit.runs.directory import best_policy
 from recommit.storage import errors, recipe_text, verified
 from recommit.storage.files import Files
@@ -194,8 +194,8 @@ def test_a_page_takes_no_script_from_elsewhere(tmp_path, monkeypatch):
     """The puzzle that an evaluation names is a script of the package."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.js").write_text("evil")
-    own = document.rules("nothing")
-    beside = Path(document.__file__).parent
+    own = html.rules("nothing")
+    beside = Path(html.__file__).parent
     for task in (str(tmp_path / "evil"), os.path.relpath(tmp_path / "evil", beside), "../report"):
-        assert document.rules(task) == own
-    assert document.rules("sliding") != own
+        assert html.rules(task) == own
+    assert html.rules("sliding") != own

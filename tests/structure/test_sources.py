@@ -38,7 +38,7 @@ RULES = {
         # Files that the package brings, /proc, and a file that a person names in the call.
         (
             *("storage/safe_open.py", "storage/lock.py", "estimate/options.py", "policy/prompt.py", "report/html.py"),
-            *("reproduce/preset.py", "report/document.py", "train/config.py", "watch/recorded.py"),
+            *("reproduce/preset.py", "train/config.py", "watch/recorded.py"),
         ),
         ("path.read_text('utf-8')", "path.open('rb')"),
     ),
