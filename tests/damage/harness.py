@@ -217,14 +217,14 @@ class Folders:
             self.put_back()
 
     def undisturbed(self, command):
-        """How a command ends, and all names of what it opens and leaves."""
+        """How a command ends, and the names of what it opens and leaves in ./new."""
         if command not in self.usual:
             with self.put_back_behind():
                 if command.area == "new":
                     (self.place / "new").mkdir()
                 ended = self.apart(command)
                 assert ended.error is None, ended.error
-                made = contents(self.place, command.made, but=())
+                made = contents(self.place, command.made, but=()) if command.area == "new" else {}
                 self.usual[command] = ended._replace(opened=ended.opened | made.keys())
         return self.usual[command]
 

@@ -1,7 +1,4 @@
-"""D3, C10: files do not depend on the surroundings; processes that build one solver table at once leave one whole file.
-
-``python -m tests.verify.determinism environment|builders [--plant]``
-"""
+"""D3, C10: files do not depend on the surroundings; processes that build one solver table at once leave one whole file."""
 
 from __future__ import annotations
 

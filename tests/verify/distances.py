@@ -1,7 +1,5 @@
 """L1 to L5: distances against searches that know nothing but the rules, and searches against complete answers.
 
-``python -m tests.verify.distances CHECK [--plant]``
-
 small     every state of the small sliding boards, by table and by search
 near      every 4x4 board near the goal
 far       random 4x4 boards: plan, parity, bound and neighbours

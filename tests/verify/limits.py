@@ -1,7 +1,5 @@
 """F3, F4, K5: what absurd requests, hard levels and an import may take.
 
-``python -m tests.verify.limits CHECK [--plant]``
-
 oversize  absurdly large requests are refused by name, at once, before memory is taken for them
 memory    hard Sokoban levels, with 64 MB, then 16 MB, for the solver and an address space of 200 MB more than the
           interpreter has: the process stays within, and answers UNKNOWN where it must

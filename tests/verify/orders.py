@@ -1,7 +1,7 @@
 """R1: no test depends on what ran before it, on CI being set, on the number of workers, on a core of its own, on a
 quick disk, or on AVX-512.
 
-``python -m tests.verify.orders [--plant]``: the whole suite in RECOMMIT_ORDERS (5) random orders of files, and of tests
+The whole suite in RECOMMIT_ORDERS (5) random orders of files, and of tests
 in files, by one and by four workers in turn, with ``CI`` set and unset, beside two programs that never rest
 (RECOMMIT_LOOPS); the fourth without AVX-512, the fifth with 10 ms for all that is flushed to the disk. The seeds belong
 to the day. Planted: a test that fails after another one.

@@ -1,7 +1,5 @@
 """K1, K3: the wheel and the source archive as a user meets them; the extension exports its init function alone, is
 compiled and linked safely, and does not say where.
-
-``python -m tests.verify.package wheel|symbols [--plant]``
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """M1 to M3: the C++ tests under sanitizers and valgrind, and unit tests through Python on a sanitized extension.
 
-``python -m tests.verify.sanitizers CHECK [--plant]``
-
 memory    AddressSanitizer, LeakSanitizer and UBSan, without searches, tables and generators of the two large puzzles
           (the preset ``asan-quick``), which take three quarters of the time to compile
 every     all C++ tests, and through Python

@@ -1,7 +1,7 @@
 """V1: unit tests of what uses other people's packages, with the lowest versions that pyproject.toml allows and with the
 newest that there are, each in an environment made from nothing by `pip install`, as a user makes it.
 
-``python -m tests.verify.versions lowest|newest [--plant]``; some 6 GB are fetched on Linux, torch for CUDA among them.
+Some 6 GB are fetched on Linux, torch for CUDA among them.
 """
 
 from __future__ import annotations
