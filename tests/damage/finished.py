@@ -26,7 +26,8 @@ from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.report.reading import Folder
-from recommit.runs.checkpoints import Checkpoints, verify
+from recommit.runs import checkpoints
+from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
@@ -239,7 +240,7 @@ def _run(folder: Path) -> list[Any]:
     verified.verify(folder, LOGS)
     newest = Checkpoints(folder / "checkpoints").newest(torn)
     assert newest is not None
-    stages = [verify(older) for older in sorted((folder / "checkpoints").iterdir())]
+    stages = [checkpoints.verify(older) for older in sorted((folder / "checkpoints").iterdir())]
     begun = [verified.values(folder, name) for name in ("config.json", "versions.json", "best.json")]
     kept = [verified.values(newest.folder, "state.json"), verified.lines(folder, "metrics.jsonl")]
     best = best_policy(folder).relative_to(folder).as_posix()
