@@ -86,7 +86,7 @@ PRESENT = "from recommit.horizon import Confidence\nclass One(Confidence):\n    
         ("def(", r"mine\.py: SyntaxError: "),
         ("import sys; sys.exit(0)", r"mine\.py, line 1: SystemExit: "),  # it would else look like success
         ("rule = 3", r"got int$"),
-        ("from recommit.horizon import Repetition as rule", r"got the class Repetition, which nobody called$"),
+        ("from recommit.horizon import Repetition as rule", r"got the class Repetition, which was not called$"),
         (PRESENT, r"rule: expected a rule of one number in .*mine\.py to read the present plan"),
         ("def rule(plans):\n    return plans.depths", r"mine\.py, line 2: AttributeError: 'Plans' object has no"),
         ("def rule(plans):\n    return 4.0", r"mine\.py: TypeError: propose: expected integers, got float64"),
