@@ -21,6 +21,7 @@ from recommit.data.labels import label
 from recommit.policy.backbones.backbone import GIVEN, family, family_of, given_place
 from recommit.policy.backbones.conv import ConvBackbone, ConvNet, ConvShape
 from recommit.policy.backbones.random_init import FROM_NOTHING, config, make_tokenizer, resized
+from recommit.policy.depth_head import head_inputs
 from recommit.policy.flop_counter import Cost, Watch, cost
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.prompt import IMAGE, load_prompt
@@ -323,10 +324,9 @@ class Shadow:
         states, remaining = self._states(passes.states), np.ones(passes.states, np.int64)
 
         def work() -> Any:
-            z, index = policy.encode(task, states, remaining), policy.task_index(task)
-            plans, scores = policy.decoder.plans(z, index)
-            cells = policy.vision.kinds(task, states)
-            return plans, policy.depth_head(policy.head_inputs(z, index, scores, cells=cells, remaining=remaining))
+            z = policy.encode(task, states, remaining)
+            plans, scores = policy.decoder.plans(z, policy.task_index(task))
+            return plans, policy.depth_head(head_inputs(policy, task, states, z, scores, remaining))
 
         return work
 

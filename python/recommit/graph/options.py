@@ -38,9 +38,7 @@ class GraphBuildOptions:
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
         features: Keep what the depth head reads of an observation, so that other heads can be trained: recommit train
             head.
-        augmentations: Symmetry augmentations of every picture; 0 for as many as the policy has. Not for sliding.
         samples: Other plans sampled from the policy at every observation: what the rule agreement reads.
-        seed: Of these samples.
         device: cpu, cuda, or auto.
         threads: Threads of torch; 0 for as many as it likes.
     """
@@ -58,9 +56,7 @@ class GraphBuildOptions:
     budget: int = 0
     limit: int = 4_000_000
     features: bool = False
-    augmentations: Literal[0, 1, 2, 4, 8] = 0
     samples: int = 0
-    seed: int = 0
     device: str = "auto"
     threads: int = 1
 

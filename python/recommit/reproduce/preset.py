@@ -24,7 +24,6 @@ from recommit.data.options import BuildOptions
 from recommit.evaluate.options import EvaluateOptions
 from recommit.graph.options import GraphBuildOptions, GraphScoreOptions
 from recommit.report.options import ReportOptions
-from recommit.runs.jobs import Job
 from recommit.storage import recipe_text, schema, verified
 from recommit.storage.recipe_text import brief
 from recommit.train import config
@@ -32,8 +31,6 @@ from recommit.train.options import GrpoOptions, HeadOptions, SftOptions, WorldMo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from recommit.runs.launch import LaunchOptions
 
 #: What a preset may call: the options of each verb, and the one that comes without a flag.
 VERBS: dict[str, tuple[type[Any], str]] = {
@@ -83,11 +80,6 @@ class Line:
     options: Any
     out: Path
     inputs: tuple[Path, ...]
-
-    def job(self, root: Path, said: LaunchOptions) -> Job:
-        """To be run, with what the call says of every command."""
-        words = (*self.verb.split(), *self.words, *said.said(self.verb))
-        return Job(self.out.relative_to(root).as_posix(), words, self.out, self.inputs)
 
     @property
     def config(self) -> Any:

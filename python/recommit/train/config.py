@@ -1,4 +1,4 @@
-"""What a training run is made of: frozen dataclasses that check themselves, read from recipes, saved with the run.
+"""The configuration of a training run: frozen dataclasses that check themselves, read from recipes, saved with the run.
 
 A recipe is a YAML file with a section per stage; ``load`` makes a configuration of one, with changes as ``--set`` has
 them.
@@ -38,7 +38,7 @@ def is_named(backbone: str) -> bool:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What is trained: a backbone, and the heads on it."""
+    """The backbone, and the heads on it."""
 
     #: One of ``policy.backbones.backbone.LISTED``; for weights from nothing ``random:NAME``
     #: (``policy.backbones.random_init`` has the names), ``conv:small`` or ``conv:base``; or ``given``, which ``recommit
@@ -89,7 +89,7 @@ class OptimConfig:
 
 @dataclass(frozen=True)
 class TargetConfig:
-    """What is imitated in a state."""
+    """Targets of imitation in a state."""
 
     #: ``soft``: the probability of all optimal actions together is raised; ``hard``: that of the one on the path.
     kind: Literal["soft", "hard"] = "soft"
@@ -102,13 +102,13 @@ class TargetConfig:
     weighting: Literal["action", "sample"] = "action"
     #: Mirror and turn states at random, where the puzzle allows it.
     augment: bool = False
-    #: Sokoban, with a backbone that reads cells (``conv:``): plans of the player on so many other cells of each state
+    #: Sokoban, with a backbone that reads cells (``conv:``): plans of the player on this many other cells of each state
     #: are imitated too, from the same pass. A level's table has their labels for next to nothing.
     dense: int = 0
     #: DAgger: the share of a step's states that the policy itself has come to, in episodes that begin at states of the
     #: data, sampled, of at most ``budget`` commitments; 0: states of the data alone.
     dagger: float = 0.0
-    #: A policy that is told the remaining decisions (``show_budget``) is told 1 to so many, drawn evenly: no path says
+    #: The most remaining decisions that a policy with ``show_budget`` reads, drawn evenly from 1 on: no path says
     #: how many.
     budget: int = 15
 
@@ -186,7 +186,7 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """What computes gradients and steps the optimizer."""
+    """The engine of gradients and optimizer steps."""
 
     #: ``plain``: one process of PyTorch. ``deepspeed``: as many ranks as the launcher starts.
     kind: Literal["plain", "deepspeed"] = "plain"
@@ -265,7 +265,7 @@ def folder() -> Any:
 
 
 def section(recipe: str | Path, *names: str) -> dict[str, Any]:
-    """What a recipe says of a stage, or of a part of one; empty if it says nothing."""
+    """A stage of a recipe, or a part of one; empty if absent."""
     whole = _whole(recipe)
     if not isinstance(whole, dict):
         got = type(whole).__name__

@@ -49,12 +49,12 @@ def test_runs_on_gpus_are_shown_with_their_launcher(name, capsys):
     assert all(text.startswith("torchrun --standalone --nproc-per-node 8 -m recommit.") for text in runs)
     rest = {" ".join(text.split()[:3]) for text in shown if text not in runs}
     assert {words.rsplit(" ", 1)[0] for words in rest} <= {"recommit data", "recommit report"}
-    words = ["--launcher", "srun python -m", "--wandb", "mine", "--device", "cuda"]
+    words = ["--launcher", "srun python -m", "--device", "cuda"]
     assert main(["reproduce", "--preset", name, "--show", "--gpus", "8", *words]) == 0
     for text in capsys.readouterr().out.splitlines():
         if " recommit.train." in text:
             assert text.startswith("srun python -m recommit.train.")
-            assert text.endswith("--device cuda --wandb mine")
+            assert text.endswith("--device cuda")
 
 
 def test_values_of_a_list_are_put_into_its_commands():

@@ -387,7 +387,7 @@ def freeze(policy: CommitPolicy, own: Variant, config: GrpoConfig, tasks: list[P
 def _check(config: GrpoConfig, own: Variant, policy: CommitPolicy, team: Team) -> None:
     length, told = policy.config.plan_length, policy.config.budget_conditioned
     sizes = config.optim.batch, config.rollout.instances
-    exact = "state, episode or branch with show_budget, since exact values give a state one plan whatever remains"
+    exact = "state, episode or branch with show_budget, since exact values give a state one plan at every budget"
     refuse(
         (told and config.advantage.estimator == "exact", "advantage.estimator", exact, "exact"),
         (own.depth > length, "variant", f"fixed-1 to fixed-{length}, as long as plans are", own.name),

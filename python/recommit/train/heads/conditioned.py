@@ -3,7 +3,7 @@ the plan's confidence and what a world model expects of the plan.
 
 It learns on a commitment graph of the policy's own plans by exact advantages, under other prices at every update, and
 with probabilities for each number of observations left. It does not follow a gradient: it imitates an
-advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). So many steps on one
+advantage-weighted target, its own probabilities times e to the advantage (as MPO and AWR do). Many steps on one
 evaluation do no harm, where a gradient that is out of date goes too far.
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 #: What an action costs at least and at most in training, and an observation in actions; both by their logarithms.
 ACTION, RATIO = (0.0025, 0.02), (0.125, 8.0)
-#: One update of so many has no prices at all.
+#: Every eighth update has no prices at all.
 FREE = 8
 #: What a check on the held-out starts is the mean of.
 CHECKED = (Prices(), *(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0)))
@@ -61,7 +61,7 @@ NO_WORLD_MODEL = "policy: expected one with a world model (recommit train world-
 
 @dataclass(frozen=True)
 class HeadTraining:
-    """How it learns."""
+    """Hyper-parameters of the head and its updates."""
 
     features: str = "conditioned"
     lr: float = 3e-3
@@ -178,7 +178,7 @@ def weighted_target(probs: Floats, advantage: Floats) -> Floats:
 
 
 def drawn(edges: Floats, seed: int, number: int, count: int) -> NDArray[np.int64]:
-    """So many places by their shares, which ``edges`` are the running sums of."""
+    """``count`` places, sampled by their shares, whose running sums are ``edges``."""
     uniform = rng.uniform(rng.streams(seed, rng.Purpose.ORDER, np.arange(count)), number)
     result: NDArray[np.int64] = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
     return result

@@ -67,7 +67,7 @@ FIELDS = {"begun": dict, "curve": [{"step": verified.NUMBER}], "sha256": str}
 
 @dataclass(frozen=True)
 class WorldModelTraining:
-    """How it is trained."""
+    """Hyper-parameters of the training."""
 
     steps: int = 8000
     batch: int = 256

@@ -57,7 +57,7 @@ def action_losses(logits: Tensor, actions: Tensor, optimal: Tensor, kind: str) -
 
 
 def total_weight(batch: Targets, config: TargetConfig) -> float:
-    """What the losses of a batch are divided by: known before any pass, so that micro-batches add up exactly."""
+    """The divisor of a batch's losses: known before any pass, so that micro-batches add up exactly."""
     total = float(_weights(batch, config).sum(dtype="float64"))
     if batch.elsewhere is not None:
         total += float(_weights_elsewhere(batch.elsewhere, config).sum(dtype="float64"))

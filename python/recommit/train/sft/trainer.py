@@ -231,7 +231,7 @@ class SftTrainer(Trainer):
         return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
 
     def _targets(self, task: Puzzle, portion: Portion, episodes: Episodes | None) -> Targets:
-        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
+        """A data set's part of a batch; where that is empty, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
         config, seed = self.config.targets, self.config.run.seed
         among, length = episodes.among if episodes else None, self.policy.config.plan_length
