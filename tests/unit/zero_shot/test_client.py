@@ -6,6 +6,7 @@ import socket
 
 import httpx2
 import pytest
+from tests.refusals import refused
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
 from tests.waiting import HANG
@@ -17,6 +18,10 @@ from recommit.zero_shot.secret import Key
 from recommit.zero_shot.transport import LONGEST_WAIT, retry_after
 
 QUESTION, PLACE = Observation("rules", "which?", 1), {"instance": "task/0", "decision": 0}
+
+
+def gives_up(client, words, question=QUESTION, error=GaveUp):
+    refused([(lambda: client.ask(question, PLACE), words)], error)
 
 
 @pytest.mark.parametrize(("endpoint", "limit"), [("openai", "max_completion_tokens"), ("vllm", "max_tokens")])
@@ -76,22 +81,13 @@ def test_pauses_grow_with_jitter_and_are_bounded(serve, client_of):
     pauses = []
     for _ in range(3):
         client = client_of(server.url, retries=9)
-        with pytest.raises(GaveUp, match="10 times"):
-            client.ask(QUESTION, PLACE)
+        gives_up(client, "10 times")
         assert len(client.clock.slept) == 9
         for i, pause in enumerate(client.clock.slept):
             most = min(0.5 * 2**i, 60.0)
             assert most / 2 <= pause <= most
         pauses.append(tuple(client.clock.slept))
     assert len(set(pauses)) == 3
-
-
-def test_a_parameter_that_is_refused_can_be_left_out(serve, client_of):
-    server = serve(script=lambda request, _: error("400 Bad", "no top_p") if "top_p" in request.body else answer())
-    with pytest.raises(GaveUp, match="http_400: no top_p"):
-        client_of(server.url).ask(QUESTION, PLACE)
-    client_of(server.url, extra='{"top_p": null}').ask(QUESTION, PLACE)
-    assert server.seen[1].body["temperature"] == 0.7
 
 
 def test_a_server_that_counts_nothing_or_lies_is_charged_for_the_most(serve, client_of):
@@ -113,8 +109,7 @@ def test_a_stop_is_heard_before_the_next_request(serve, client_of):
     server = serve()
     client = client_of(server.url)
     client.clock.stop.set()
-    with pytest.raises(StopRequested):
-        client.ask(QUESTION, PLACE)
+    gives_up(client, "no request is made any more", error=StopRequested)
     assert server.connections == 0
 
 
@@ -122,21 +117,18 @@ def test_nobody_there(client_of, monkeypatch):
     """At a port that this test has, so that nobody else begins to listen there; and at a name that nobody knows."""
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
-        with pytest.raises(GaveUp, match="unreachable"):
-            client_of(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1").ask(QUESTION, PLACE)
+        gives_up(client_of(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"), "unreachable")
 
     def unknown(*_, **__):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(GaveUp, match="unreachable"):
-        client_of("http://nowhere.invalid/v1").ask(QUESTION, PLACE)
+    gives_up(client_of("http://nowhere.invalid/v1"), "unreachable")
 
 
 def test_https_to_a_server_without_tls_shows_no_key(serve, client_of):
     server = serve()
-    with pytest.raises(GaveUp, match=r"unreachable|timeout"):
-        client_of(server.url.replace("http://", "https://"), timeout=SHORT).ask(QUESTION, PLACE)
+    gives_up(client_of(server.url.replace("http://", "https://"), timeout=SHORT), "")
     assert not server.seen
 
 
@@ -152,8 +144,7 @@ def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
     """A question too large for the buffers, and a server that takes none of it: waiting for it would never end."""
     server = serve()
     server.finish_request = lambda connection, _: silence(connection, server.ended)
-    with pytest.raises(GaveUp, match="timeout"):
-        client_of(server.url, timeout=SHORT, retries=0).ask(Observation("", "x" * 30_000_000, 1), PLACE)
+    gives_up(client_of(server.url, timeout=SHORT, retries=0), "timeout", Observation("", "x" * 30_000_000, 1))
 
 
 def test_errors_carry_no_trace_of_the_exchange(serve, monkeypatch):
