@@ -27,9 +27,9 @@ def gives_up(client, words, question=QUESTION, error=GaveUp):
 @pytest.mark.parametrize(("endpoint", "limit"), [("openai", "max_completion_tokens"), ("vllm", "max_tokens")])
 def test_an_answer(endpoint, limit, serve, client_of):
     server = serve()
-    said = client_of(server.url, endpoint=endpoint, extra='{"reasoning_effort": "low"}').ask(QUESTION, PLACE)
-    text = chat()["choices"][0]["message"]["content"]
-    assert (said.completion.text, said.number, said.charged, said.attempts) == (text, 1, (100, 20), 1)
+    said, took = client_of(server.url, endpoint=endpoint, extra='{"reasoning_effort": "low"}').ask(QUESTION, PLACE)
+    assert said.text == chat()["choices"][0]["message"]["content"]
+    assert (took["number"], took["charged"], took["attempts"]) == (1, (100, 20), 1)
     request = server.seen[0]
     assert request.line == "POST /v1/chat/completions HTTP/1.1"
     assert request.headers["authorization"] == f"Bearer {CANARY}"
@@ -43,7 +43,7 @@ def test_an_answer(endpoint, limit, serve, client_of):
 def test_what_follows_a_reply_is_never_read(serve, client_of):
     server = serve(script=lambda _, number: answer(f"first {number}") + answer("second"))
     client = client_of(server.url)
-    assert [client.ask(QUESTION, PLACE).completion.text for _ in range(2)] == ["first 1", "first 2"]
+    assert [client.ask(QUESTION, PLACE)[0].text for _ in range(2)] == ["first 1", "first 2"]
     assert server.connections == 2
 
 
@@ -51,8 +51,8 @@ def test_what_follows_a_reply_is_never_read(serve, client_of):
 def test_retry_after_is_honoured(pause, serve, client_of):
     server = serve(error("429 Slow", headers=[f"Retry-After: {pause}"]), answer())
     client = client_of(server.url)
-    assert client.ask(QUESTION, PLACE).attempts == 2
-    (slept,) = client.clock.slept
+    assert client.ask(QUESTION, PLACE)[1]["attempts"] == 2
+    (slept,) = client.ledger.stop.slept
     assert slept == float(pause) if float(pause) else 0.25 <= slept <= 0.5
 
 
@@ -82,11 +82,11 @@ def test_pauses_grow_with_jitter_and_are_bounded(serve, client_of):
     for _ in range(3):
         client = client_of(server.url, retries=9)
         gives_up(client, "10 times")
-        assert len(client.clock.slept) == 9
-        for i, pause in enumerate(client.clock.slept):
+        assert len(client.ledger.stop.slept) == 9
+        for i, pause in enumerate(client.ledger.stop.slept):
             most = min(0.5 * 2**i, 60.0)
             assert most / 2 <= pause <= most
-        pauses.append(tuple(client.clock.slept))
+        pauses.append(tuple(client.ledger.stop.slept))
     assert len(set(pauses)) == 3
 
 
@@ -94,7 +94,7 @@ def test_a_server_that_counts_nothing_or_lies_is_charged_for_the_most(serve, cli
     for usage in (None, (-5, 10**15), ("7", True)):
         counted = usage and {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
         server = serve(reply(chat() | {"usage": counted}))
-        assert client_of(server.url).ask(QUESTION, PLACE).charged == (4096, 512)
+        assert client_of(server.url).ask(QUESTION, PLACE)[1]["charged"] == (4096, 512)
 
 
 def test_failures_that_may_have_cost_are_charged(serve, client_of):
@@ -108,7 +108,7 @@ def test_failures_that_may_have_cost_are_charged(serve, client_of):
 def test_a_stop_is_heard_before_the_next_request(serve, client_of):
     server = serve()
     client = client_of(server.url)
-    client.clock.stop.set()
+    client.ledger.stop.set()
     gives_up(client, "no request is made any more", error=StopRequested)
     assert server.connections == 0
 

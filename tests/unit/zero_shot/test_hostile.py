@@ -72,7 +72,7 @@ def test_hostile(name, serve, client_of):
     asked = 2 if raised is GaveUp and kind not in ("http_400", "http_413") else 1
     until(lambda: len(server.seen) >= asked)  # one that nobody waited for may still be on its way
     assert len(server.seen) == asked == client.ledger.requests
-    assert all(0 < pause <= LONGEST_WAIT for pause in client.clock.slept)
+    assert all(0 < pause <= LONGEST_WAIT for pause in client.ledger.stop.slept)
     assert CANARY not in f"{caught.value!r} {client.ledger.log.records}"
 
 
