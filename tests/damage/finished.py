@@ -1,12 +1,11 @@
-"""Finished folders of every kind, tiny, and everything that the package reads of them."""
+"""The registry of readers: a tiny finished folder of every kind, and functions and commands that read or write one."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sys
 from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,24 +14,26 @@ from tests.unit.train.runs import FINISHED, TINY, plan_of
 from tests.unit.zero_shot.called import zero_shot
 from tests.unit.zero_shot.servers import Server, expert
 
+import recommit
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, held_out
 from recommit.data.dataset import open_folder
 from recommit.evaluate import EvaluateOptions, EvaluationStore, evaluate, seeds, splits, transcripts
 from recommit.evaluate.agent_regret import SUFFIX
 from recommit.graph import files as graph_files
-from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.backbone import given_backbone, load_backbone
 from recommit.policy.checkpoint import local_folder, weights_of
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.report.reading import Folder
 from recommit.runs.checkpoints import Checkpoints, verify
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import verified
 from recommit.storage.errors import Damaged
+from recommit.train import initial_policy
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import trainer as grpo
 from recommit.train.sft import trainer as sft
-from recommit.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot.options import ZeroShotOptions
 from recommit.zero_shot.spec import ZeroShotSpec
 
@@ -65,8 +66,39 @@ COMMANDS = {
         *("--out", "./new", "--quiet"),
     ),
 }
-#: What a use may say of a file that is not what was written: ``DataError`` is a RuntimeError, the others ValueErrors.
-NOTICED = (ValueError, RuntimeError)
+#: Commands that read a finished folder, by the folder whose files they read; behind an arrow what they write, unless
+#: they print their result.
+READING = """
+data: data show ./data
+data: data show ./data --verify
+data: data build SMALL --out ./data > data
+eval: report ./eval --out ./page.html --quiet > page.html
+eval: evaluate ./sft --out ./eval --agents adaptive fixed-4 solver PLAYED > eval
+sft: report ./eval --out ./page.html --quiet > page.html
+sft: evaluate ./sft --out ./new --agents fixed-4 PLAYED > new
+sft: train sft --recipe ./plan.yaml --data ./data --out ./sft --quiet > sft
+graph: graph show ./graph
+graph: graph score ./graph --rules fixed-2 --budget 2 --price-action 0 --quiet --out ./scores > scores
+graph: graph show ./graph --push a/b --hub ./hub > hub
+graph: graph build ./sft --out ./graph --every-state --features --device cpu --quiet > graph
+"""
+PLAYED = ("--budgets", "3", "2", "--instances", "6", "--validation", "4", *FAST)
+LEVELS = ("--task", "sokoban", "--size", "6", "--boxes", "1", "--length", "4", "20", "--count", "2")
+#: Commands that write into an empty folder ./new: those of each commit, and of each night.
+WRITING = {
+    "levels generate": ("levels", "generate", *LEVELS, "--out", "./new/levels.txt"),
+    "levels check": ("levels", "check", "./levels.txt", "--out", "./new/levels.txt"),
+    "data build": COMMANDS["data build"],
+    "data export": ("data", "export", "./data", "--out", "./new"),
+    "data export to a hub": ("data", "export", "./data", "--push", "a/b", "--hub", "./new"),
+}
+WRITING_AT_NIGHT = {
+    **COMMANDS,
+    "render": ("render", "./levels.txt", "--plan", "solve", "--out", "./new/plan.gif"),
+    "graph score": ("graph", "score", "./graph", "--rules", "fixed-2", "--budget", "2", "--quiet", "--out", "./new"),
+    "graph show to a hub": ("graph", "show", "./graph", "--push", "a/b", "--hub", "./new"),
+    "report": ("report", "./eval", "--out", "./new/page.html"),
+}
 
 
 BOARDS = DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=40, validation=6, test=6, ties="random")
@@ -99,7 +131,6 @@ graph score ./graph --rules fixed-2 confidence-least --budget 2 --out ./scores -
 graph show ./graph --push a/graph --hub ./hub
 data export ./rooms --out ./export
 data export ./data --push a/data --hub ./hub
-data show ./data --picture ./pictures/data.png
 levels generate --task sokoban --size 6 --boxes 1 --length 4 20 --count 2 --out ./pictures/levels.txt
 render ./pictures/levels.txt --plan solve --out ./pictures/plan.gif
 report ./beside --out ./pictures/page.html
@@ -110,6 +141,7 @@ def make(place: Path, *, every: bool = False) -> Path:
     """A data set, a run, and of that an evaluation, a graph and a world model, in folders of ``place``;
     with ``every`` a reinforced run in its place, and something of whatever else commands write."""
     build(BOARDS, place / "data")
+    assert main(["levels", "generate", *LEVELS, "--out", f"{place}/levels.txt"]) == 0
     plans = {"sft": plain(warm()), "grpo": plain(plan_of(**FINISHED))}
     (place / "plan.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(plans))))
     assert sft.train(warm(), place / "data", place / "sft", quiet=True) == 0
@@ -181,8 +213,11 @@ def told(value: Any) -> str:
 
 
 def _data(folder: Path) -> list[Any]:
-    data, asked = open_folder(folder, None), ZeroShotOptions("tiny", folder, data=folder, instances=1)
-    played = ZeroShotSpec.of(asked, ENDPOINTS["custom"]).recipe
+    data, asked = (
+        open_folder(folder, None),
+        ZeroShotOptions("tiny", folder, data=folder, endpoint="custom", instances=1),
+    )
+    played = ZeroShotSpec.of(asked).recipe
     return [data.spec.to_json(), played, data.manifest.to_json(), [rows.sha256() for rows in data.shards()]]
 
 
@@ -285,29 +320,35 @@ def uses(place: Path) -> list[Use]:
     ]
 
 
-class Ear:
-    """Which files below a folder are opened: the interpreter tells of every one that it opens."""
+def acting() -> list[Use]:
+    """Commands and functions that take a folder from a stranger and make something of it."""
 
-    def __init__(self) -> None:
-        self.folder, self.names = "", set[str]()
-        sys.addaudithook(self.hear)
+    def begin(here: Path) -> None:
+        run = SimpleNamespace(folder=here / "new", checkpoints=Checkpoints(here / "new"))
+        run.folder.mkdir()
+        initial_policy.warm_start(here / "sft", run, SimpleNamespace(is_main_process=True, barrier=lambda: None))
 
-    def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open" and self.folder and isinstance(arguments[0], str | os.PathLike):
-            path = os.fspath(arguments[0])
-            if isinstance(path, str) and path.startswith(self.folder + os.sep):
-                self.names.add(os.path.relpath(path, self.folder))
+    def play(here: Path) -> None:
+        task = recommit.Sliding(2, 3)
+        with given_backbone(here / "sft" / "backbone"):
+            CommitPolicy.from_pretrained(here / "adapted").act(task, task.generate(1, seed=0).states)
 
-    def during(self, use: Use, place: Path) -> tuple[str, set[str]]:
-        """What a use learns, and the names of the files that it opens."""
-        self.folder, self.names = str(place), set()
-        try:
-            return use(place), self.names
-        finally:
-            self.folder = ""
+    def train(here: Path) -> None:
+        assert main(words_of(COMMANDS["train sft"], here)) == 0
+
+    def page(here: Path) -> None:
+        main(["report", f"{here}/eval", "--out", f"{here}/page.html", "--quiet"])
+
+    return [Use("page", page), Use("beginning", begin), Use("training", train), Use("playing", play)]
+
+
+def adapt(place: Path) -> None:
+    """A policy with LoRA, whose backbone lies elsewhere."""
+    small = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=2, ffn=64))
+    CommitPolicy.from_backbone(place / "sft" / "backbone", small).save_pretrained(place / "adapted")
 
 
 def every_file(place: Path) -> list[str]:
-    """All of them, but locks and what TensorBoard reads."""
+    """All of them, but locks and links."""
     files = (path for path in sorted(place.rglob("*")) if path.is_file() and not path.is_symlink())
     return [path.relative_to(place).as_posix() for path in files if path.name != ".lock"]

@@ -130,9 +130,31 @@ def check_pip(words: list[str]) -> None:
 
 
 def check_bash(words: list[str]) -> None:
-    """A script that is there."""
+    """A script that is there, with options that stand in it and a preset that is known."""
     if not (ROOT / words[0]).is_file():
         raise Wrong(f"there is no {words[0]}")
+    if words[0] == "scripts/verify":
+        check_python(["-m", "tests.verify", *words[1:]])
+    elif words[0] == "scripts/demo":
+        for named in words[2:3]:
+            check_recommit(["reproduce", "--preset", named, "--out", words[1]])
+    else:
+        known = set(re.findall(r"[\w-]+", "\n".join(re.findall(r"^ *([-\w |]+)\)", _text(words[0]), re.MULTILINE))))
+        steps = set(re.findall(r"only=([\w,]+)", _text(words[0]))) if "--only" in words else set()
+        unknown = [word for word in words[1:] if word not in known and word not in ",".join(steps)]
+        if unknown:
+            raise Wrong(f"{words[0]} does not know {unknown}")
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def check_cmake(words: list[str]) -> None:
+    """Its preset exists."""
+    presets = (ROOT / "CMakePresets.json").read_text(encoding="utf-8")
+    if "--preset" in words and f'"{words[words.index("--preset") + 1]}"' not in presets:
+        raise Wrong(f"no such preset: {words}")
 
 
 def check_launcher(words: list[str]) -> None:
@@ -150,5 +172,6 @@ CHECKERS: dict[str, Callable[[list[str]], None]] = {
     "bash": check_bash,
     "pip": check_pip,
     **dict.fromkeys(("deepspeed", "torchrun", "srun", "sbatch"), check_launcher),
-    **dict.fromkeys(("git", "mkdocs", "ray", "export", "cmake", "ctest", "pytest"), lambda _: None),
+    **dict.fromkeys(("cmake", "ctest"), check_cmake),
+    **dict.fromkeys(("git", "mkdocs", "ray", "export", "pytest"), lambda _: None),
 }

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.invariant.global_state import libraries, watched
-from tests.structure.commands import PAGES, ROOT, Command, Wrong, call, commands
+from tests.structure.commands import ROOT, Command, Wrong, call, commands
 
 from recommit.cli import command_line
 from recommit.train.config import section
@@ -278,11 +278,6 @@ def run(command: Command, server: str) -> None:
             patch.setattr(sys, "argv", [*words[1:], *more])
             patch.setattr(sys, "path", [str((ROOT / words[1]).parent), *sys.path])
             runpy.run_path(str(ROOT / words[1]), run_name="__main__")
-
-
-def pages() -> list[Path]:
-    """Those with commands."""
-    return [page for page in PAGES if commands(page)]
 
 
 def small_preset() -> str:

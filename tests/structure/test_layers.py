@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import shutil
@@ -44,8 +45,13 @@ def imports(package: Path) -> dict[str, set[str]]:
     return {name: set(_imported(path.read_text(encoding="utf-8"), paths)) - {name} for name, path in paths.items()}
 
 
+@functools.cache
+def _statements(source: str) -> list[ast.AST]:
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
+
+
 def _imported(source: str, modules: dict[str, Path]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
+    for node in _statements(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -94,9 +100,8 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_layers_hold_and_a_step_backwards_is_noticed(copy: Path) -> None:
-    result = lint(copy)
-    assert result.returncode == 0, result.stdout + result.stderr
+def test_a_step_backwards_is_noticed(copy: Path) -> None:
+    """Of the package itself ``lint-imports`` of scripts/test says that the layers hold."""
     for module, line in [("puzzles/levels.py", "import recommit.envs"), ("puzzles/sokoban.py", "import torch")]:
         path = copy / "python" / "recommit" / module
         path.write_text(path.read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -13,33 +12,17 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 #: What a run of the training prints and draws depends on the processor; its kinds do not.
 TRAINED = {"policy"}
-FIELDS = {
-    "stream": {"name", "output_type", "text"},
-    "display_data": {"data", "metadata", "output_type"},
-    "execute_result": {"data", "execution_count", "metadata", "output_type"},
-}
 
 
 def read(path):
-    """The notebook; anything that nbformat 4.5 does not allow, and a cell that has not been run, is an error."""
+    """The notebook; a format that is not nbformat 4.5, and a cell that has not been run, is an error."""
     book = json.loads(path.read_text(encoding="utf-8"))
-    assert set(book) == {"cells", "metadata", "nbformat", "nbformat_minor"}
     assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
     assert book["metadata"]["kernelspec"]["name"] == "python3"
     ids = [cell["id"] for cell in book["cells"]]
     assert len(set(ids)) == len(ids)
-    for cell in book["cells"]:
-        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", cell["id"])
-        assert all(isinstance(line, str) for line in cell["source"])
-        wanted = {"cell_type", "id", "metadata", "source"}
-        if cell["cell_type"] == "code":
-            wanted |= {"outputs", "execution_count"}
-        assert cell["cell_type"] in ("code", "markdown")
-        assert set(cell) == wanted
     code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
-    for output in (output for cell in code for output in cell["outputs"]):
-        assert set(output) == FIELDS[output["output_type"]]
     return book
 
 
@@ -82,7 +65,15 @@ def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path, monkeypatch):
 def test_a_broken_notebook_is_noticed(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    book = {"cells": [{"cell_type": "code", "source": ["print(1)\n", "2"], "outputs": []}]}
+    book = {"cells": [{"cell_type": "code", "source": ["print(1)\n", "1 / 0\n"], "outputs": []}]}
+    with pytest.raises(ZeroDivisionError):
+        runner().executed(book, "broken")
+    book["cells"][0]["source"] = ["print(1)\n", "2"]
     shown = runner().executed(book, "whole")
     assert outputs(shown, whole=True) == ([["stream", "execute_result"]], [["1\n"], ["2"]])
     assert outputs(shown, whole=True) != outputs(book, whole=True)
+    whole = read(NOTEBOOKS[0])
+    del whole["cells"][0]["id"]
+    (tmp_path / "broken.ipynb").write_text(json.dumps(whole))
+    with pytest.raises(KeyError):
+        read(tmp_path / "broken.ipynb")

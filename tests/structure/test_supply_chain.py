@@ -73,6 +73,8 @@ def test_a_workflow_runs_what_it_names(path):
     ("good", "bad"),
     [
         (" # v4.2.2", ""),
+        ("actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2", "actions/checkout@v4"),
+        ("permissions: {contents: read}\n", ""),
         ("permissions: {contents: read}", "permissions: {contents: write}"),
         ("macos-15-intel", "macos-13"),
         ("persist-credentials: false", "persist-credentials: true"),

@@ -14,13 +14,18 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.verify.harness import ROOT, Finding, Impossible, expect, run
-from tests.verify.rows import ROWS, TIERS, Harness, Pytest, Row
+from tests.verify.harness import ROOT, Finding, Impossible, expect
+from tests.verify.rows import ROWS, TIERS, Pytest, Row
+
+if TYPE_CHECKING:
+    from tests.verify.harness import Check
 
 PUBLISHED = ROOT / "docs" / "reliability" / "figures.json"
 REPORTS = ROOT / "build" / "reports"
@@ -54,17 +59,13 @@ def commit() -> str:
     return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+" if changed else "")
 
 
-def run_harness(check: Harness) -> tuple[int, str]:
-    """The planted defect first: a harness that misses it proves nothing."""
-    words = [sys.executable, "-m", f"tests.verify.{check.module}", *check.arguments]
+def run_check(check: Check) -> tuple[int, str]:
+    """The planted defect first: a check that misses it proves nothing."""
     try:
-        planted = json.loads(run([*words, "--plant"]).splitlines()[-1])
+        check(True)
     except Finding:
-        said = json.loads(run(words).splitlines()[-1])
-        return said["executed"], said["unit"]
-    if "impossible" in planted:
-        raise Impossible(planted["impossible"])
-    raise Finding(f"{check.module}: the planted defect went unnoticed")
+        return check(False)
+    raise Finding(f"{check.__module__}.{check.__name__}: the planted defect went unnoticed")
 
 
 def run_tests(check: Pytest) -> tuple[int, str]:
@@ -85,13 +86,13 @@ def verify(row: Row, at: str) -> Figure:
     """Run one row; nothing executed is not a pass, and what this machine cannot run is nobody's fault."""
     begin, executed, unit = time.monotonic(), 0, ""
     try:
-        executed, unit = run_tests(row.check) if isinstance(row.check, Pytest) else run_harness(row.check)
+        executed, unit = run_tests(row.check) if isinstance(row.check, Pytest) else run_check(row.check)
         result = "pass" if executed else "FAIL: nothing was executed"
-    except Finding as finding:
-        print(finding, file=sys.stderr)
-        result = "FAIL: " + str(finding).splitlines()[0]
     except Impossible as reason:
         result = f"not possible here: {str(reason).splitlines()[0]}"
+    except Exception as finding:  # noqa: BLE001  (a check that breaks has not passed)
+        traceback.print_exception(finding)
+        result = f"FAIL: {str(finding).strip().partition(chr(10))[0] or type(finding).__name__}"
     today, seconds = datetime.now(timezone.utc).date().isoformat(), round(time.monotonic() - begin, 1)
     return Figure(row.id, row.what, row.tier, row.target, executed, unit, result, seconds, at, today)
 

@@ -1,7 +1,4 @@
-"""D3, C10: files do not depend on the surroundings; processes that build one solver table at once leave one whole file.
-
-``python -m tests.verify.determinism environment|builders [--plant]``
-"""
+"""D3, C10: files do not depend on the surroundings; processes that build one solver table at once leave one whole file."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.verify.harness import expect, main, run
+from tests.verify.harness import expect, run
 from tests.waiting import HANG
 
 #: Of builders that begin at the same time.
@@ -112,7 +109,3 @@ def builders(plant: bool) -> tuple[int, str]:
             remaining = digests(Path(name))
             expect(remaining == expected, f"round {number}: expected files {expected}, got {remaining}")
     return PAIRS, "pairs of builders"
-
-
-if __name__ == "__main__":
-    main(environment, builders)

@@ -1,7 +1,5 @@
 """L1 to L5: distances against searches that know nothing but the rules, and searches against complete answers.
 
-``python -m tests.verify.distances CHECK [--plant]``
-
 small     every state of the small sliding boards, by table and by search
 near      every 4x4 board near the goal
 far       random 4x4 boards: plan, parity, bound and neighbours
@@ -18,7 +16,7 @@ from itertools import permutations
 import numpy as np
 from tests.reference import sliding as reference
 from tests.reference import sokoban as sokoban_reference
-from tests.verify.harness import cpp_tests, expect, main, run
+from tests.verify.harness import cpp_tests, expect, run
 
 import recommit
 from recommit import _core
@@ -177,7 +175,3 @@ def switches(plant: bool) -> tuple[int, str]:
     found = re.findall(r"(\d+) states, (\d+) variants", output_of("test_sliding_solver", plant))
     expect(found, "the test says nothing")
     return sum(int(states) * int(variants) for states, variants in found), f"searches of {len(found)} shapes, all equal"
-
-
-if __name__ == "__main__":
-    main(small, near, far, sokoban, rules, switches)

@@ -13,7 +13,7 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-from tests.verify.harness import ROOT, Finding, expect, main, run
+from tests.verify.harness import ROOT, Finding, expect, run
 
 RUNS = int(os.environ.get("RECOMMIT_FUZZ_RUNS", "10_000_000"))
 FOLDER = ROOT / "build" / "campaign"
@@ -83,7 +83,7 @@ def planted_is_found(cxx: str, folder: Path) -> bool:
     return False
 
 
-def check(plant: bool) -> tuple[int, str]:
+def parsers(plant: bool) -> tuple[int, str]:
     """Build all targets, and let each go on."""
     cxx = compiler()
     with tempfile.TemporaryDirectory() as name:
@@ -91,12 +91,8 @@ def check(plant: bool) -> tuple[int, str]:
         expect(planted_is_found(cxx, folder), "the fuzzer did not find the planted overflow")
         expect(not plant, "the planted overflow was found")
     run(["cmake", "--preset", "fuzz", f"-DCMAKE_CXX_COMPILER={cxx}"])
-    parsers = sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp"))
-    run(["cmake", "--build", "--preset", "fuzz", "--target", *(f"fuzz_{parser}" for parser in parsers)])
-    targets = {parser: ROOT / "build" / "fuzz" / f"fuzz_{parser}" for parser in parsers}
+    names = sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp"))
+    run(["cmake", "--build", "--preset", "fuzz", "--target", *(f"fuzz_{name}" for name in names)])
+    targets = {name: ROOT / "build" / "fuzz" / f"fuzz_{name}" for name in names}
     taken = [fuzz(target, parser, RUNS, FOLDER, date.today().toordinal()) for parser, target in targets.items()]
-    return sum(taken), f"inputs of {', '.join(parsers)}"
-
-
-if __name__ == "__main__":
-    main(check)
+    return sum(taken), f"inputs of {', '.join(names)}"

@@ -1,13 +1,9 @@
-"""What the harnesses share. A harness checks what neither pytest nor ctest can see from inside.
-
-``python -m tests.verify.NAME [CHECK]`` runs one; its last line says what was executed. ``--plant`` gives it a defect
-that it must find: a harness that passes then is itself broken.
+"""What the checks share. A check sees what neither pytest nor ctest can see from inside; with ``plant`` it has a defect
+that it must find: one that passes then is itself broken.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -60,22 +56,3 @@ def cpp_tests() -> Path:
         folder = ROOT / "build" / "release"
     run(["cmake", "--build", folder])
     return folder
-
-
-def main(*checks: Check) -> None:
-    """Run one of the checks, by its name where there are several, and report in one line of JSON."""
-    named = {check.__name__: check for check in checks}
-    parser = argparse.ArgumentParser()
-    if len(named) > 1:
-        parser.add_argument("check", choices=named)
-    parser.add_argument("--plant", action="store_true", help="plant a defect that the check must find")
-    arguments = parser.parse_args()
-    try:
-        executed, what = named[getattr(arguments, "check", checks[0].__name__)](arguments.plant)
-    except Finding as finding:
-        print(f"finding: {finding}", file=sys.stderr)
-        sys.exit(1)
-    except Impossible as reason:
-        print(json.dumps({"impossible": str(reason)}))
-        return
-    print(json.dumps({"executed": executed, "unit": what}))

@@ -1,7 +1,5 @@
 """F3, F4, K5: what absurd requests, hard levels and an import may take.
 
-``python -m tests.verify.limits CHECK [--plant]``
-
 oversize  absurdly large requests are refused by name, at once, before memory is taken for them
 memory    hard Sokoban levels, with 64 MB, then 16 MB, for the solver and an address space of 200 MB more than the
           interpreter has: the process stays within, and answers UNKNOWN where it must
@@ -18,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from tests.effort import unit
-from tests.verify.harness import ROOT, expect, main, run
+from tests.verify.harness import ROOT, expect, run
 
 LIMIT_BYTES = 2**30
 #: Units of tests/effort.py, half a millisecond or so each.
@@ -203,6 +201,3 @@ with contextlib.redirect_stderr(text):
 assert status == 2, status
 print(text.getvalue())
 """
-
-if __name__ == "__main__":
-    main(oversize, memory, imports)

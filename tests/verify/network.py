@@ -1,8 +1,8 @@
 """F14: tests pass where there is no network, and nothing that they start looks up a name or asks for another machine.
 
-``python -m tests.verify.network parts|suite [--plant]``: pytest in a network namespace of its own that has only the
-loopback (unshare), every connection and datagram of all its processes noted (strace; apt-get install strace).
-``suite`` is the whole quick suite. Planted: a process that looks up a name, and one that connects to an address.
+Pytest in a network namespace of its own that has only the loopback (unshare), every connection and datagram of all its
+processes noted (strace; apt-get install strace). ``suite`` is the whole quick suite. Planted: a process that looks up a
+name, and one that connects to an address.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.verify.harness import ROOT, Finding, Impossible, expect, main
+from tests.verify.harness import ROOT, Finding, Impossible, expect
 
-#: Of whatever reads models, data, pages and addresses, and of ranks that meet.
+#: Of each commit: what reads models, data and addresses, and what starts programs and ranks that meet.
 PARTS = (
-    "tests/unit/policy/test_card.py",
+    "tests/unit/policy/test_card.py::test_a_folder_stands_in_for_the_hub",
     "tests/unit/data/test_exports.py::test_a_stranger_opens_the_folder",
-    "tests/unit/cli/verbs/test_report.py",
-    "tests/unit/zero_shot/test_client.py",
+    "tests/unit/zero_shot/test_client.py::test_an_answer",
     "tests/unit/storage/test_hub.py",
     "tests/unit/runs/test_rank_watchdog.py",
-    "tests/unit/cli/verbs/test_installation.py",
+    "tests/unit/cli/verbs/test_installation.py::test_it_names_what_is_there_and_what_is_missing",
 )
 #: What tests say that drive a browser, which looks for its maker's servers whatever it shows.
 DRIVES_A_BROWSER = "pytestmark = browser.NEEDED"
@@ -117,7 +116,3 @@ def _alone(paths: list[str], plant: bool) -> tuple[int, str]:
     passed = re.search(r"(\d+) passed", said)
     expect(passed, f"no test ran:\n{said[-2000:]}")
     return int(passed[1]) if passed else 0, "tests without a network; no other address, no name server"
-
-
-if __name__ == "__main__":
-    main(parts, suite)

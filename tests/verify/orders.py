@@ -1,7 +1,7 @@
 """R1: no test depends on what ran before it, on CI being set, on the number of workers, on a core of its own, on a
 quick disk, or on AVX-512.
 
-``python -m tests.verify.orders [--plant]``: the whole suite in RECOMMIT_ORDERS (5) random orders of files, and of tests
+The whole suite in RECOMMIT_ORDERS (5) random orders of files, and of tests
 in files, by one and by four workers in turn, with ``CI`` set and unset, beside two programs that never rest
 (RECOMMIT_LOOPS); the fourth without AVX-512, the fifth with 10 ms for all that is flushed to the disk. The seeds belong
 to the day. Planted: a test that fails after another one.
@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.verify.harness import BUILD, ROOT, expect, main, run
+from tests.verify.harness import BUILD, ROOT, expect, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,7 +107,3 @@ def shuffled(plant: bool) -> tuple[int, str]:
             expect(not failed, f"{words}: {len(failed)} failed, {failed[:5]}")
             total += passed
     return total, f"tests in {ORDERS} orders, beside {LOOPS} busy programs"
-
-
-if __name__ == "__main__":
-    main(shuffled)

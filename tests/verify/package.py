@@ -1,7 +1,5 @@
 """K1, K3: the wheel and the source archive as a user meets them; the extension exports its init function alone, is
 compiled and linked safely, and does not say where.
-
-``python -m tests.verify.package wheel|symbols [--plant]``
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from tests.verify.harness import BUILD, ROOT, expect, main, run
+from tests.verify.harness import BUILD, ROOT, expect, run
 
 EPOCH = {"SOURCE_DATE_EPOCH": "1700000000"}
 #: An absolute path of a source file, as assertions and debug information have them.
@@ -133,7 +131,3 @@ def _careless_library() -> str:
     source.write_text("int PyInit__core(void) { return 0; }\nint leak(void) { return 1; }\n")
     run(["cc", "-shared", "-fPIC", "-Wl,-z,lazy", "-o", library, source])
     return str(library)
-
-
-if __name__ == "__main__":
-    main(wheel, symbols)

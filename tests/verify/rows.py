@@ -7,6 +7,23 @@ A row runs in its tier and in every later one: quick, nightly, release.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.verify import (
+    determinism,
+    distances,
+    fuzzing,
+    limits,
+    network,
+    orders,
+    package,
+    sanitizers,
+    signature,
+    versions,
+)
+
+if TYPE_CHECKING:
+    from tests.verify.harness import Check
 
 TIERS = ("quick", "nightly", "release")
 
@@ -19,22 +36,14 @@ class Pytest:
 
 
 @dataclass(frozen=True)
-class Harness:
-    """``python -m tests.verify.MODULE ARGUMENTS``; it must also find its planted defect."""
-
-    module: str
-    arguments: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Row:
-    """One line of the table of figures."""
+    """One line of the table of figures: tests, or a check that must also find its planted defect."""
 
     id: str
     what: str
     tier: str
     target: str
-    check: Pytest | Harness
+    check: Pytest | Check
 
 
 def _tests(*paths: str) -> Pytest:
@@ -43,33 +52,33 @@ def _tests(*paths: str) -> Pytest:
 
 ROWS = (
     Row("L1", "every state of 2x2, 2x3, 2x4 and 3x3, by table and by search, against plain search", "quick",
-        "100% equal", Harness("distances", ("small",))),
-    Row("L2", "every 4x4 board within 17 actions", "nightly", "100%", Harness("distances", ("near",))),
+        "100% equal", distances.small),
+    Row("L2", "every 4x4 board within 17 actions", "nightly", "100%", distances.near),
     Row("L2", "random 4x4 boards: plan replayed, parity, bound, neighbours", "nightly", "100%",
-        Harness("distances", ("far",))),
+        distances.far),
     Row("L3", "every state of 5,000 Sokoban levels of up to 8x8 and three boxes, against plain search", "nightly",
-        "100% equal, 1 M states", Harness("distances", ("sokoban",))),
+        "100% equal, 1 M states", distances.sokoban),
     Row("L3", "every state of 7,000 icy caves against plain search; level files: written and read, damaged", "nightly",
         "100% equal; zero", _tests("property")),
     Row("L4", "every dead verdict of every pruning rule alone, against enumeration", "nightly",
-        "0 false dead in 5 M states", Harness("distances", ("rules",))),
+        "0 false dead in 5 M states", distances.rules),
     Row("L5", "sliding searches with each rule, bound, table and view switched off", "nightly",
-        "identical on 20 k states", Harness("distances", ("switches",))),
+        "identical on 20 k states", distances.switches),
     Row("L8", "simulators against plain-Python twins, in lockstep, for longer", "nightly", "bitwise equal",
         _tests("unit/puzzles")),
     Row("D2", "an evaluation by two processes at once", "nightly", "the bytes of one", _tests("unit/graph")),
     Row("D3", "the same bytes whatever cwd, TZ, LANG, PYTHONHASHSEED and umask", "quick", "byte-identical",
-        Harness("determinism", ("environment",))),
+        determinism.environment),
     Row("D4", "g++ and clang, -O0 and -O3 -march=native, aarch64 and big-endian s390x", "nightly",
-        "identical signatures", Harness("signature")),
+        "identical signatures", signature.platforms),
     Row("M1", "C++ tests of parsers, pictures, episodes, buffers and icy caves, fuzz corpus: ASan, UBSan and LSan",
-        "quick", "zero", Harness("sanitizers", ("memory",))),
+        "quick", "zero", sanitizers.memory),
     Row("M1", "every C++ test and the fuzz corpus, and unit tests through Python", "nightly", "zero",
-        Harness("sanitizers", ("every",))),
+        sanitizers.every),
     Row("M2", "every C++ test under TSan, and 20 minutes of stress of pool, simulators and generators", "nightly",
-        "zero, no suppressions", Harness("sanitizers", ("races",))),
+        "zero, no suppressions", sanitizers.races),
     Row("M3", "every C++ case under valgrind's memcheck, ten seconds of CPU time each", "nightly",
-        "no read of what nobody wrote, nothing lost", Harness("sanitizers", ("memcheck",))),
+        "no read of what nobody wrote, nothing lost", sanitizers.memcheck),
     Row("M6", "memory over 100,000 solved states and environments; Ctrl-C at 25 moments of each call", "nightly",
         "< 1 MB growth; within 600 units of effort",
         _tests("invariant/test_solver_process.py", "invariant/test_interrupt.py", "unit/envs")),
@@ -83,7 +92,7 @@ ROWS = (
     Row("C6", "data sets: power loss in 1,500 images; every operation on the disk fails once and for ever", "nightly",
         "typed error, shards intact, a rerun finishes", _tests("crash/test_faults.py")),
     Row("C10", "two processes build one solver table", "quick", "both right, one whole file",
-        Harness("determinism", ("builders",))),
+        determinism.builders),
     Row("C12", "evaluations ended 100 times at random moments, in the same ways", "nightly",
         "the bytes of one left alone", _tests("crash/test_moments.py::test_evaluations")),
     Row("C13", "commitment graphs, fitted heads, world models, conditioned heads and a reproduction, each ended 50 "
@@ -94,25 +103,26 @@ ROWS = (
     Row("C16", "every command at every change of the disk: full disk, no permission, killed", "nightly",
         "the same command ends in the same bytes", _tests("crash/test_commands.py")),
     Row("F1", "libFuzzer on every parser, ten million inputs each, on from the inputs of earlier nights", "nightly",
-        "zero crash, hang > 1 s", Harness("fuzzing")),
-    Row("F1", "recipes, presets, data recipes and answers of endpoints, mutated where they mean something", "nightly",
-        "success or a sentence, < 4,000 units of effort (some 2 s) each, < 256 MB", Harness("mutations")),
-    Row("F1", "manifests, journals, locks, shards and JSON of reports, mutated", "nightly",
-        "typed errors only, quickly, < 256 MB", _tests("unit/data", "unit/report")),
+        "zero crash, hang > 1 s", fuzzing.parsers),
+    Row("F1", "recipes, presets, answers of endpoints, JSON of policies, graphs and recordings, files of data sets, "
+        "mutated where they mean something", "nightly",
+        "success or a typed error, < 4,000 units of effort (some 2 s) each, < 256 MB",
+        _tests("damage/test_inputs.py")),
     Row("F3", "oversize requests under RLIMIT_AS", "quick", "refused before allocation, at once, < 200 MB",
-        Harness("limits", ("oversize",))),
+        limits.oversize),
     Row("F4", "hard levels under limits of 64 and 16 MB", "nightly", "peak <= limit + 10%, UNKNOWN with a bound",
-        Harness("limits", ("memory",))),
+        limits.memory),
     Row("F11", "zero-shot runs ended 200 times by SIGKILL, SIGTERM and Ctrl-C, by one worker and by four; transformers "
         "serve itself", "nightly",
         "each decision answered once; played to the end, nothing refused", _tests("unit/zero_shot")),
     Row("F14", "loading, playing, evaluating and reporting where there is no network, every connection noted", "quick",
-        "pass; no other address, no name server", Harness("network", ("parts",))),
+        "pass; no other address, no name server", network.parts),
     Row("F14", "the same with every unit, property and structure test", "nightly", "the same",
-        Harness("network", ("suite",))),
+        network.suite),
     Row("F16", "one bit of a finished file of any kind flips, 10,000 times; hostile things in the place of files, "
         "links in the way of every command", "nightly",
-        "noticed by name, or the same result to the bit; nothing written through links", _tests("damage")),
+        "noticed by name, or the same result to the bit; nothing written through links",
+        _tests("damage/test_folders.py")),
     Row("T4", "two and four ranks at ZeRO 0 to 3 against one process: imitation, every credit, LoRA, offload, "
         "bfloat16; killed, resumed, over other numbers of ranks", "nightly", "2e-6 (ZeRO 3: 2e-5), bitwise, no hang",
         _tests("invariant/test_zero_credit.py", "invariant/test_zero_lora.py", "unit/train/engine")),
@@ -133,14 +143,14 @@ ROWS = (
     Row("G4", "every benchmark's answer is spoiled; mypy's stubtest of the core", "nightly", "every benchmark fails",
         _tests("structure")),
     Row("K1", "wheel and sdist: built clean, installed offline, removed without trace, reproducible", "nightly",
-        "two builds byte-identical, nothing left behind", Harness("package", ("wheel",))),
-    Row("K3", "symbols and hardening of the extension", "nightly", "pass", Harness("package", ("symbols",))),
+        "two builds byte-identical, nothing left behind", package.wheel),
+    Row("K3", "symbols and hardening of the extension", "nightly", "pass", package.symbols),
     Row("K5", "import without extras", "quick", "< 1,000 units of effort (0.1 s are 200), clear message",
-        Harness("limits", ("imports",))),
+        limits.imports),
     Row("V1", "unit tests and the dry run of a GPU's visit, with the lowest versions that pyproject.toml allows, all "
-        "installed from nothing", "nightly", "no failure", Harness("versions", ("lowest",))),
+        "installed from nothing", "nightly", "no failure", versions.lowest),
     Row("V1", "unit tests with the newest versions that pip finds, installed from nothing", "nightly", "no failure",
-        Harness("versions", ("newest",))),
+        versions.newest),
     Row("R1", "the suite in five random orders, with and without CI set, by one and four workers, beside busy "
-        "programs; without AVX-512; on a slow disk", "nightly", "no failure", Harness("orders")),
+        "programs; without AVX-512; on a slow disk", "nightly", "no failure", orders.shuffled),
 )  # fmt: skip

@@ -1,7 +1,5 @@
 """M1 to M3: the C++ tests under sanitizers and valgrind, and unit tests through Python on a sanitized extension.
 
-``python -m tests.verify.sanitizers CHECK [--plant]``
-
 memory    AddressSanitizer, LeakSanitizer and UBSan, without searches, tables and generators of the two large puzzles
           (the preset ``asan-quick``), which take three quarters of the time to compile
 every     all C++ tests, and through Python
@@ -21,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.verify.harness import BUILD, ROOT, Finding, cpp_tests, expect, main, run
+from tests.verify.harness import BUILD, ROOT, Finding, cpp_tests, expect, run
 
 STOPS_AT_ONCE = "halt_on_error=1:abort_on_error=0:exitcode=66"
 ENVIRONMENT = {
@@ -208,7 +206,3 @@ def memcheck(plant: bool) -> tuple[int, str]:
         whole = [checked(program, case, folder) for program, case in cases]
     expect(sum(whole) > len(whole) / 2, f"only {sum(whole)} of {len(whole)} cases ended within {SECONDS} s")
     return len(whole), f"cases, {sum(whole)} of them to their end, the others for {SECONDS} s of CPU time"
-
-
-if __name__ == "__main__":
-    main(memory, every, races, memcheck)

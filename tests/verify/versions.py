@@ -1,7 +1,7 @@
 """V1: unit tests of what uses other people's packages, with the lowest versions that pyproject.toml allows and with the
 newest that there are, each in an environment made from nothing by `pip install`, as a user makes it.
 
-``python -m tests.verify.versions lowest|newest [--plant]``; some 6 GB are fetched on Linux, torch for CUDA among them.
+Some 6 GB are fetched on Linux, torch for CUDA among them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from tests.verify.harness import BUILD, ROOT, Finding, Impossible, main, run
+from tests.verify.harness import BUILD, ROOT, Finding, Impossible, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,3 @@ def lowest(plant: bool) -> tuple[int, str]:
 def newest(plant: bool) -> tuple[int, str]:
     """Whatever pip takes."""
     return both("newest", [], [], plant)
-
-
-if __name__ == "__main__":
-    main(lowest, newest)

@@ -207,9 +207,9 @@ def reproduce(options: ReproduceOptions, show: bool = False, quiet: bool = False
         show: Print the commands of the preset, as a shell would run them, and stop.
         quiet: Say nothing while working.
     """
-    from recommit.reproduce import stages
+    from recommit.reproduce import run
 
     if show:
-        tell(stages.shown(options), end="")
+        tell(run.shown(options), end="")
         return 0
-    return stages.reproduce(options, quiet=quiet)
+    return run.reproduce(options, quiet=quiet)

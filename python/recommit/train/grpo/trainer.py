@@ -169,7 +169,7 @@ class GrpoTrainer(Trainer):
         process.seed_everything(seed)
         seeds = [rng.derived_seed(seed, rng.Purpose.GAME, i) for i in range(len(specs))] if specs[1:] else [seed]
         self.puzzles = list(map(self._puzzle, set_names(specs), specs, seeds))
-        self._freeze()
+        freeze(self.policy, self.variant, self.config, [puzzle.task for puzzle in self.puzzles])
         any_kl = any(puzzle.objective.kl > 0 for puzzle in self.puzzles)
         self.reference = ReferencePolicy(policy) if any_kl else None
         #: Of one puzzle in an optimizer step: rows of all ranks, of this one, and of a micro-batch.
@@ -186,19 +186,6 @@ class GrpoTrainer(Trainer):
         ]
         #: The last lines of each puzzle, for warnings.
         self._recent: dict[str, list[dict[str, Any]]] = {each.name: [] for each in self.puzzles}
-
-    def _freeze(self) -> None:
-        """Freeze what the variant does not train."""
-        policy = self.policy
-        policy.backbone.recompute = self.config.engine.checkpointing
-        policy.eval()  # no dropout: what is compared must differ by its weights alone
-        policy.train_only(*(puzzle.task for puzzle in self.puzzles), depth_head=self.variant.head)
-        vision = {id(p) for p in policy.backbone.vision_parameters()}
-        for parameter in policy.parameters():
-            if id(parameter) in vision or not self.variant.rest:
-                parameter.requires_grad_(False)
-        if not self.variant.rest:
-            policy.depth_head.requires_grad_(True)
 
     def _puzzle(self, name: str, spec: DataSpec, seed: int) -> TrainedPuzzle:
         config, most = self.config.of(spec.task), self.team.all_reduce_max
@@ -382,6 +369,19 @@ class GrpoTrainer(Trainer):
     def _introduction(self) -> str:
         each = "; ".join(f"{puzzle.name}: {puzzle.config.introduction}" for puzzle in self.puzzles)
         return f"{initial_policy.described(self.policy, self.team)}; {self.variant.name}; {each}"
+
+
+def freeze(policy: CommitPolicy, own: Variant, config: GrpoConfig, tasks: list[Puzzle]) -> None:
+    """Freeze what a variant does not train."""
+    policy.backbone.recompute = config.engine.checkpointing
+    policy.eval()  # no dropout: what is compared must differ by its weights alone
+    policy.train_only(*tasks, depth_head=own.head)
+    vision = {id(p) for p in policy.backbone.vision_parameters()}
+    for parameter in policy.parameters():
+        if id(parameter) in vision or not own.rest:
+            parameter.requires_grad_(False)
+    if not own.rest:
+        policy.depth_head.requires_grad_(True)
 
 
 def _check(config: GrpoConfig, own: Variant, policy: CommitPolicy, team: Team) -> None:

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from recommit.runs.distributed import free_port
+from tests.ports import free_port
 
 pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")

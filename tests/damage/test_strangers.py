@@ -1,0 +1,201 @@
+"""What a file from a stranger may bring about: time and disk within limits, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq
+from safetensors.torch import load_file, save_file
+from tests.refusals import refused
+
+from recommit.cli import main
+from recommit.data import DataSpec, Difficulty, build, parquet
+from recommit.data.dataset import open_folder
+from recommit.policy.backbones.backbone import INDEX, load_backbone
+from recommit.policy.backbones.random_init import make_backbone
+from recommit.report import html
+from recommit.runs.directory import best_policy
+from recommit.storage import errors, recipe_text, verified
+from recommit.storage.files import Files
+from recommit.train import config
+
+
+@pytest.mark.parametrize("name", ["abs", "up", "link", "link above"])
+def test_a_run_lies_in_its_folder(name, tmp_path):
+    """The user's own folder would be read, and copied into the run that begins with it."""
+    mine, run, place = tmp_path / "mine", tmp_path / "run", "checkpoints/step-00000001/policy"
+    (mine / "policy").mkdir(parents=True)
+    (mine / "policy" / "id_rsa").write_text("mine")
+    (run / "checkpoints").mkdir(parents=True)
+    named = {"abs": str(mine / "policy"), "up": "../mine/policy"}.get(name, place)
+    if name.startswith("link"):
+        step = run / "checkpoints" / "step-00000001"
+        step.symlink_to(mine) if name == "link above" else step.mkdir()
+    if name == "link":
+        (run / place).symlink_to(mine / "policy")
+    (run / "best.json").write_text(json.dumps({"policy": named}))
+    refused([(lambda: best_policy(run), "run: expected a name in it, got ")], errors.WrongFolder)
+    words = ["--recipe", "laptop-sliding", "--init", str(run), "--out", f"{tmp_path}/new", "--quiet"]
+    recipe = {"task": "sliding", "size": [2, 2], "difficulties": [{"length": [1, 3]}], "count": 1}
+    (run / "config.json").write_text(json.dumps({"data": {"recipe": recipe}}))
+    assert main(["train", "grpo", *words]) == 2
+    assert not list((tmp_path / "new").rglob("id_rsa"))
+
+
+def test_what_is_too_large_or_leads_elsewhere_is_refused_unread(tmp_path, monkeypatch):
+    """A terabyte of holes takes no room on a disk, nor in an archive."""
+    giant, listed, outside = tmp_path / "giant", tmp_path / "listed", tmp_path / "step-00000001"
+    for folder in (giant, listed, outside):
+        folder.mkdir()
+    for path in (giant / "best.json", listed / verified.DIGESTS, tmp_path / "r.yaml"):
+        path.touch()
+        os.truncate(path, 1 << 40)
+    (listed / "best.json").write_text("{}")
+    monkeypatch.setattr(recipe_text, "read", pytest.fail)
+    most = "cannot be read: expected at most 1,073,741,824 bytes, got 1"
+    for read in (verified.values, verified.rows, verified.lines):
+        rows = [(giant, most), (listed, f"DIGESTS: {most}")]
+        refused([(functools.partial(read, folder, "best.json"), words) for folder, words in rows], errors.Damaged)
+    for name in ("../secret", "/etc/hostname", "data/../../secret"):
+        verified.write_digests(Files(), outside, {name: "0" * 64})
+        words = "DIGESTS: expected names of files of the folder, got"
+        refused([(lambda: verified.verify(outside), words)], errors.Damaged)
+    words = "recipe: expected at most 1,048,576 bytes, got 1,099,511,627,776"
+    refused([(lambda: config.load(tmp_path / "r.yaml"), words)])
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    return make_backbone(tmp_path_factory.mktemp("published") / "tiny", "tiny", shard=60_000)
+
+
+def changed(folder, place, name="config.json", **values):
+    """A copy of a backbone, one of its files with other values by path."""
+    shutil.copytree(folder, place)
+    about = json.loads((place / name).read_text())
+    for path, value in values.items():
+        *outer, last = path.split("__")
+        inner = about
+        for key in outer:
+            inner = inner[key]
+        inner[last] = value
+    (place / name).write_text(json.dumps(about))
+    return place
+
+
+def adapted(folder, place):
+    changed(folder, place)
+    (place / "adapter_config.json").write_text('{"peft_type": "LORA", "base_model_name_or_path": "evil/repository"}')
+    return place
+
+
+def elsewhere(folder, place):
+    index = json.loads((folder / INDEX).read_text())
+    return changed(folder, place, INDEX, weight_map={key: f"../{name}" for key, name in index["weight_map"].items()})
+
+
+def pickled(folder, place):
+    changed(folder, place)
+    weights = {}
+    for path in [*place.glob("*.safetensors"), place / INDEX]:
+        weights |= load_file(path) if path.suffix == ".safetensors" else {}
+        path.unlink()
+    torch.save(weights, place / "pytorch_model.bin")
+    save_file({"x": torch.zeros(1 << 20)}, place / "more.safetensors")
+    return place
+
+
+def test_a_backbone_brings_weights_alone(published, tmp_path):
+    for number, (change, words) in enumerate(
+        (
+            ({"quantization_config": {"quant_method": "fp8"}}, "expected weights that are not quantised"),
+            ({"vision_config__depth": 100_000}, "expected depth of 1..1024, got 100000"),
+            ({"text_config__vocab_size": 10**9}, " numbers, as config.json says, got "),
+            (adapted, "expected a whole model, got one with adapter_config.json"),
+            (elsewhere, " in its model.safetensors.index.json, got '../"),
+            (pickled, "expected model.safetensors or model.safetensors.index.json, got neither"),
+        )
+    ):
+        place = tmp_path / str(number)
+        changed(published, place, **change) if isinstance(change, dict) else change(published, place)
+        refused([(lambda place=place: load_backbone(place), words)], ValueError)
+
+
+@pytest.mark.parametrize("where", ["", "text_config__", "vision_config__"])
+def test_kernels_are_not_asked_for(where, published, tmp_path, monkeypatch):
+    """A configuration may name compiled code on a hub, which transformers then loads."""
+    from transformers import modeling_utils
+
+    for each in (name for name in dir(modeling_utils) if "kernel" in name and "load" in name):
+        monkeypatch.setattr(modeling_utils, each, lambda *_, **__: pytest.fail("a kernel was asked for"))
+    for name in ("attn_implementation", "_attn_implementation", "_experts_implementation"):
+        load_backbone(changed(published, tmp_path / name, **{f"{where}{name}": "evil/kernel"}))
+
+
+@pytest.mark.parametrize("kind", ["MistralCommonBackend", "BertJapaneseTokenizer", "Nothing"])
+def test_a_backbone_does_not_choose_the_class_of_its_tokenizer(kind, published, tmp_path):
+    remote = {"AutoTokenizer": ["evil/repository--mod.C", "evil/repository--mod.C"]}
+    values = {"tokenizer_class": kind, "auto_map": remote}
+    theirs = changed(published, tmp_path / "theirs", "tokenizer_config.json", **values)
+    assert type(load_backbone(theirs).tokenizer).__name__ == "Qwen2Tokenizer"
+
+
+def tables():
+    """Columns of a small table that becomes large, and of types whose texts would be kept many times."""
+    many = 1 << 16
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * 99, pa.int32()), pa.array(["x" * 1000]))
+    growing = [
+        pa.array([0] * many),
+        pa.array([[0] * many]),
+        pa.array(["x" * many + str(i % 2) for i in range(64)]),
+        pa.array([None] * 99, pa.list_(pa.uint8(), 100_000)),  # how long lists are is said once, absent ones too
+    ]
+    foreign = [
+        pa.ListArray.from_arrays(pa.array(range(100), pa.int32()), words),
+        pa.StructArray.from_arrays([words], ["b"]),
+        words.cast(pa.large_string()),
+        pa.array([b"x" * 1000] * 99, pa.binary(1000)),
+    ]
+    return growing, foreign
+
+
+def test_tables_are_measured(tmp_path, monkeypatch):
+    """Equal values take no room in a file."""
+    path, (growing, foreign) = tmp_path / "t.parquet", tables()
+
+    def parsed(column):
+        pq.write_table(pa.table({"a": column}), path, compression="zstd", use_dictionary=column.type != pa.string())
+        return parquet.parsed(path, path.read_bytes())
+
+    assert all(parsed(column).num_rows == len(column) for column in growing)
+    words = "expected columns of numbers, lists of numbers, or texts, got a: "
+    refused([(lambda column=column: parsed(column), words) for column in foreign], errors.Damaged)
+    build(DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2), tmp_path / "data")
+    assert len(open_folder(tmp_path / "data").columns()) > 2
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 1 << 10)
+    words = "expected at most 100 times its size, got"
+    refused([(lambda column=column: parsed(column), words) for column in growing], errors.Damaged)
+    monkeypatch.setattr(parquet, "MOST_UNSAID", 0)
+    monkeypatch.setattr(parquet, "MOST_GROWTH", 0)
+    words = "expected at most 0 times its size, got"
+    refused([(lambda: open_folder(tmp_path / "data").columns(), words)], errors.Damaged)
+
+
+def test_a_page_takes_no_script_from_elsewhere(tmp_path, monkeypatch):
+    """The puzzle that an evaluation names is a script of the package."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.js").write_text("evil")
+    own = html.rules("nothing")
+    beside = Path(html.__file__).parent
+    for task in (str(tmp_path / "evil"), os.path.relpath(tmp_path / "evil", beside), "../report"):
+        assert html.rules(task) == own
+    assert html.rules("sliding") != own
